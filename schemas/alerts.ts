@@ -1,46 +1,38 @@
-import { number, text, timestamp, uuid } from "../src/contract/fields.ts";
-import {
-	choiceParameter,
-	cursorParameter,
-	limitParameter,
-} from "../src/contract/parameters.ts";
-import { defineResource } from "../src/contract/resource.ts";
+import { number, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { choiceParameter, cursorParameter, limitParameter } from '../src/contract/parameters.ts';
+import { defineResource } from '../src/contract/resource.ts';
 
 export const alerts = defineResource({
-	name: "alerts",
-	about: "Alerts that the service raised.",
-	scope: "brand",
-	path: "/brands/{brandId}/alerts",
-	paging: "cursor",
-	change: { kind: "walk" },
-	query: {
-		type: choiceParameter("Only alerts of this type.", [
-			"visibility_drop",
-			"competitor_overtake",
-			"new_rival_source",
-		]),
-		limit: limitParameter(100, 25),
-		cursor: cursorParameter(),
-	},
-	order: ["-detectedAt"],
-	tables: [
-		{
-			name: "alerts",
-			about: "Alerts that the service raised.",
-			at: { list: "data" },
-			key: ["id"],
-			fields: {
-				id: uuid("Alert id."),
-				type: text("Alert type."),
-				headline: text("Headline."),
-				detail: text("Detail."),
-				competitor: text("The competitor it is about, if any."),
-				domain: text("The domain it is about, if any."),
-				previous: number("The number before."),
-				current: number("The number now."),
-				detectedAt: timestamp("When it was detected."),
-			},
-		},
-	],
-	tool: "list_alerts",
+  name: 'alerts',
+  about: 'Alerts that the service raised.',
+  scope: 'brand',
+  path: '/brands/{brandId}/alerts',
+  paging: 'cursor',
+  change: { kind: 'walk' },
+  query: {
+    type: choiceParameter('Only alerts of this type.', ['visibility_drop', 'competitor_overtake', 'new_rival_source']),
+    limit: limitParameter(100, 25),
+    cursor: cursorParameter(),
+  },
+  order: ['-detectedAt'],
+  tables: [
+    {
+      name: 'alerts',
+      about: 'Alerts that the service raised.',
+      at: { list: 'data' },
+      key: ['id'],
+      fields: {
+        id: uuid('Alert id.'),
+        type: text('Alert type.'),
+        headline: text('Headline.'),
+        detail: text('Detail.'),
+        competitor: text('The competitor it is about, if any.'),
+        domain: text('The domain it is about, if any.'),
+        previous: number('The number before.'),
+        current: number('The number now.'),
+        detectedAt: timestamp('When it was detected.'),
+      },
+    },
+  ],
+  tool: 'list_alerts',
 });

@@ -1,46 +1,40 @@
-import { z } from "zod";
-import { children, json, text, uuid } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
+import { z } from 'zod';
+import { children, json, text, uuid } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
 
 export const article = defineResource({
-	name: "article",
-	about: "One article with its text and sources.",
-	scope: "brand",
-	path: "/brands/{brandId}/articles/{articleId}",
-	paging: "single",
-	change: { kind: "detail", of: "articles", parameter: "articleId" },
-	query: {},
-	tables: [
-		{
-			name: "articles",
-			about: "What an article says beyond its entry in the list.",
-			at: "body",
-			key: ["id"],
-			fields: {
-				id: uuid("Article id."),
-				metaDescription: text("Meta description."),
-				primaryKeyword: text("Primary keyword."),
-				markdown: text("The text as Markdown."),
-				html: text("The text as sanitized HTML."),
-				sources: children("Sources that articles rest on.", {
-					table: "article_sources",
-					repeat: [],
-					fields: {
-						url: text("The source."),
-						title: text("Its title."),
-						fact: text("The fact taken from it."),
-					},
-				}),
-				referenceUrls: json(
-					"Pages given as reference.",
-					z.array(z.string().nullable()),
-				),
-				jsonLd: json(
-					"Structured data for the page, JSON-LD objects.",
-					z.array(z.unknown()),
-				),
-			},
-		},
-	],
-	tool: "get_article",
+  name: 'article',
+  about: 'One article with its text and sources.',
+  scope: 'brand',
+  path: '/brands/{brandId}/articles/{articleId}',
+  paging: 'single',
+  change: { kind: 'detail', of: 'articles', parameter: 'articleId' },
+  query: {},
+  tables: [
+    {
+      name: 'articles',
+      about: 'What an article says beyond its entry in the list.',
+      at: 'body',
+      key: ['id'],
+      fields: {
+        id: uuid('Article id.'),
+        metaDescription: text('Meta description.'),
+        primaryKeyword: text('Primary keyword.'),
+        markdown: text('The text as Markdown.'),
+        html: text('The text as sanitized HTML.'),
+        sources: children('Sources that articles rest on.', {
+          table: 'article_sources',
+          repeat: [],
+          fields: {
+            url: text('The source.'),
+            title: text('Its title.'),
+            fact: text('The fact taken from it.'),
+          },
+        }),
+        referenceUrls: json('Pages given as reference.', z.array(z.string().nullable())),
+        jsonLd: json('Structured data for the page, JSON-LD objects.', z.array(z.unknown())),
+      },
+    },
+  ],
+  tool: 'get_article',
 });

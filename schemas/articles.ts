@@ -1,37 +1,37 @@
-import { integer, text, timestamp, uuid } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
+import { integer, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
 
 export const articles = defineResource({
-	name: "articles",
-	about: "Articles that the service wrote.",
-	scope: "brand",
-	path: "/brands/{brandId}/articles",
-	paging: "single",
-	change: { kind: "set" },
-	query: {},
-	order: ["-createdAt"],
-	tables: [
-		{
-			name: "articles",
-			about: "Articles that the service wrote, with their text.",
-			at: { list: "data" },
-			key: ["id"],
-			fields: {
-				id: uuid("Article id."),
-				promptId: uuid("The prompt it was written for."),
-				status: text("State of the article."),
-				type: text("Type."),
-				quality: text("Quality."),
-				format: text("Format."),
-				topic: text("Topic."),
-				title: text("Title."),
-				slug: text("Slug."),
-				wordCount: integer("Words."),
-				creditsCharged: integer("Writing credits charged."),
-				createdAt: timestamp("When it was ordered."),
-				completedAt: timestamp("When it was finished; null until then."),
-			},
-		},
-	],
-	tool: "list_articles",
+  name: 'articles',
+  about: 'Articles that the service wrote.',
+  scope: 'brand',
+  path: '/brands/{brandId}/articles',
+  paging: 'single',
+  change: { kind: 'set' },
+  query: {},
+  order: ['-createdAt'],
+  tables: [
+    {
+      name: 'articles',
+      about: 'Articles that the service wrote, with their text.',
+      at: { list: 'data' },
+      key: ['id'],
+      fields: {
+        id: uuid('Article id.'),
+        promptId: uuid('The prompt it was written for.'),
+        status: text('State of the article.'),
+        type: text('Type.'),
+        quality: text('Quality.'),
+        format: text('Format.'),
+        topic: text('Topic.'),
+        title: text('Title.'),
+        slug: text('Slug.'),
+        wordCount: integer('Words.'),
+        creditsCharged: integer('Writing credits charged.'),
+        createdAt: timestamp('When it was ordered.'),
+        completedAt: timestamp('When it was finished; null until then.'),
+      },
+    },
+  ],
+  tool: 'list_articles',
 });

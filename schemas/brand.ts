@@ -1,22 +1,22 @@
-import { uuid } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
+import { uuid } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
 
 export const brand = defineResource({
-	name: "brand",
-	about: "One brand, asked for by its id.",
-	scope: "workspace",
-	path: "/brands/{brandId}",
-	paging: "single",
-	change: { kind: "detail", of: "brands", parameter: "brandId" },
-	query: {},
-	tables: [
-		{
-			name: "brands",
-			about: "What the brand says beyond its entry in the list.",
-			at: "body",
-			key: ["id"],
-			fields: { id: uuid("Brand id.") },
-		},
-	],
-	tool: "get_brand",
+  name: 'brand',
+  about: 'One brand, asked for by its id.',
+  scope: 'workspace',
+  path: '/brands/{brandId}',
+  paging: 'single',
+  change: { kind: 'detail', of: 'brands', parameter: 'brandId' },
+  query: {},
+  tables: [
+    {
+      name: 'brands',
+      about: 'What the brand says beyond its entry in the list.',
+      at: 'body',
+      key: ['id'],
+      fields: { id: uuid('Brand id.') },
+    },
+  ],
+  tool: 'get_brand',
 });

@@ -1,33 +1,30 @@
-import { z } from "zod";
-import { json, text, timestamp, uuid } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
+import { z } from 'zod';
+import { json, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
 
 export const brands = defineResource({
-	name: "brands",
-	about: "Brands of the workspace.",
-	scope: "workspace",
-	path: "/brands",
-	paging: "single",
-	change: { kind: "set" },
-	query: {},
-	provides: { scope: "brand", id: "id", since: "createdAt" },
-	tables: [
-		{
-			name: "brands",
-			about: "Brands of the workspace.",
-			at: { list: "data" },
-			key: ["id"],
-			fields: {
-				id: uuid("Brand id."),
-				name: text("Brand name."),
-				websiteUrl: text("The brand's website."),
-				engines: json(
-					"Slugs of the engines watched for the brand.",
-					z.array(z.string().nullable()),
-				),
-				createdAt: timestamp("When the brand was set up."),
-			},
-		},
-	],
-	tool: "list_brands",
+  name: 'brands',
+  about: 'Brands of the workspace.',
+  scope: 'workspace',
+  path: '/brands',
+  paging: 'single',
+  change: { kind: 'set' },
+  query: {},
+  provides: { scope: 'brand', id: 'id', since: 'createdAt' },
+  tables: [
+    {
+      name: 'brands',
+      about: 'Brands of the workspace.',
+      at: { list: 'data' },
+      key: ['id'],
+      fields: {
+        id: uuid('Brand id.'),
+        name: text('Brand name.'),
+        websiteUrl: text("The brand's website."),
+        engines: json('Slugs of the engines watched for the brand.', z.array(z.string().nullable())),
+        createdAt: timestamp('When the brand was set up.'),
+      },
+    },
+  ],
+  tool: 'list_brands',
 });

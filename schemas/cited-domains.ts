@@ -1,33 +1,31 @@
-import { integer, number, text } from "../src/contract/fields.ts";
-import { limitParameter } from "../src/contract/parameters.ts";
-import { defineResource } from "../src/contract/resource.ts";
-import { engineFilters } from "./filters.ts";
+import { integer, number, text } from '../src/contract/fields.ts';
+import { limitParameter } from '../src/contract/parameters.ts';
+import { defineResource } from '../src/contract/resource.ts';
+import { engineFilters } from './filters.ts';
 
 export const citedDomains = defineResource({
-	name: "cited_domains",
-	about:
-		"Domains that answers cite most, over a range of days, as upstream reports them.",
-	scope: "brand",
-	path: "/brands/{brandId}/sources/domains",
-	paging: "single",
-	change: { kind: "report", span: "recent" },
-	query: { ...engineFilters, limit: limitParameter(200, 50) },
-	order: ["-citations"],
-	tables: [
-		{
-			name: "cited_domains",
-			about:
-				"Domains that answers cited most, over a range of days, as upstream reported them (200 at most).",
-			at: { list: "data" },
-			extent: { kind: "range" },
-			key: ["domain"],
-			fields: {
-				domain: text("The cited domain."),
-				citations: integer("Citations of the domain."),
-				responses: integer("Answers that cite it."),
-				share: number("Its share."),
-			},
-		},
-	],
-	tool: "list_cited_domains",
+  name: 'cited_domains',
+  about: 'Domains that answers cite most, over a range of days, as upstream reports them.',
+  scope: 'brand',
+  path: '/brands/{brandId}/sources/domains',
+  paging: 'single',
+  change: { kind: 'report', span: 'recent' },
+  query: { ...engineFilters, limit: limitParameter(200, 50) },
+  order: ['-citations'],
+  tables: [
+    {
+      name: 'cited_domains',
+      about: 'Domains that answers cited most, over a range of days, as upstream reported them (200 at most).',
+      at: { list: 'data' },
+      extent: { kind: 'range' },
+      key: ['domain'],
+      fields: {
+        domain: text('The cited domain.'),
+        citations: integer('Citations of the domain.'),
+        responses: integer('Answers that cite it.'),
+        share: number('Its share.'),
+      },
+    },
+  ],
+  tool: 'list_cited_domains',
 });

@@ -1,33 +1,31 @@
-import { integer, text } from "../src/contract/fields.ts";
-import { limitParameter } from "../src/contract/parameters.ts";
-import { defineResource } from "../src/contract/resource.ts";
-import { engineFilters } from "./filters.ts";
+import { integer, text } from '../src/contract/fields.ts';
+import { limitParameter } from '../src/contract/parameters.ts';
+import { defineResource } from '../src/contract/resource.ts';
+import { engineFilters } from './filters.ts';
 
 export const citedUrls = defineResource({
-	name: "cited_urls",
-	about:
-		"Pages that answers cite most, over a range of days, as upstream reports them.",
-	scope: "brand",
-	path: "/brands/{brandId}/sources/urls",
-	paging: "single",
-	change: { kind: "report", span: "recent" },
-	query: { ...engineFilters, limit: limitParameter(200, 50) },
-	order: ["-citations"],
-	tables: [
-		{
-			name: "cited_urls",
-			about:
-				"Pages that answers cited most, over a range of days, as upstream reported them (200 at most).",
-			at: { list: "data" },
-			extent: { kind: "range" },
-			key: ["url"],
-			fields: {
-				url: text("The cited page."),
-				domain: text("Its domain."),
-				title: text("Its title."),
-				citations: integer("Citations of the page."),
-			},
-		},
-	],
-	tool: "list_cited_urls",
+  name: 'cited_urls',
+  about: 'Pages that answers cite most, over a range of days, as upstream reports them.',
+  scope: 'brand',
+  path: '/brands/{brandId}/sources/urls',
+  paging: 'single',
+  change: { kind: 'report', span: 'recent' },
+  query: { ...engineFilters, limit: limitParameter(200, 50) },
+  order: ['-citations'],
+  tables: [
+    {
+      name: 'cited_urls',
+      about: 'Pages that answers cited most, over a range of days, as upstream reported them (200 at most).',
+      at: { list: 'data' },
+      extent: { kind: 'range' },
+      key: ['url'],
+      fields: {
+        url: text('The cited page.'),
+        domain: text('Its domain.'),
+        title: text('Its title.'),
+        citations: integer('Citations of the page.'),
+      },
+    },
+  ],
+  tool: 'list_cited_urls',
 });

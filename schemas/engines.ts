@@ -1,37 +1,32 @@
-import { json, text } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
-import { firstText, isRecord } from "./unknown-shapes.ts";
+import { json, text } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
+import { firstText, isRecord } from './unknown-shapes.ts';
 
 export const engines = defineResource({
-	name: "engines",
-	about: "AI answer engines that the service watches.",
-	scope: "workspace",
-	path: "/engines",
-	paging: "single",
-	change: { kind: "set" },
-	query: {},
-	tables: [
-		{
-			name: "engines",
-			about: "AI answer engines that the service watches.",
-			at: { list: "data" },
-			key: ["slug"],
-			fields: {
-				slug: text("Engine slug, as it stands in filters and in answers."),
-				name: text("Name to show, where upstream gives one."),
-				record: json("The engine exactly as upstream sent it."),
-			},
-			normalize: (item) => ({
-				slug:
-					typeof item === "string"
-						? item
-						: firstText(item, ["slug", "engine", "id", "key", "name"]),
-				name: isRecord(item)
-					? firstText(item, ["name", "label", "title", "displayName"])
-					: null,
-				record: item,
-			}),
-		},
-	],
-	tool: "list_engines",
+  name: 'engines',
+  about: 'AI answer engines that the service watches.',
+  scope: 'workspace',
+  path: '/engines',
+  paging: 'single',
+  change: { kind: 'set' },
+  query: {},
+  tables: [
+    {
+      name: 'engines',
+      about: 'AI answer engines that the service watches.',
+      at: { list: 'data' },
+      key: ['slug'],
+      fields: {
+        slug: text('Engine slug, as it stands in filters and in answers.'),
+        name: text('Name to show, where upstream gives one.'),
+        record: json('The engine exactly as upstream sent it.'),
+      },
+      normalize: (item) => ({
+        slug: typeof item === 'string' ? item : firstText(item, ['slug', 'engine', 'id', 'key', 'name']),
+        name: isRecord(item) ? firstText(item, ['name', 'label', 'title', 'displayName']) : null,
+        record: item,
+      }),
+    },
+  ],
+  tool: 'list_engines',
 });

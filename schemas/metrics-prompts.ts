@@ -1,39 +1,34 @@
-import { integer, json, number, text, uuid } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
-import { commonFilters } from "./filters.ts";
+import { integer, json, number, text, uuid } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
+import { commonFilters } from './filters.ts';
 
 export const metricsPrompts = defineResource({
-	name: "metrics_prompts",
-	about: "Visibility by prompt over a range of days, as upstream reports it.",
-	scope: "brand",
-	path: "/brands/{brandId}/metrics/prompts",
-	paging: "single",
-	change: { kind: "report", span: "recent" },
-	query: commonFilters,
-	order: ["visibility"],
-	tables: [
-		{
-			name: "metrics_prompts",
-			about:
-				"Visibility by prompt over a range of days, as upstream reported it.",
-			at: { list: "data" },
-			extent: { kind: "range" },
-			key: ["promptId"],
-			fields: {
-				promptId: uuid("The prompt."),
-				prompt: text("The prompt's text."),
-				responses: integer("Answers in the range."),
-				visibility: number("Share of answers that mention the brand."),
-				visibilityChange: number(
-					"Difference to the preceding range of the same length.",
-				),
-				avgPosition: number("Mean position where mentioned; null when never."),
-				sentiment: number("Mean sentiment where mentioned; null when never."),
-				topCompetitors: json(
-					"Competitors with the most mentions: competitorId, name, mentions.",
-				),
-			},
-		},
-	],
-	tool: "get_prompt_metrics",
+  name: 'metrics_prompts',
+  about: 'Visibility by prompt over a range of days, as upstream reports it.',
+  scope: 'brand',
+  path: '/brands/{brandId}/metrics/prompts',
+  paging: 'single',
+  change: { kind: 'report', span: 'recent' },
+  query: commonFilters,
+  order: ['visibility'],
+  tables: [
+    {
+      name: 'metrics_prompts',
+      about: 'Visibility by prompt over a range of days, as upstream reported it.',
+      at: { list: 'data' },
+      extent: { kind: 'range' },
+      key: ['promptId'],
+      fields: {
+        promptId: uuid('The prompt.'),
+        prompt: text("The prompt's text."),
+        responses: integer('Answers in the range.'),
+        visibility: number('Share of answers that mention the brand.'),
+        visibilityChange: number('Difference to the preceding range of the same length.'),
+        avgPosition: number('Mean position where mentioned; null when never.'),
+        sentiment: number('Mean sentiment where mentioned; null when never.'),
+        topCompetitors: json('Competitors with the most mentions: competitorId, name, mentions.'),
+      },
+    },
+  ],
+  tool: 'get_prompt_metrics',
 });

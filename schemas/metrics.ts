@@ -1,38 +1,34 @@
-import { integer, number, text, uuid } from "../src/contract/fields.ts";
-import { defineResource } from "../src/contract/resource.ts";
-import { commonFilters } from "./filters.ts";
+import { integer, number, text, uuid } from '../src/contract/fields.ts';
+import { defineResource } from '../src/contract/resource.ts';
+import { commonFilters } from './filters.ts';
 
 export const metrics = defineResource({
-	name: "metrics",
-	about:
-		"Visibility of the brand and its competitors over a range of days, as upstream reports it.",
-	scope: "brand",
-	path: "/brands/{brandId}/metrics",
-	paging: "single",
-	change: { kind: "report", span: "recent" },
-	query: commonFilters,
-	tables: [
-		{
-			name: "metrics",
-			about:
-				"Visibility of the brand and its competitors over a range of days, as upstream reported it.",
-			at: { list: "data" },
-			extent: { kind: "range" },
-			key: ["entityType", "competitorId"],
-			nullableKey: ["competitorId"],
-			fields: {
-				entityType: text(
-					"`brand` for the brand itself, another value for a competitor.",
-				),
-				competitorId: uuid("The competitor; null for the brand."),
-				name: text("Name of the brand or competitor."),
-				visibility: number("Share of answers that mention the entity."),
-				shareOfVoice: number("The entity's share of all mentions."),
-				avgPosition: number("Mean position where mentioned; null when never."),
-				sentiment: number("Mean sentiment where mentioned; null when never."),
-			},
-			beside: { responses: integer("Answers in the range.") },
-		},
-	],
-	tool: "get_metrics",
+  name: 'metrics',
+  about: 'Visibility of the brand and its competitors over a range of days, as upstream reports it.',
+  scope: 'brand',
+  path: '/brands/{brandId}/metrics',
+  paging: 'single',
+  change: { kind: 'report', span: 'recent' },
+  query: commonFilters,
+  tables: [
+    {
+      name: 'metrics',
+      about: 'Visibility of the brand and its competitors over a range of days, as upstream reported it.',
+      at: { list: 'data' },
+      extent: { kind: 'range' },
+      key: ['entityType', 'competitorId'],
+      nullableKey: ['competitorId'],
+      fields: {
+        entityType: text('`brand` for the brand itself, another value for a competitor.'),
+        competitorId: uuid('The competitor; null for the brand.'),
+        name: text('Name of the brand or competitor.'),
+        visibility: number('Share of answers that mention the entity.'),
+        shareOfVoice: number("The entity's share of all mentions."),
+        avgPosition: number('Mean position where mentioned; null when never.'),
+        sentiment: number('Mean sentiment where mentioned; null when never.'),
+      },
+      beside: { responses: integer('Answers in the range.') },
+    },
+  ],
+  tool: 'get_metrics',
 });

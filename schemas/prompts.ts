@@ -1,57 +1,48 @@
-import {
-	boolean,
-	children,
-	group,
-	text,
-	timestamp,
-	uuid,
-} from "../src/contract/fields.ts";
-import { flagParameter } from "../src/contract/parameters.ts";
-import { defineResource } from "../src/contract/resource.ts";
+import { boolean, children, group, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { flagParameter } from '../src/contract/parameters.ts';
+import { defineResource } from '../src/contract/resource.ts';
 
 export const prompts = defineResource({
-	name: "prompts",
-	about: "Prompts that the engines are asked, paused ones included.",
-	scope: "brand",
-	path: "/brands/{brandId}/prompts",
-	paging: "single",
-	change: { kind: "set" },
-	query: {
-		includePaused: flagParameter("Whether paused prompts are listed too.", {
-			default: false,
-		}),
-	},
-	ask: { includePaused: "true" },
-	tables: [
-		{
-			name: "prompts",
-			about: "Prompts that the engines are asked, paused ones included.",
-			at: { list: "data" },
-			key: ["id"],
-			fields: {
-				id: uuid("Prompt id."),
-				text: text("What the engines are asked."),
-				active: boolean("False while the prompt is paused."),
-				createdAt: timestamp("When the prompt was added."),
-				lastCheckedAt: timestamp("When an engine last answered it."),
-				topic: group("The prompt's topic.", {
-					id: uuid("Topic id."),
-					name: text("Topic name."),
-				}),
-				tags: children("Tags of the prompts.", {
-					table: "prompt_tags",
-					repeat: [],
-					fields: {
-						id: uuid("Tag id.", { column: "tag_id" }),
-						name: text("Tag name."),
-					},
-				}),
-				funnelStage: text(
-					"Stage of the buying funnel that the prompt stands for.",
-				),
-				branded: boolean("Whether the prompt names the brand."),
-			},
-		},
-	],
-	tool: "list_prompts",
+  name: 'prompts',
+  about: 'Prompts that the engines are asked, paused ones included.',
+  scope: 'brand',
+  path: '/brands/{brandId}/prompts',
+  paging: 'single',
+  change: { kind: 'set' },
+  query: {
+    includePaused: flagParameter('Whether paused prompts are listed too.', {
+      default: false,
+    }),
+  },
+  ask: { includePaused: 'true' },
+  tables: [
+    {
+      name: 'prompts',
+      about: 'Prompts that the engines are asked, paused ones included.',
+      at: { list: 'data' },
+      key: ['id'],
+      fields: {
+        id: uuid('Prompt id.'),
+        text: text('What the engines are asked.'),
+        active: boolean('False while the prompt is paused.'),
+        createdAt: timestamp('When the prompt was added.'),
+        lastCheckedAt: timestamp('When an engine last answered it.'),
+        topic: group("The prompt's topic.", {
+          id: uuid('Topic id.'),
+          name: text('Topic name.'),
+        }),
+        tags: children('Tags of the prompts.', {
+          table: 'prompt_tags',
+          repeat: [],
+          fields: {
+            id: uuid('Tag id.', { column: 'tag_id' }),
+            name: text('Tag name.'),
+          },
+        }),
+        funnelStage: text('Stage of the buying funnel that the prompt stands for.'),
+        branded: boolean('Whether the prompt names the brand.'),
+      },
+    },
+  ],
+  tool: 'list_prompts',
 });

@@ -1,84 +1,74 @@
-import {
-	boolean,
-	day,
-	group,
-	integer,
-	number,
-	text,
-} from "../src/contract/fields.ts";
-import { choiceParameter } from "../src/contract/parameters.ts";
-import { defineResource } from "../src/contract/resource.ts";
-import { rangeFilters } from "./filters.ts";
+import { boolean, day, group, integer, number, text } from '../src/contract/fields.ts';
+import { choiceParameter } from '../src/contract/parameters.ts';
+import { defineResource } from '../src/contract/resource.ts';
+import { rangeFilters } from './filters.ts';
 
 export const traffic = defineResource({
-	name: "traffic",
-	about:
-		"Visits that AI assistants referred, from the connected analytics property.",
-	scope: "brand",
-	path: "/brands/{brandId}/traffic",
-	paging: "single",
-	change: {
-		kind: "report",
-		span: "history",
-		eachDay: { table: "traffic_daily", field: "date" },
-	},
-	query: {
-		...rangeFilters,
-		source: choiceParameter("Only visits from this assistant.", [
-			"assistant-a",
-			"assistant-b",
-			"assistant-c",
-			"assistant-d",
-			"assistant-e",
-			"other-ai",
-		]),
-	},
-	tables: [
-		{
-			name: "traffic_daily",
-			about:
-				"Visits referred by AI assistants, by day of the analytics property's time zone and source.",
-			at: { list: "data" },
-			extent: { kind: "time", field: "date" },
-			key: ["date", "source"],
-			fields: {
-				date: day("The day, in the analytics property's time zone."),
-				source: text("The assistant that referred the visit."),
-				sessions: integer("Sessions."),
-				engagedSessions: integer("Engaged sessions."),
-				newUsers: integer("New users."),
-				keyEvents: integer("Key events."),
-				revenue: number("Revenue, in the property's currency."),
-			},
-		},
-		{
-			name: "traffic_totals",
-			about:
-				"Totals of AI-referred and of all visits, by range; a row per day has range_from = range_to.",
-			at: "body",
-			extent: { kind: "range" },
-			key: [],
-			fields: {
-				connected: boolean("Whether an analytics property is connected."),
-				property: text("The connected analytics property's name."),
-				currency: text("Currency of revenue."),
-				totals: group("Totals of the range.", {
-					aiSessions: number("Sessions referred by AI assistants.", {
-						column: "ai_sessions",
-					}),
-					keyEvents: number("Key events of those sessions.", {
-						column: "key_events",
-					}),
-					revenue: number("Revenue of those sessions.", { column: "revenue" }),
-					siteSessions: number("All sessions of the site.", {
-						column: "site_sessions",
-					}),
-					shareOfSite: number("Share of the site that AI referred.", {
-						column: "share_of_site",
-					}),
-				}),
-			},
-		},
-	],
-	tool: "get_ai_traffic",
+  name: 'traffic',
+  about: 'Visits that AI assistants referred, from the connected analytics property.',
+  scope: 'brand',
+  path: '/brands/{brandId}/traffic',
+  paging: 'single',
+  change: {
+    kind: 'report',
+    span: 'history',
+    eachDay: { table: 'traffic_daily', field: 'date' },
+  },
+  query: {
+    ...rangeFilters,
+    source: choiceParameter('Only visits from this assistant.', [
+      'assistant-a',
+      'assistant-b',
+      'assistant-c',
+      'assistant-d',
+      'assistant-e',
+      'other-ai',
+    ]),
+  },
+  tables: [
+    {
+      name: 'traffic_daily',
+      about: "Visits referred by AI assistants, by day of the analytics property's time zone and source.",
+      at: { list: 'data' },
+      extent: { kind: 'time', field: 'date' },
+      key: ['date', 'source'],
+      fields: {
+        date: day("The day, in the analytics property's time zone."),
+        source: text('The assistant that referred the visit.'),
+        sessions: integer('Sessions.'),
+        engagedSessions: integer('Engaged sessions.'),
+        newUsers: integer('New users.'),
+        keyEvents: integer('Key events.'),
+        revenue: number("Revenue, in the property's currency."),
+      },
+    },
+    {
+      name: 'traffic_totals',
+      about: 'Totals of AI-referred and of all visits, by range; a row per day has range_from = range_to.',
+      at: 'body',
+      extent: { kind: 'range' },
+      key: [],
+      fields: {
+        connected: boolean('Whether an analytics property is connected.'),
+        property: text("The connected analytics property's name."),
+        currency: text('Currency of revenue.'),
+        totals: group('Totals of the range.', {
+          aiSessions: number('Sessions referred by AI assistants.', {
+            column: 'ai_sessions',
+          }),
+          keyEvents: number('Key events of those sessions.', {
+            column: 'key_events',
+          }),
+          revenue: number('Revenue of those sessions.', { column: 'revenue' }),
+          siteSessions: number('All sessions of the site.', {
+            column: 'site_sessions',
+          }),
+          shareOfSite: number('Share of the site that AI referred.', {
+            column: 'share_of_site',
+          }),
+        }),
+      },
+    },
+  ],
+  tool: 'get_ai_traffic',
 });

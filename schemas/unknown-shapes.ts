@@ -1,30 +1,24 @@
 /** True for a JSON object; an array is none. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The first of the named fields that holds a non-empty text, or null: for records whose form is not specified. */
-export function firstText(
-	item: unknown,
-	fields: readonly string[],
-): string | null {
-	if (!isRecord(item)) return null;
-	for (const field of fields) {
-		const value = item[field];
-		if (typeof value === "string" && value !== "") return value;
-	}
-	return null;
+export function firstText(item: unknown, fields: readonly string[]): string | null {
+  if (!isRecord(item)) return null;
+  for (const field of fields) {
+    const value = item[field];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return null;
 }
 
 /** The first of the named fields that holds a number, or null. */
-export function firstNumber(
-	item: unknown,
-	fields: readonly string[],
-): number | null {
-	if (!isRecord(item)) return null;
-	for (const field of fields) {
-		const value = item[field];
-		if (typeof value === "number" && Number.isFinite(value)) return value;
-	}
-	return null;
+export function firstNumber(item: unknown, fields: readonly string[]): number | null {
+  if (!isRecord(item)) return null;
+  for (const field of fields) {
+    const value = item[field];
+    if (typeof value === 'number' && Number.isFinite(value)) return value;
+  }
+  return null;
 }

@@ -1,153 +1,118 @@
-import { z } from "zod";
-import { toDay, toTimestamp } from "./time.ts";
+import { z } from 'zod';
+import { toDay, toTimestamp } from './time.ts';
 
 /** What a scalar column holds; the warehouse maps each kind to one SQL type. */
-export type ColumnKind =
-	| "uuid"
-	| "text"
-	| "integer"
-	| "number"
-	| "boolean"
-	| "timestamp"
-	| "day"
-	| "json";
+export type ColumnKind = 'uuid' | 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'day' | 'json';
 
 /** The fields of an item or of a nested object, by the API's names. */
 export type Fields = Readonly<Record<string, z.ZodType>>;
 
 /** A nested array that becomes a table of its own. */
 export interface ChildDeclaration {
-	readonly table: string;
-	readonly fields: Fields;
-	/** Fields of the parent repeated on every child row, so that reading needs no join. */
-	readonly repeat: readonly string[];
+  readonly table: string;
+  readonly fields: Fields;
+  /** Fields of the parent repeated on every child row, so that reading needs no join. */
+  readonly repeat: readonly string[];
 }
 
 /** How a field becomes columns. */
 export type FieldMeta =
-	| {
-			readonly as: "column";
-			readonly kind: ColumnKind;
-			readonly column: string | undefined;
-			readonly about: string;
-	  }
-	| { readonly as: "group"; readonly fields: Fields; readonly about: string }
-	| {
-			readonly as: "child";
-			readonly child: ChildDeclaration;
-			readonly about: string;
-	  };
+  | {
+      readonly as: 'column';
+      readonly kind: ColumnKind;
+      readonly column: string | undefined;
+      readonly about: string;
+    }
+  | { readonly as: 'group'; readonly fields: Fields; readonly about: string }
+  | {
+      readonly as: 'child';
+      readonly child: ChildDeclaration;
+      readonly about: string;
+    };
 
 interface ColumnOptions {
-	/** The column's name where the field's own would mislead. */
-	readonly column?: string;
+  /** The column's name where the field's own would mislead. */
+  readonly column?: string;
 }
 
 const metas = new WeakMap<z.ZodType, FieldMeta>();
 
 /** The column metadata of a field; throws a TypeError for a schema that was not made by this file. */
 export function metaOf(field: z.ZodType): FieldMeta {
-	const meta = metas.get(field);
-	if (meta === undefined)
-		throw new TypeError(
-			"a field must be declared with a helper of contract/fields.ts",
-		);
-	return meta;
+  const meta = metas.get(field);
+  if (meta === undefined) throw new TypeError('a field must be declared with a helper of contract/fields.ts');
+  return meta;
 }
 
 /** A UUID in its usual hyphenated form, any version, either case. */
 export function uuid(about: string, options: ColumnOptions = {}): z.ZodType {
-	return column(z.guid().meta({ format: "uuid" }), "uuid", about, options);
+  return column(z.guid().meta({ format: 'uuid' }), 'uuid', about, options);
 }
 
 /** Text of any length; enumerations are text too, because upstream may add values. */
 export function text(about: string, options: ColumnOptions = {}): z.ZodType {
-	return column(z.string(), "text", about, options);
+  return column(z.string(), 'text', about, options);
 }
 
 /** A whole number that JSON carries exactly (at most 2^53 - 1). */
 export function integer(about: string, options: ColumnOptions = {}): z.ZodType {
-	return column(z.int(), "integer", about, options);
+  return column(z.int(), 'integer', about, options);
 }
 
 /** A double. */
 export function number(about: string, options: ColumnOptions = {}): z.ZodType {
-	return column(z.number(), "number", about, options);
+  return column(z.number(), 'number', about, options);
 }
 
 /** True or false; nothing else is taken for either. */
 export function boolean(about: string, options: ColumnOptions = {}): z.ZodType {
-	return column(z.boolean(), "boolean", about, options);
+  return column(z.boolean(), 'boolean', about, options);
 }
 
 /** A moment in UTC, ISO 8601. */
-export function timestamp(
-	about: string,
-	options: ColumnOptions = {},
-): z.ZodType {
-	const moment = z
-		.string()
-		.refine(
-			(value) => toTimestamp(value) !== null,
-			"is not an ISO 8601 date-time",
-		);
-	return column(
-		moment.meta({ format: "date-time" }),
-		"timestamp",
-		about,
-		options,
-	);
+export function timestamp(about: string, options: ColumnOptions = {}): z.ZodType {
+  const moment = z.string().refine((value) => toTimestamp(value) !== null, 'is not an ISO 8601 date-time');
+  return column(moment.meta({ format: 'date-time' }), 'timestamp', about, options);
 }
 
 /** A calendar day, `YYYY-MM-DD`. */
 export function day(about: string, options: ColumnOptions = {}): z.ZodType {
-	const date = z
-		.string()
-		.refine((value) => toDay(value) !== null, "is not a day (YYYY-MM-DD)");
-	return column(date.meta({ format: "date" }), "day", about, options);
+  const date = z.string().refine((value) => toDay(value) !== null, 'is not a day (YYYY-MM-DD)');
+  return column(date.meta({ format: 'date' }), 'day', about, options);
 }
 
 /** Anything that has no flat form, kept as JSON text; `inner` still checks it. */
-export function json(
-	about: string,
-	inner: z.ZodType = z.unknown(),
-	options: ColumnOptions = {},
-): z.ZodType {
-	return column(inner, "json", about, options);
+export function json(about: string, inner: z.ZodType = z.unknown(), options: ColumnOptions = {}): z.ZodType {
+  return column(inner, 'json', about, options);
 }
 
 /** A nested object whose fields become columns prefixed with the field's name: `topic.id` is `topic_id`. */
 export function group(about: string, fields: Fields): z.ZodType {
-	return register(z.looseObject(fields), { as: "group", fields, about });
+  return register(z.looseObject(fields), { as: 'group', fields, about });
 }
 
 /** A nested array of objects, kept in the child table `table`, in order. */
 export function children(about: string, child: ChildDeclaration): z.ZodType {
-	return register(z.array(z.looseObject(child.fields)), {
-		as: "child",
-		child,
-		about,
-	});
+  return register(z.array(z.looseObject(child.fields)), {
+    as: 'child',
+    child,
+    about,
+  });
 }
 
-function column(
-	schema: z.ZodType,
-	kind: ColumnKind,
-	about: string,
-	options: ColumnOptions,
-): z.ZodType {
-	return register(schema, {
-		as: "column",
-		kind,
-		column: options.column,
-		about,
-	});
+function column(schema: z.ZodType, kind: ColumnKind, about: string, options: ColumnOptions): z.ZodType {
+  return register(schema, {
+    as: 'column',
+    kind,
+    column: options.column,
+    about,
+  });
 }
 
 // Every field may be null or missing: the specification marks few as nullable, and a list that lacks one value is
 // worth more than a list refused. What must be there is the key, and a table's rows are checked for it.
 function register(schema: z.ZodType, meta: FieldMeta): z.ZodType {
-	const field = schema.nullish().meta({ description: meta.about });
-	metas.set(field, meta);
-	return field;
+  const field = schema.nullish().meta({ description: meta.about });
+  metas.set(field, meta);
+  return field;
 }

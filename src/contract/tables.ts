@@ -1,283 +1,200 @@
-import { type ColumnKind, type Fields, metaOf } from "./fields.ts";
-import { toColumnName } from "./names.ts";
-import type {
-	Extent,
-	ResourceDeclaration,
-	TableDeclaration,
-} from "./resource.ts";
+import { type ColumnKind, type Fields, metaOf } from './fields.ts';
+import { toColumnName } from './names.ts';
+import type { Extent, ResourceDeclaration, TableDeclaration } from './resource.ts';
 
 /** Where a column's value comes from. */
 export type Source =
-	/** The item's field at this path. */
-	| { readonly from: "item"; readonly path: readonly string[] }
-	/** The body's field at this path, beside the list. */
-	| { readonly from: "body"; readonly path: readonly string[] }
-	/** What the request was for: brand, range, row mode. */
-	| { readonly from: "request" }
-	/** A column of the parent row. */
-	| { readonly from: "parent"; readonly column: string }
-	/** The item's place in the parent's array, counted from 0. */
-	| { readonly from: "ordinal" }
-	/** Kept by the engine: provenance, hash, deletion. */
-	| { readonly from: "engine" };
+  /** The item's field at this path. */
+  | { readonly from: 'item'; readonly path: readonly string[] }
+  /** The body's field at this path, beside the list. */
+  | { readonly from: 'body'; readonly path: readonly string[] }
+  /** What the request was for: brand, range, row mode. */
+  | { readonly from: 'request' }
+  /** A column of the parent row. */
+  | { readonly from: 'parent'; readonly column: string }
+  /** The item's place in the parent's array, counted from 0. */
+  | { readonly from: 'ordinal' }
+  /** Kept by the engine: provenance, hash, deletion. */
+  | { readonly from: 'engine' };
 
 /** A column of a warehouse table. */
 export interface Column {
-	readonly name: string;
-	readonly kind: ColumnKind;
-	readonly about: string;
-	readonly source: Source;
+  readonly name: string;
+  readonly kind: ColumnKind;
+  readonly about: string;
+  readonly source: Source;
 }
 
 /** A nested array's table. */
 export interface ChildTable {
-	readonly name: string;
-	readonly about: string;
-	/** Item field that holds the array. */
-	readonly field: string;
-	readonly fields: Fields;
-	readonly columns: readonly Column[];
-	/** Columns that carry the parent's key, in the order of the parent's `key`. */
-	readonly parentKey: readonly string[];
-	readonly key: readonly string[];
+  readonly name: string;
+  readonly about: string;
+  /** Item field that holds the array. */
+  readonly field: string;
+  readonly fields: Fields;
+  readonly columns: readonly Column[];
+  /** Columns that carry the parent's key, in the order of the parent's `key`. */
+  readonly parentKey: readonly string[];
+  readonly key: readonly string[];
 }
 
 /** A table that one resource fills. */
 export interface ResourceTable {
-	readonly declaration: TableDeclaration;
-	readonly name: string;
-	readonly about: string;
-	/** Columns filled from an answer, in order; the engine's own are `engineColumns`. */
-	readonly columns: readonly Column[];
-	/** Columns that identify a row, scope and range included. */
-	readonly key: readonly string[];
-	/** Columns that the request fixes for all rows of one answer. */
-	readonly fixed: readonly string[];
-	/** The extent, with the column in place of the field. */
-	readonly extent: Extent;
-	readonly children: readonly ChildTable[];
+  readonly declaration: TableDeclaration;
+  readonly name: string;
+  readonly about: string;
+  /** Columns filled from an answer, in order; the engine's own are `engineColumns`. */
+  readonly columns: readonly Column[];
+  /** Columns that identify a row, scope and range included. */
+  readonly key: readonly string[];
+  /** Columns that the request fixes for all rows of one answer. */
+  readonly fixed: readonly string[];
+  /** The extent, with the column in place of the field. */
+  readonly extent: Extent;
+  readonly children: readonly ChildTable[];
 }
 
 /** Columns every row carries; `_synced_at` is upstream's clock, from the Date header. */
 export const engineColumns: readonly Column[] = [
-	engine(
-		"_synced_at",
-		"timestamp",
-		"When upstream sent the row as it stands here (UTC, from the Date header).",
-	),
-	engine(
-		"_run_id",
-		"uuid",
-		"The sync run that wrote the row as it stands here.",
-	),
-	engine(
-		"_row_hash",
-		"text",
-		"Hash of the item the row was made from; equal hashes mean nothing changed.",
-	),
-	engine(
-		"_deleted_at",
-		"timestamp",
-		"When upstream was first seen without the row; null while it is listed.",
-	),
-	engine(
-		"_extra",
-		"json",
-		"Fields that upstream sent and the declaration does not know, as JSON.",
-	),
+  engine('_synced_at', 'timestamp', 'When upstream sent the row as it stands here (UTC, from the Date header).'),
+  engine('_run_id', 'uuid', 'The sync run that wrote the row as it stands here.'),
+  engine('_row_hash', 'text', 'Hash of the item the row was made from; equal hashes mean nothing changed.'),
+  engine('_deleted_at', 'timestamp', 'When upstream was first seen without the row; null while it is listed.'),
+  engine('_extra', 'json', 'Fields that upstream sent and the declaration does not know, as JSON.'),
 ];
 
 /** Columns that a detail resource adds for itself to its list's table. */
 export const detailColumns: readonly Column[] = [
-	engine(
-		"_detail_synced_at",
-		"timestamp",
-		"When upstream sent the detail's columns as they stand here (UTC).",
-	),
-	engine(
-		"_detail_hash",
-		"text",
-		"Hash of the detail the columns were made from; null until it was read.",
-	),
-	engine("_detail_extra", "json", "Unknown fields of the detail, as JSON."),
+  engine('_detail_synced_at', 'timestamp', "When upstream sent the detail's columns as they stand here (UTC)."),
+  engine('_detail_hash', 'text', 'Hash of the detail the columns were made from; null until it was read.'),
+  engine('_detail_extra', 'json', 'Unknown fields of the detail, as JSON.'),
 ];
 
 /** Column that dates a row of a series. */
-export const OBSERVED_AT = "observed_at";
+export const OBSERVED_AT = 'observed_at';
 
 /** Derives the tables of one resource from its declaration. */
 export function deriveTables(resource: ResourceDeclaration): ResourceTable[] {
-	return resource.tables.map((declaration) =>
-		deriveTable(resource, declaration),
-	);
+  return resource.tables.map((declaration) => deriveTable(resource, declaration));
 }
 
-function deriveTable(
-	resource: ResourceDeclaration,
-	declaration: TableDeclaration,
-): ResourceTable {
-	const fixed = fixedColumns(resource, declaration);
-	const keyColumns = declaration.key.map((key) =>
-		columnOf(declaration.fields, key),
-	);
-	const columns = [
-		...fixed,
-		...(resource.change.kind === "value"
-			? [engine(OBSERVED_AT, "timestamp", "When it was first seen so (UTC).")]
-			: []),
-		...fieldColumns(declaration.fields, "item", [], ""),
-		...fieldColumns(declaration.beside ?? {}, "body", [], ""),
-	];
-	const key =
-		resource.change.kind === "value"
-			? [OBSERVED_AT]
-			: [...new Set([...fixed.map((c) => c.name), ...keyColumns])];
-	return {
-		declaration,
-		name: declaration.name,
-		about: declaration.about,
-		columns,
-		key,
-		fixed: fixed.map((column) => column.name),
-		extent: toColumnExtent(declaration),
-		children: childTables(declaration, columns, fixed, keyColumns),
-	};
+function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaration): ResourceTable {
+  const fixed = fixedColumns(resource, declaration);
+  const keyColumns = declaration.key.map((key) => columnOf(declaration.fields, key));
+  const columns = [
+    ...fixed,
+    ...(resource.change.kind === 'value' ? [engine(OBSERVED_AT, 'timestamp', 'When it was first seen so (UTC).')] : []),
+    ...fieldColumns(declaration.fields, 'item', [], ''),
+    ...fieldColumns(declaration.beside ?? {}, 'body', [], ''),
+  ];
+  const key =
+    resource.change.kind === 'value' ? [OBSERVED_AT] : [...new Set([...fixed.map((c) => c.name), ...keyColumns])];
+  return {
+    declaration,
+    name: declaration.name,
+    about: declaration.about,
+    columns,
+    key,
+    fixed: fixed.map((column) => column.name),
+    extent: toColumnExtent(declaration),
+    children: childTables(declaration, columns, fixed, keyColumns),
+  };
 }
 
-function fixedColumns(
-	resource: ResourceDeclaration,
-	declaration: TableDeclaration,
-): Column[] {
-	const request = (name: string, kind: ColumnKind, about: string): Column => ({
-		name,
-		kind,
-		about,
-		source: { from: "request" },
-	});
-	const columns: Column[] = [];
-	if (resource.scope === "brand")
-		columns.push(request("brand_id", "uuid", "The brand."));
-	if (declaration.extent?.kind === "range") {
-		columns.push(
-			request(
-				"range_from",
-				"day",
-				"First day of the range that the numbers are for.",
-			),
-		);
-		columns.push(
-			request(
-				"range_to",
-				"day",
-				"Last day of the range that the numbers are for, included.",
-			),
-		);
-	}
-	if (resource.each !== undefined)
-		columns.push(request(resource.each.column, "text", resource.each.about));
-	return columns;
+function fixedColumns(resource: ResourceDeclaration, declaration: TableDeclaration): Column[] {
+  const request = (name: string, kind: ColumnKind, about: string): Column => ({
+    name,
+    kind,
+    about,
+    source: { from: 'request' },
+  });
+  const columns: Column[] = [];
+  if (resource.scope === 'brand') columns.push(request('brand_id', 'uuid', 'The brand.'));
+  if (declaration.extent?.kind === 'range') {
+    columns.push(request('range_from', 'day', 'First day of the range that the numbers are for.'));
+    columns.push(request('range_to', 'day', 'Last day of the range that the numbers are for, included.'));
+  }
+  if (resource.each !== undefined) columns.push(request(resource.each.column, 'text', resource.each.about));
+  return columns;
 }
 
-function fieldColumns(
-	fields: Fields,
-	from: "item" | "body",
-	path: readonly string[],
-	prefix: string,
-): Column[] {
-	return Object.entries(fields).flatMap(([field, schema]): Column[] => {
-		const meta = metaOf(schema);
-		const at = [...path, field];
-		const name = `${prefix}${toColumnName(field)}`;
-		switch (meta.as) {
-			case "column":
-				return [
-					{
-						name: meta.column ?? name,
-						kind: meta.kind,
-						about: meta.about,
-						source: { from, path: at },
-					},
-				];
-			case "group":
-				return fieldColumns(meta.fields, from, at, `${name}_`);
-			default:
-				return [];
-		}
-	});
+function fieldColumns(fields: Fields, from: 'item' | 'body', path: readonly string[], prefix: string): Column[] {
+  return Object.entries(fields).flatMap(([field, schema]): Column[] => {
+    const meta = metaOf(schema);
+    const at = [...path, field];
+    const name = `${prefix}${toColumnName(field)}`;
+    switch (meta.as) {
+      case 'column':
+        return [
+          {
+            name: meta.column ?? name,
+            kind: meta.kind,
+            about: meta.about,
+            source: { from, path: at },
+          },
+        ];
+      case 'group':
+        return fieldColumns(meta.fields, from, at, `${name}_`);
+      default:
+        return [];
+    }
+  });
 }
 
 function childTables(
-	declaration: TableDeclaration,
-	columns: readonly Column[],
-	fixed: readonly Column[],
-	keyColumns: readonly string[],
+  declaration: TableDeclaration,
+  columns: readonly Column[],
+  fixed: readonly Column[],
+  keyColumns: readonly string[],
 ): ChildTable[] {
-	const parent = (name: string, as = name): Column => {
-		const column = columns.find((candidate) => candidate.name === name);
-		if (column === undefined)
-			throw new TypeError(
-				`table ${declaration.name} has no column ${name} for its children`,
-			);
-		return { ...column, name: as, source: { from: "parent", column: name } };
-	};
-	return Object.entries(declaration.fields).flatMap(
-		([field, schema]): ChildTable[] => {
-			const meta = metaOf(schema);
-			if (meta.as !== "child") return [];
-			const keys = keyColumns.map((name) =>
-				parent(name, name === "id" ? `${singular(declaration.name)}_id` : name),
-			);
-			const repeated = meta.child.repeat.map((name) =>
-				parent(columnOf(declaration.fields, name)),
-			);
-			const links = [...fixed.map((column) => parent(column.name)), ...keys];
-			const ordinal: Column = {
-				name: "ordinal",
-				kind: "integer",
-				about: "Place in the list upstream sent, counted from 0.",
-				source: { from: "ordinal" },
-			};
-			return [
-				{
-					name: meta.child.table,
-					about: meta.about,
-					field,
-					fields: meta.child.fields,
-					columns: [
-						...links,
-						...repeated,
-						ordinal,
-						...fieldColumns(meta.child.fields, "item", [], ""),
-					],
-					parentKey: links.map((column) => column.name),
-					key: [...links.map((column) => column.name), ordinal.name],
-				},
-			];
-		},
-	);
+  const parent = (name: string, as = name): Column => {
+    const column = columns.find((candidate) => candidate.name === name);
+    if (column === undefined) throw new TypeError(`table ${declaration.name} has no column ${name} for its children`);
+    return { ...column, name: as, source: { from: 'parent', column: name } };
+  };
+  return Object.entries(declaration.fields).flatMap(([field, schema]): ChildTable[] => {
+    const meta = metaOf(schema);
+    if (meta.as !== 'child') return [];
+    const keys = keyColumns.map((name) => parent(name, name === 'id' ? `${singular(declaration.name)}_id` : name));
+    const repeated = meta.child.repeat.map((name) => parent(columnOf(declaration.fields, name)));
+    const links = [...fixed.map((column) => parent(column.name)), ...keys];
+    const ordinal: Column = {
+      name: 'ordinal',
+      kind: 'integer',
+      about: 'Place in the list upstream sent, counted from 0.',
+      source: { from: 'ordinal' },
+    };
+    return [
+      {
+        name: meta.child.table,
+        about: meta.about,
+        field,
+        fields: meta.child.fields,
+        columns: [...links, ...repeated, ordinal, ...fieldColumns(meta.child.fields, 'item', [], '')],
+        parentKey: links.map((column) => column.name),
+        key: [...links.map((column) => column.name), ordinal.name],
+      },
+    ];
+  });
 }
 
 function toColumnExtent(declaration: TableDeclaration): Extent {
-	const extent = declaration.extent ?? { kind: "scope" };
-	return extent.kind === "time"
-		? { kind: "time", field: columnOf(declaration.fields, extent.field) }
-		: extent;
+  const extent = declaration.extent ?? { kind: 'scope' };
+  return extent.kind === 'time' ? { kind: 'time', field: columnOf(declaration.fields, extent.field) } : extent;
 }
 
 /** The column of a top-level scalar field; a name that is no field is a column of the request already. */
 export function columnOf(fields: Fields, field: string): string {
-	const schema = fields[field];
-	if (schema === undefined) return field;
-	const meta = metaOf(schema);
-	return (
-		(meta.as === "column" ? meta.column : undefined) ?? toColumnName(field)
-	);
+  const schema = fields[field];
+  if (schema === undefined) return field;
+  const meta = metaOf(schema);
+  return (meta.as === 'column' ? meta.column : undefined) ?? toColumnName(field);
 }
 
 function singular(table: string): string {
-	return table.endsWith("s") ? table.slice(0, -1) : table;
+  return table.endsWith('s') ? table.slice(0, -1) : table;
 }
 
 function engine(name: string, kind: ColumnKind, about: string): Column {
-	return { name, kind, about, source: { from: "engine" } };
+  return { name, kind, about, source: { from: 'engine' } };
 }

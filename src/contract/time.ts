@@ -1,5 +1,5 @@
 const TIMESTAMP =
-	/^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00(?:\.0+)?(?:Z|\+00:?00)?$/i;
 
@@ -12,75 +12,50 @@ export const DAY_MS = 86_400_000;
  * text is taken as UTC, which is what the API promises. Digits finer than a microsecond are cut off.
  */
 export function toTimestamp(text: string): string | null {
-	const match = TIMESTAMP.exec(text);
-	if (match === null) return null;
-	const [
-		,
-		year,
-		month,
-		day,
-		hour = "00",
-		minute = "00",
-		second = "00",
-		fraction = "",
-		offset = "Z",
-	] = match;
-	if (!isCalendarDay(Number(year), Number(month), Number(day))) return null;
-	if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
-		return null;
-	const offsetMs = toOffsetMs(offset);
-	if (offsetMs === null) return null;
-	const utc = Date.UTC(
-		Number(year),
-		Number(month) - 1,
-		Number(day),
-		Number(hour),
-		Number(minute),
-		Number(second),
-	);
-	const whole = new Date(utc - offsetMs).toISOString();
-	return `${whole.slice(0, 10)} ${whole.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}`;
+  const match = TIMESTAMP.exec(text);
+  if (match === null) return null;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', offset = 'Z'] = match;
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) return null;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
+  const offsetMs = toOffsetMs(offset);
+  if (offsetMs === null) return null;
+  const utc = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+  const whole = new Date(utc - offsetMs).toISOString();
+  return `${whole.slice(0, 10)} ${whole.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}`;
 }
 
 /** Reads `YYYY-MM-DD`, or a midnight written as a date-time, and returns the day, or null when there is none. */
 export function toDay(text: string): string | null {
-	const day = MIDNIGHT.exec(text)?.[1] ?? text;
-	const match = DAY.exec(day);
-	if (match === null) return null;
-	return isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))
-		? day
-		: null;
+  const day = MIDNIGHT.exec(text)?.[1] ?? text;
+  const match = DAY.exec(day);
+  if (match === null) return null;
+  return isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3])) ? day : null;
 }
 
 /** The UTC day, `YYYY-MM-DD`, that a moment in epoch milliseconds falls on. */
 export function dayOf(epochMs: number): string {
-	return new Date(epochMs).toISOString().slice(0, 10);
+  return new Date(epochMs).toISOString().slice(0, 10);
 }
 
 /** The day `days` after (or, when negative, before) `day`. */
 export function addDays(day: string, days: number): string {
-	return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
+  return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 }
 
 /** How many days the range holds, both ends included; zero or less when it is turned around. */
 export function daysInRange(from: string, to: string): number {
-	return (
-		Math.round(
-			(Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) /
-				DAY_MS,
-		) + 1
-	);
+  return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS) + 1;
 }
 
 function isCalendarDay(year: number, month: number, day: number): boolean {
-	if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-	return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 function toOffsetMs(offset: string): number | null {
-	if (offset.toUpperCase() === "Z") return 0;
-	const hours = Number(offset.slice(1, 3));
-	const minutes = Number(offset.slice(3).replace(":", "") || "0");
-	if (hours > 15 || minutes > 59) return null;
-	return (offset.startsWith("-") ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+  if (offset.toUpperCase() === 'Z') return 0;
+  const hours = Number(offset.slice(1, 3));
+  const minutes = Number(offset.slice(3).replace(':', '') || '0');
+  if (hours > 15 || minutes > 59) return null;
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }
