@@ -1,0 +1,42 @@
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Milliseconds of a day. */
+export const DAY_MS = 86_400_000;
+
+/** Whether the text is a day of the calendar, `YYYY-MM-DD`. */
+export function isDay(text: string): boolean {
+  if (!DAY.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && toDay(time) === text;
+}
+
+/** The UTC day that a moment falls on. */
+export function toDay(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+/** The first millisecond of a UTC day. */
+export function startOf(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`);
+}
+
+/** The day that many days later; earlier when negative. */
+export function shiftDay(day: string, days: number): string {
+  return toDay(startOf(day) + days * DAY_MS);
+}
+
+/** Days of a range, both ends included. */
+export function rangeDays(from: string, to: string): number {
+  return Math.round((startOf(to) - startOf(from)) / DAY_MS) + 1;
+}
+
+/** The earlier of two days. */
+export function earlierDay(a: string, b: string): string {
+  if (a < b) return a;
+  return b;
+}
+
+/** The later of two days. */
+export function laterDay(a: string, b: string): string {
+  return earlierDay(a, b) === a ? b : a;
+}

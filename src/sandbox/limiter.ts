@@ -1,0 +1,36 @@
+const WINDOW_MS = 60_000;
+
+/** How requests of a minute are counted: the last 60,000 ms at every moment, or the minute of the clock. */
+export type Window = 'sliding' | 'fixed';
+
+/** What the limiter says of one request. */
+export interface Admission {
+  readonly allowed: boolean;
+  /** Requests left after this one. */
+  readonly remaining: number;
+  /** Wait after which a request is admitted again, if none comes before; whole seconds, 0 when admitted. */
+  readonly retryAfterSeconds: number;
+}
+
+/** Counts requests per key. */
+export type Limiter = (key: string, atMs: number) => Admission;
+
+/** Builds a limiter that is exact: never more than `limit` in a window, and none refused below it. */
+export function createLimiter(limit: number, window: Window, countRefused: boolean): Limiter {
+  const arrivals = new Map<string, number[]>();
+  return (key, atMs) => {
+    const startMs = window === 'sliding' ? atMs - WINDOW_MS : Math.floor(atMs / WINDOW_MS) * WINDOW_MS - 1;
+    const recent = (arrivals.get(key) ?? []).filter((time) => time > startMs);
+    const allowed = recent.length < limit;
+    if (allowed || countRefused) recent.push(atMs);
+    arrivals.set(key, recent);
+    if (allowed) return { allowed, remaining: limit - recent.length, retryAfterSeconds: 0 };
+    const freeAtMs = window === 'sliding' ? freeAt(recent, limit) : startMs + 1 + WINDOW_MS;
+    return { allowed, remaining: 0, retryAfterSeconds: Math.max(1, Math.ceil((freeAtMs - atMs) / 1000)) };
+  };
+}
+
+// The moment at which fewer than `limit` of the counted arrivals are still inside the window.
+function freeAt(recent: readonly number[], limit: number): number {
+  return (recent[recent.length - limit] as number) + WINDOW_MS;
+}

@@ -1,0 +1,50 @@
+/** A seeded source of numbers in [0, 1); the same seed gives the same numbers on every machine. */
+export type Random = () => number;
+
+/** The generator sfc32, seeded by hashing the parts: good enough for made-up data, and fast. */
+export function randomOf(...parts: readonly (string | number)[]): Random {
+  let [a, b, c, d] = hash(parts.join('\u0000'));
+  const next = (): number => {
+    const t = (((a + b) | 0) + d) | 0;
+    d = (d + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (c << 21) | (c >>> 11);
+    c = (c + t) | 0;
+    return (t >>> 0) / 4_294_967_296;
+  };
+  for (let round = 0; round < 8; round++) next();
+  return next;
+}
+
+/** A whole number from 0 to `count - 1`. */
+export function below(random: Random, count: number): number {
+  return Math.floor(random() * count);
+}
+
+/** One of the values; throws a RangeError when there are none. */
+export function pick<T>(random: Random, values: readonly T[]): T {
+  if (values.length === 0) throw new RangeError('nothing to pick from');
+  return values[below(random, values.length)] as T;
+}
+
+/** A UUID of version 4. */
+export function uuidOf(random: Random): string {
+  const word = (): string =>
+    Math.floor(random() * 4_294_967_296)
+      .toString(16)
+      .padStart(8, '0');
+  const [a, b, c, d] = [word(), word(), word(), word()];
+  const variant = '89ab'[Number.parseInt(c[0] as string, 16) & 3];
+  return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`;
+}
+
+// Four runs of FNV-1a from different starts; sfc32 wants 128 bits of state.
+function hash(text: string): [number, number, number, number] {
+  const state: [number, number, number, number] = [0x811c9dc5, 0x01000193, 0x9e3779b9, 0x85ebca6b];
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    for (let lane = 0; lane < 4; lane++) state[lane] = Math.imul((state[lane] as number) ^ (unit + lane), 0x01000193);
+  }
+  return state;
+}
