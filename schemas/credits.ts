@@ -1,6 +1,7 @@
+import { isRecord } from '../src/base/json.ts';
 import { json, number } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { firstNumber, isRecord } from './unknown-shapes.ts';
+import { firstNumber } from './unknown-shapes.ts';
 
 const names = ['credits', 'balance', 'remaining', 'creditsLeft', 'creditsRemaining', 'left', 'available', 'total'];
 

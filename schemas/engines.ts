@@ -1,6 +1,7 @@
+import { isRecord } from '../src/base/json.ts';
 import { json, text } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { firstText, isRecord } from './unknown-shapes.ts';
+import { firstText } from './unknown-shapes.ts';
 
 export const engines = defineResource({
   name: 'engines',

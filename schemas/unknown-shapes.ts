@@ -1,7 +1,4 @@
-/** True for a JSON object; an array is none. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isRecord } from '../src/base/json.ts';
 
 /** The first of the named fields that holds a non-empty text, or null: for records whose form is not specified. */
 export function firstText(item: unknown, fields: readonly string[]): string | null {

@@ -1,0 +1,144 @@
+/** Exit codes of the command line. */
+export const EXIT = { done: 0, failed: 1, usage: 2, partial: 3, locked: 4, interrupted: 130 } as const;
+
+interface ErrorKind {
+  /** Exit code when the error ends a command. */
+  readonly exit: number;
+  /** What happened, for the reference. */
+  readonly about: string;
+  /** What to do about it. */
+  readonly hint: string;
+}
+
+/**
+ * Every error sightline can end with, in one table: the command line and the README read it, and a test holds the
+ * two together.
+ */
+export const errorTable = {
+  usage: {
+    exit: EXIT.usage,
+    about: 'A command, flag or argument is unknown or malformed.',
+    hint: 'See `sightline --help` or `sightline <command> --help`.',
+  },
+  config_invalid: {
+    exit: EXIT.usage,
+    about: 'A setting from the environment, `.env` or `sightline.config.json` is missing or has a value not allowed.',
+    hint: 'Correct the setting that the message names.',
+  },
+  unreachable: {
+    exit: EXIT.failed,
+    about: 'The upstream API did not answer: refused, reset, timed out or unknown host.',
+    hint: 'Check SIGHTLINE_BASE_URL and the network, then run the command again; it goes on where it stopped.',
+  },
+  bad_answer: {
+    exit: EXIT.failed,
+    about: 'Upstream answered with something that is not what the API specifies, such as a page that is not JSON.',
+    hint: 'Check that SIGHTLINE_BASE_URL is the root of the versioned API (it usually ends in /v1).',
+  },
+  unauthorized: {
+    exit: EXIT.failed,
+    about: 'Upstream refused the key (401).',
+    hint: "Check SIGHTLINE_API_KEY against the app's API keys settings; the key may have been deleted or have expired.",
+  },
+  plan_required: {
+    exit: EXIT.failed,
+    about: 'Upstream refuses the workspace (403), usually because it has no active plan.',
+    hint: 'Activate a plan in the app; the key works again then. Nothing already copied is lost.',
+  },
+  not_found: {
+    exit: EXIT.failed,
+    about: 'Upstream does not know the address (404).',
+    hint: 'Check that SIGHTLINE_BASE_URL is the root of the versioned API (it usually ends in /v1).',
+  },
+  refused: {
+    exit: EXIT.failed,
+    about: 'Upstream refused a request (another 4xx, or a redirect).',
+    hint: "Read upstream's message; when it names a parameter that sightline sends, that is a bug worth reporting.",
+  },
+  upstream_failed: {
+    exit: EXIT.failed,
+    about: 'Upstream kept failing (429 or 5xx) until the attempts were used up.',
+    hint: 'Run the command again later; it goes on where it stopped.',
+  },
+  folder_unwritable: {
+    exit: EXIT.failed,
+    about: 'The data folder cannot be created or written to.',
+    hint: 'Set SIGHTLINE_DATA_DIR (or --data-dir) to a folder that this user may write to.',
+  },
+  disk_full: {
+    exit: EXIT.failed,
+    about: 'There is no room left on the disk.',
+    hint: 'Make room and run the command again; what was committed is kept.',
+  },
+  warehouse_invalid: {
+    exit: EXIT.failed,
+    about: 'The warehouse file is no DuckDB database, is damaged, or has tables that are not what they should be.',
+    hint: 'Move the file away (a new sync builds a new one), or restore it from a backup.',
+  },
+  warehouse_newer: {
+    exit: EXIT.failed,
+    about: 'The warehouse was written by a newer sightline.',
+    hint: 'Update sightline.',
+  },
+  warehouse_locked: {
+    exit: EXIT.locked,
+    about: 'Another process owns the warehouse.',
+    hint: 'Wait until it has finished, or stop it. `sightline sql` works meanwhile.',
+  },
+  no_data: {
+    exit: EXIT.failed,
+    about: 'The workspace holds nothing to read yet.',
+    hint: 'Run `sightline sync` first.',
+  },
+  sql_invalid: {
+    exit: EXIT.usage,
+    about: 'DuckDB refused the query.',
+    hint: 'The data is open read-only, without access to files or the network.',
+  },
+  interrupted: {
+    exit: EXIT.interrupted,
+    about: 'The command was stopped by Ctrl-C or a signal.',
+    hint: 'Run it again; it goes on where it stopped.',
+  },
+  internal: {
+    exit: EXIT.failed,
+    about: 'Something happened that should not have.',
+    hint: 'Please report it with the message.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** A code of the error table. */
+export type ErrorCode = keyof typeof errorTable;
+
+/** An error a user can act on: a code of the table and one sentence that says what and where. */
+export class SightlineError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SightlineError';
+    this.code = code;
+  }
+
+  get exit(): number {
+    return errorTable[this.code].exit;
+  }
+
+  get hint(): string {
+    return errorTable[this.code].hint;
+  }
+}
+
+/** Turns anything thrown into a SightlineError; system errors that have a code of their own in the table get it. */
+export function toSightlineError(thrown: unknown): SightlineError {
+  if (thrown instanceof SightlineError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const system = thrown instanceof Error ? (thrown as NodeJS.ErrnoException).code : undefined;
+  if (system === 'ENOSPC' || system === 'EDQUOT' || /No space left on device/i.test(message)) {
+    return new SightlineError('disk_full', message, { cause: thrown });
+  }
+  if (system === 'EACCES' || system === 'EROFS' || system === 'EPERM') {
+    return new SightlineError('folder_unwritable', message, { cause: thrown });
+  }
+  return new SightlineError('internal', message, { cause: thrown });
+}

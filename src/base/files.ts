@@ -1,0 +1,43 @@
+import { access, constants, mkdir, open, rename, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SightlineError } from './errors.ts';
+
+/** Makes the folder if need be and checks that files can be made in it; throws `folder_unwritable`. */
+export async function ensureWritableFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code ?? 'unknown error';
+    if (code === 'ENOSPC') throw thrown;
+    throw new SightlineError('folder_unwritable', `cannot write to the folder ${folder} (${code})`, { cause: thrown });
+  }
+}
+
+/** Makes what was written to a file or to a folder's entries survive a power cut. */
+export async function syncToDisk(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Moves a finished file or folder to its public name in one step that survives a power cut. */
+export async function publishByRename(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  await syncToDisk(dirname(to));
+}
+
+/** Points the symlink `link` at `target` (relative to the link) without a moment in which there is no link. */
+export async function swapSymlink(target: string, link: string): Promise<void> {
+  const aside = join(dirname(link), `.${process.pid}-${Date.now()}-link`);
+  await symlink(target, aside);
+  try {
+    await publishByRename(aside, link);
+  } catch (thrown) {
+    await rm(aside, { force: true });
+    throw thrown;
+  }
+}

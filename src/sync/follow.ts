@@ -1,0 +1,78 @@
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import { columnOf, type ResourceTable } from '../contract/tables.ts';
+import { type Member, readCensus, readFirstDay, readMembers } from '../warehouse/state.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Chain } from './chain.ts';
+import { followingDetails, type PlanContext, planDays, planDetails, planOlder, planWindows } from './plan.ts';
+
+/** Knows what comes after a chain: details after their list, windows after their census, the past after a history. */
+export interface Follower {
+  /** The brands of the run. */
+  brands(members: readonly Member[]): void;
+  /** The chains to read next, once `chain` has ended, well or not. */
+  after(chain: Chain): Promise<Chain[]>;
+}
+
+/** Joins the pure plan with what the warehouse holds once a chain has ended. */
+export function createFollower(
+  { catalogue, warehouse }: { catalogue: Catalogue; warehouse: Warehouse },
+  context: PlanContext,
+): Follower {
+  const { database } = warehouse;
+  const brands = new Map<string, Member>();
+  const windowed = new Set<string>();
+
+  const details = async (resource: Resource, chain: Chain): Promise<Chain[]> => {
+    const [table] = resource.derived;
+    const id = table?.declaration.key[0];
+    const following = followingDetails(catalogue, resource, context);
+    if (id === undefined || following.length === 0) return [];
+    const members = await readMembers(database, resource, chain.brandId, { id });
+    const chosen = resource.provides === undefined ? members : members.filter((member) => brands.has(member.id));
+    return following.flatMap((detail) => planDetails(detail, chain.brandId, chosen, context));
+  };
+
+  // A census that could not be read leaves the windows without counts, not unread.
+  const windows = async (resource: Resource, chain: Chain, brand: Member, older: readonly Chain[]): Promise<Chain[]> => {
+    const chains: Chain[] = [];
+    for (const counted of catalogue.resources) {
+      if (counted.change.kind !== 'window' || counted.change.census?.resource !== resource.name) continue;
+      const { census } = counted.change;
+      const isCensus = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
+      const once = `${counted.name} ${brand.id}`;
+      if (!isCensus || older.length > 0 || windowed.has(once) || !context.wanted.has(counted.name)) continue;
+      windowed.add(once);
+      chains.push(...planWindows(counted, brand, await readCensus(database, census, brand.id), context));
+    }
+    return chains;
+  };
+
+  const history = async (resource: Resource, chain: Chain, brand: Member): Promise<Chain[]> => {
+    const { change } = resource;
+    if (change.kind !== 'report' || change.span !== 'history' || chain.from === null || chain.to === null) return [];
+    if (!chain.oldest) return [];
+    const table = resource.derived.find((candidate) => candidate.extent.kind === 'time') as ResourceTable | undefined;
+    if (table === undefined || table.extent.kind !== 'time') return [];
+    const range = { from: chain.from, to: chain.to };
+    const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
+    const older = planOlder(resource, chain, brand, firstDay, context);
+    const days = change.eachDay === undefined ? [] : planDays(resource, chain, await firstOf(change.eachDay), context);
+    return [...older, ...days, ...(await windows(resource, chain, brand, older))];
+
+    async function firstOf({ table: name, field }: { table: string; field: string }): Promise<string | null> {
+      const source = resource.derived.find((candidate) => candidate.name === name) as ResourceTable;
+      return readFirstDay(database, name, columnOf(source.declaration.fields, field), (brand as Member).id, range);
+    }
+  };
+
+  return {
+    brands: (members) => {
+      for (const member of members) brands.set(member.id, member);
+    },
+    after: async (chain) => {
+      const resource = catalogue.get(chain.resource);
+      const brand = chain.brandId === null ? undefined : brands.get(chain.brandId);
+      return [...(await details(resource, chain)), ...(brand === undefined ? [] : await history(resource, chain, brand))];
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../base/clock.ts';
+import { nextCursorOf } from '../contract/body.ts';
+import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
+import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
+import type { Attempt, Client } from '../upstream/client.ts';
+import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import { walkPages } from '../upstream/pages.ts';
+import type { RequestRecord } from '../warehouse/ledger.ts';
+import type { RunRef } from '../warehouse/runs.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
+import { type PlanContext, resumePoint } from './plan.ts';
+import type { Tally } from './tally.ts';
+
+/** Reads single chains for a run. */
+export interface ChainReader {
+  /**
+   * Reads a chain to its end, committing every page, and returns upstream's time of the last answer. Goes on where an
+   * unfinished run stopped; when upstream no longer takes that cursor, begins the chain anew, once. `pages` counts.
+   */
+  read(chain: Chain, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
+  /** Asks upstream's own description for the parameter names that the specification leaves open. */
+  learnNames(): Promise<ParameterNames>;
+  /** Whether upstream says that it has no such brand; true, too, when it said so before. */
+  isBrandGone(brandId: string, context: PlanContext): Promise<boolean>;
+}
+
+/** What a chain reader works with. */
+export interface ReaderParts {
+  readonly catalogue: Catalogue;
+  readonly warehouse: Warehouse;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (tally: Tally) => void;
+}
+
+/** The chain reader of a run. */
+export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally): ChainReader {
+  const { catalogue, warehouse, client, signal } = parts;
+  const readers = new Map<string, RowReader>();
+  const readerOf = (name: string): RowReader => {
+    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name));
+    readers.set(name, reader);
+    return reader;
+  };
+
+  const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<number> => {
+    const requests: RequestRecord[] = [];
+    const onAttempt = (attempt: Attempt): void => {
+      requests.push(attempt);
+      tally.attempted(attempt);
+      parts.onProgress?.(tally);
+    };
+    const reader = readerOf(chain.resource);
+    const isPaged = catalogue.get(chain.resource).paging === 'cursor';
+    let date = parts.clock.now();
+    try {
+      const walk = walkPages<readonly TableRows[]>(client, {
+        request: { path: chain.path, query: chain.query },
+        read: (body) => reader.read(body, chain.fixed),
+        nextOf: (body) => (isPaged ? nextCursorOf(body) : null),
+        from,
+        signal,
+        onAttempt,
+      });
+      for await (const page of walk) {
+        pages.count += 1;
+        date = page.date;
+        const result = await warehouse.commitPage({
+          run,
+          chain,
+          tables: page.value,
+          date,
+          page: pages.count,
+          next: page.next,
+          requests: requests.splice(0),
+        });
+        tally.page(chain, pages.count, page.next === null, result);
+        parts.onProgress?.(tally);
+      }
+      return date;
+    } finally {
+      if (requests.length > 0) await warehouse.noteRequests(run, chain, requests);
+    }
+  };
+
+  const restart = async (chain: Chain, pages: { count: number }): Promise<number> => {
+    await warehouse.restartChain(chain.id);
+    pages.count = 0;
+    return readFrom(chain, null, pages);
+  };
+
+  return {
+    read: async (chain, context, pages = { count: 0 }) => {
+      const resume = resumePoint(chain, context);
+      pages.count = resume?.pages ?? 0;
+      let date: number;
+      try {
+        if (resume === null) await warehouse.restartChain(chain.id);
+        date = await readFrom(chain, resume?.cursor ?? null, pages);
+      } catch (thrown) {
+        // A 400 after a first page, or on a cursor kept from an earlier run, is about the cursor.
+        const onCursor = thrown instanceof UpstreamError && thrown.status === 400 && pages.count > 0;
+        if (!onCursor) throw thrown;
+        date = await restart(chain, pages);
+      }
+      tally.closed(chain, pages.count);
+      return { date };
+    },
+    learnNames: async () => {
+      const asked = { path: OPENAPI_PATH, query: {} };
+      const requests: RequestRecord[] = [];
+      const onAttempt = (attempt: Attempt): void => {
+        requests.push(attempt);
+        tally.attempted(attempt);
+      };
+      try {
+        const answer = await client.get(asked, (body) => learnParameterNames(catalogue.resources, body), {
+          signal,
+          onAttempt,
+        });
+        return answer.value;
+      } catch (thrown) {
+        // Upstream may have no description; the declared names are used then.
+        if (!(thrown instanceof UpstreamError)) throw thrown;
+        return new Map();
+      } finally {
+        await warehouse.noteRequests(run, { id: OPENAPI_PATH, resource: 'openapi' }, requests);
+      }
+    },
+    isBrandGone: async (brandId, context) => {
+      const [detail] = detailsOf(catalogue, providerOf(catalogue, 'brand').name);
+      if (detail === undefined) return false;
+      const [chain] = chainsOf(detail, { member: brandId, reason: 'is it still there', priority: 0 }, context.names);
+      try {
+        await client.get({ path: (chain as Chain).path, query: {} }, () => null, { signal, onAttempt: tally.attempted });
+        return false;
+      } catch (thrown) {
+        return thrown instanceof UpstreamError && thrown.status === 404;
+      }
+    },
+  };
+}

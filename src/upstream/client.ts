@@ -1,0 +1,230 @@
+import { Pool } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { isRecord } from '../base/json.ts';
+import { BodyError } from '../contract/body.ts';
+import { IgnoredParameterError } from '../contract/rows.ts';
+import type { Budget } from './budget.ts';
+import { statusError, UpstreamError } from './errors.ts';
+import { toCount, toDate, toRetryAfterMs } from './headers.ts';
+import { networkError } from './network.ts';
+
+/** Attempts at one request before it is given up, 429 apart. */
+const ATTEMPTS_MAX = 5;
+/** Times one request may be told 429 before it is given up. */
+const RATE_LIMITED_MAX = 12;
+/** First and greatest bound of the random wait between attempts. */
+const BACKOFF_MS_FIRST = 500;
+const BACKOFF_MS_MAX = 30_000;
+/** Wait after a 429 that names none, and the longest wait that is obeyed rather than reported. */
+const RETRY_AFTER_MS_DEFAULT = 5_000;
+const RETRY_AFTER_MS_MAX = 15 * 60_000;
+/** Spread of the moment at which a closed gate opens. */
+const GATE_JITTER_MS = 500;
+/** Longest excerpt of an upstream message that is repeated. */
+const SAID_CHARACTERS_MAX = 200;
+
+/** Limits of one exchange. */
+export interface ClientLimits {
+  readonly connectMs: number;
+  readonly headersMs: number;
+  /** Longest silence within a body, and longest whole exchange. */
+  readonly bodyMs: number;
+  readonly totalMs: number;
+  readonly bodyBytesMax: number;
+}
+
+/** Limits used unless the configuration says otherwise. */
+export const CLIENT_LIMITS: ClientLimits = {
+  connectMs: 10_000,
+  headersMs: 30_000,
+  bodyMs: 30_000,
+  totalMs: 120_000,
+  bodyBytesMax: 64 * 1024 * 1024,
+};
+
+/** What to ask: the path below the base URL and its parameters. */
+export interface Request {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** One attempt, for the ledger. */
+export interface Attempt {
+  /** Epoch milliseconds at which it was sent. */
+  readonly sentAt: number;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** HTTP status, or null when no answer came. */
+  readonly status: number | null;
+  readonly attempt: number;
+  readonly waitedMs: number;
+  readonly tookMs: number;
+  readonly bytes: number;
+  readonly error: string | null;
+}
+
+/** An answer that was read. */
+export interface Answer<T> {
+  readonly value: T;
+  /** Upstream's clock (Date header), epoch milliseconds; ours when it sends none. */
+  readonly date: number;
+}
+
+/** The one way to upstream. */
+export interface Client {
+  /**
+   * Asks, retrying what can be retried, and reads the JSON body with `read`. A BodyError that `read` throws counts as
+   * a failed attempt. Throws an UpstreamError when it is given up, and the signal's reason when that is aborted.
+   */
+  get<T>(
+    request: Request,
+    read: (body: unknown) => T,
+    options: { signal: AbortSignal; onAttempt?: (attempt: Attempt) => void },
+  ): Promise<Answer<T>>;
+  close(): Promise<void>;
+}
+
+/** How to reach upstream. */
+export interface ClientOptions {
+  /** Root of the versioned API, without a slash at its end. */
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly keyHeader: 'authorization' | 'x-api-key';
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly connections: number;
+  readonly limits?: ClientLimits;
+}
+
+/** Opens the client; sockets are opened when they are needed. */
+export function createClient(options: ClientOptions): Client {
+  const { budget, clock, key } = options;
+  const limits = options.limits ?? CLIENT_LIMITS;
+  const base = new URL(options.baseUrl);
+  const pool = new Pool(base.origin, {
+    connections: options.connections,
+    connect: { timeout: limits.connectMs },
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.bodyMs,
+    maxResponseSize: limits.bodyBytesMax,
+  });
+  const headers = {
+    accept: 'application/json',
+    'user-agent': 'sightline',
+    ...(options.keyHeader === 'x-api-key' ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }),
+  };
+  const redact = (text: string): string => text.replaceAll(key, 'gsk_…');
+
+  const attemptOnce = async <T>(request: Request, read: (body: unknown) => T, run: Run): Promise<Outcome<T>> => {
+    const { signal, onAttempt, attempt } = run;
+    const slot = await budget.acquire(signal);
+    const sentAt = clock.now();
+    const startedAt = clock.monotonic();
+    let status: number | null = null;
+    let bytes = 0;
+    let error: UpstreamError | null = null;
+    let reading = false;
+    try {
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
+      const target = targetOf(base, request);
+      const head = await pool.request({ method: 'GET', path: target, headers, signal: deadline });
+      status = head.statusCode;
+      slot.answered({
+        limit: toCount(head.headers['x-ratelimit-limit'], 1),
+        remaining: status === 200 ? toCount(head.headers['x-ratelimit-remaining'], 0) : null,
+      });
+      const body = await head.body.bytes();
+      bytes = body.length;
+      reading = true;
+      const date = toDate(head.headers['date']) ?? clock.now();
+      if (status === 200) return { value: read(parseJson(body)), date };
+      const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date);
+      throw statusError(status, redact(request.path), redact(messageOf(body)), retryAfterMs);
+    } catch (thrown) {
+      slot.failed();
+      signal.throwIfAborted();
+      error = toUpstreamError(thrown, redact(request.path));
+      if (error === null && reading) throw thrown;
+      error ??= networkError(thrown, base);
+      return { error };
+    } finally {
+      const { waitedMs } = slot;
+      const tookMs = clock.monotonic() - startedAt;
+      onAttempt?.({ ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null });
+    }
+  };
+
+  return {
+    get: async (request, read, { signal, onAttempt }) => {
+      let failures = 0;
+      let refusals = 0;
+      for (let attempt = 1; ; attempt++) {
+        const outcome = await attemptOnce(request, read, { signal, onAttempt, attempt });
+        if (!('error' in outcome)) return outcome;
+        const { error } = outcome;
+        if (error.status === 429) refusals += 1;
+        else failures += 1;
+        if (!error.retryable || failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX) throw error;
+        await waitBefore(error, failures, signal);
+      }
+    },
+    close: () => pool.destroy(),
+  };
+
+  async function waitBefore(failure: UpstreamError, failures: number, signal: AbortSignal): Promise<void> {
+    if ((failure.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX) throw failure;
+    if (failure.status === 429) {
+      // One gate for everybody: all requests of the key wait, and they do not all come back in the same instant.
+      budget.closeGate((failure.retryAfterMs ?? RETRY_AFTER_MS_DEFAULT) + clock.random() * GATE_JITTER_MS);
+      return;
+    }
+    const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
+    await clock.sleep(Math.max(failure.retryAfterMs ?? 0, clock.random() * bound), signal);
+  }
+}
+
+interface Run {
+  readonly signal: AbortSignal;
+  readonly onAttempt: ((attempt: Attempt) => void) | undefined;
+  readonly attempt: number;
+}
+
+type Outcome<T> = Answer<T> | { readonly error: UpstreamError };
+
+function targetOf(base: URL, request: Request): string {
+  const query = new URLSearchParams(request.query).toString();
+  return `${base.pathname.replace(/\/+$/, '')}${request.path}${query === '' ? '' : `?${query}`}`;
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch (thrown) {
+    throw new BodyError('the body is not JSON', { cause: thrown });
+  }
+}
+
+function toUpstreamError(thrown: unknown, where: string): UpstreamError | null {
+  if (thrown instanceof UpstreamError) return thrown;
+  if (!(thrown instanceof BodyError)) return null;
+  const retryable = !(thrown instanceof IgnoredParameterError);
+  const message = `upstream's answer to ${where} is not usable: ${thrown.message}`;
+  return new UpstreamError('bad_answer', message, { status: 200, retryable, cause: thrown });
+}
+
+// Only the envelope's message is repeated: an HTML page tells a user nothing.
+function messageOf(bytes: Uint8Array): string {
+  try {
+    const body = parseJson(bytes);
+    const error = isRecord(body) ? body['error'] : undefined;
+    const message = isRecord(error) ? error['message'] : error;
+    return typeof message === 'string' ? printable(message).slice(0, SAID_CHARACTERS_MAX) : '';
+  } catch {
+    return '';
+  }
+}
+
+function printable(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim();
+}
+

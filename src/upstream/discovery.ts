@@ -1,0 +1,64 @@
+import { isRecord } from '../base/json.ts';
+import type { Resource } from '../contract/catalogue.ts';
+
+/** Where upstream describes itself, below the base URL. */
+export const OPENAPI_PATH = '/openapi.json';
+
+/**
+ * The real names of parameters whose name the specification leaves open, read from upstream's OpenAPI document: by
+ * resource, declared name to real name. A parameter is recognised by its endpoint and by its set of values.
+ */
+export function learnParameterNames(
+  resources: readonly Resource[],
+  document: unknown,
+): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const learned = new Map<string, Record<string, string>>();
+  for (const resource of resources) {
+    for (const [declared, parameter] of Object.entries(resource.query)) {
+      if (parameter.nameUnknown !== true || parameter.values === undefined) continue;
+      const name = findByValues(document, resource.path, parameter.values);
+      if (name !== null) learned.set(resource.name, { ...learned.get(resource.name), [declared]: name });
+    }
+  }
+  return learned;
+}
+
+function findByValues(document: unknown, path: string, values: readonly string[]): string | null {
+  if (!isRecord(document) || !isRecord(document['paths'])) return null;
+  const wanted = shapeOf(path);
+  for (const [candidate, item] of Object.entries(document['paths'])) {
+    if (!shapeOf(candidate).endsWith(wanted)) continue;
+    const node = resolve(document, item);
+    const get = isRecord(node) ? resolve(document, node['get']) : null;
+    const parameters = [isRecord(node) ? node['parameters'] : null, isRecord(get) ? get['parameters'] : null];
+    for (const entry of parameters.flatMap((list) => (Array.isArray(list) ? list : []))) {
+      const parameter = resolve(document, entry);
+      if (!isRecord(parameter) || parameter['in'] !== 'query' || typeof parameter['name'] !== 'string') continue;
+      const schema = resolve(document, parameter['schema']);
+      if (isRecord(schema) && sameSet(schema['enum'], values)) return parameter['name'];
+    }
+  }
+  return null;
+}
+
+// Parameters of a path may have any name: /brands/{id}/x and /brands/{brandId}/x are the same endpoint.
+function shapeOf(path: string): string {
+  return path.replace(/\{[^}]*\}/g, '{}').replace(/\/+$/, '');
+}
+
+// Follows a local reference, and a chain of them up to a bound.
+function resolve(document: Record<string, unknown>, node: unknown): unknown {
+  let current = node;
+  for (let hops = 0; hops < 8 && isRecord(current) && typeof current['$ref'] === 'string'; hops++) {
+    const steps = current['$ref'].replace(/^#\//, '').split('/');
+    current = steps.reduce<unknown>(
+      (at, step) => (isRecord(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : null),
+      document,
+    );
+  }
+  return current;
+}
+
+function sameSet(actual: unknown, expected: readonly string[]): boolean {
+  return Array.isArray(actual) && actual.length === expected.length && expected.every((value) => actual.includes(value));
+}

@@ -1,0 +1,194 @@
+import { DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, LIST, VARCHAR } from '@duckdb/node-api';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+
+/** How long a lock that a process just killed may linger. */
+const LOCK_WAIT_MS = 1_500;
+const LOCK_POLL_MS = 100;
+
+/** A value that a statement takes. Lists hold text; the statement casts. */
+export type Parameter = string | number | boolean | null | readonly string[];
+
+/** A row as DuckDB gives it, by column. */
+export type ResultRow = Readonly<Record<string, unknown>>;
+
+/** Statements within the transaction that `Database.transaction` has open. */
+export interface Session {
+  /** Runs a statement; prepared once per text. Returns the number of rows it changed. */
+  run(sql: string, parameters?: readonly Parameter[]): Promise<number>;
+  /** Runs a query and returns all of its rows. */
+  all(sql: string, parameters?: readonly Parameter[]): Promise<ResultRow[]>;
+}
+
+/** The one handle of this process on a warehouse file. */
+export interface Database {
+  readonly path: string;
+  /** Runs `work` alone and in one transaction: all of it is committed, or nothing. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Runs `work` alone, outside a transaction: CHECKPOINT, ATTACH. */
+  exclusive<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Waits for what is running, writes the log into the file and lets go of it. */
+  close(): Promise<void>;
+}
+
+/** Settings that trade memory for time. */
+export interface DatabaseOptions {
+  readonly memoryLimitMb?: number;
+  /** Folder for what does not fit into memory. */
+  readonly temporaryFolder?: string;
+  /** Who holds the file, for the message when it is locked. */
+  readonly describeOwner?: (pid: number | null) => string;
+}
+
+const open = new Set<string>();
+
+/**
+ * Opens, or creates, the warehouse for reading and writing. Throws `warehouse_locked` when another process has it and
+ * `warehouse_invalid` when the file is no DuckDB database. A second open of one file in this process would lose data
+ * without a word, and is refused.
+ */
+export async function openDatabase(path: string, options: DatabaseOptions = {}): Promise<Database> {
+  if (open.has(path)) throw new SightlineError('internal', `${path} is open in this process already`);
+  open.add(path);
+  try {
+    const instance = await createInstance(path, options);
+    const connection = await instance.connect();
+    await connection.run("SET TimeZone = 'UTC'; SET wal_autocheckpoint = '256MB'");
+    return database(path, instance, connection);
+  } catch (thrown) {
+    open.delete(path);
+    throw thrown;
+  }
+}
+
+function database(path: string, instance: DuckDBInstance, connection: DuckDBConnection): Database {
+  const session = createSession(connection);
+  let turn: Promise<unknown> = Promise.resolve();
+  let closed = false;
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(() => {
+      if (closed) throw new SightlineError('internal', 'the warehouse is closed');
+      return work();
+    });
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+  return {
+    path,
+    transaction: (work) =>
+      alone(async () => {
+        await session.run('BEGIN TRANSACTION');
+        try {
+          const value = await work(session);
+          await session.run('COMMIT');
+          return value;
+        } catch (thrown) {
+          await session.run('ROLLBACK').catch(() => undefined);
+          throw thrown;
+        }
+      }),
+    exclusive: (work) => alone(() => work(session)),
+    close: async () => {
+      await turn;
+      if (closed) return;
+      closed = true;
+      session.dispose();
+      connection.closeSync();
+      instance.closeSync();
+      open.delete(path);
+    },
+  };
+}
+
+/** Statements on a connection, each text prepared once. */
+export function createSession(connection: DuckDBConnection): Session & { dispose(): void } {
+  const statements = new Map<string, DuckDBPreparedStatement>();
+  const prepare = async (sql: string, parameters: readonly Parameter[]): Promise<DuckDBPreparedStatement> => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = await connection.prepare(sql);
+      statements.set(sql, statement);
+    }
+    parameters.forEach((value, index) => {
+      bind(statement, index + 1, value);
+    });
+    return statement;
+  };
+  return {
+    run: async (sql, parameters = []) => {
+      try {
+        // The binding prepares one statement at a time; what takes no values may be several.
+        const result = parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
+        return result.rowsChanged;
+      } catch (thrown) {
+        throw toSightlineError(thrown);
+      }
+    },
+    all: async (sql, parameters = []) => {
+      try {
+        const reader =
+          parameters.length === 0
+            ? await connection.runAndReadAll(sql)
+            : await (await prepare(sql, parameters)).runAndReadAll();
+        return reader.getRowObjects();
+      } catch (thrown) {
+        throw toSightlineError(thrown);
+      }
+    },
+    dispose: () => {
+      for (const statement of statements.values()) statement.destroySync();
+      statements.clear();
+    },
+  };
+}
+
+function bind(statement: DuckDBPreparedStatement, index: number, value: Parameter): void {
+  if (value === null) statement.bindNull(index);
+  else if (typeof value === 'string') statement.bindVarchar(index, value);
+  else if (typeof value === 'boolean') statement.bindBoolean(index, value);
+  else if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) statement.bindBigInt(index, BigInt(value));
+    else statement.bindDouble(index, value);
+  } else statement.bindList(index, value, LIST(VARCHAR));
+}
+
+async function createInstance(path: string, options: DatabaseOptions): Promise<DuckDBInstance> {
+  const settings: Record<string, string> = {
+    memory_limit: `${options.memoryLimitMb ?? 256}MB`,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    storage_compatibility_version: 'v1.5.0',
+    ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),
+  };
+  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
+    try {
+      return await DuckDBInstance.create(path, settings);
+    } catch (thrown) {
+      const error = toOpenError(path, thrown, options);
+      if (error.code !== 'warehouse_locked' || waitedMs >= LOCK_WAIT_MS) throw error;
+      await delay(LOCK_POLL_MS);
+    }
+  }
+}
+
+/** What DuckDB's refusal to open a file means to a user. */
+export function toOpenError(path: string, thrown: unknown, options: DatabaseOptions = {}): SightlineError {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const firstLine = message.split('\n')[0] ?? message;
+  if (/Could not set lock on file|Conflicting lock|being used by another process/i.test(message)) {
+    const pid = /PID (\d+)/.exec(message)?.[1];
+    const owner = options.describeOwner?.(pid === undefined ? null : Number(pid)) ?? (pid ? `process ${pid}` : 'a process');
+    return new SightlineError('warehouse_locked', `${owner} owns the warehouse ${path}`, { cause: thrown });
+  }
+  if (/version number \d+.*can only read/is.test(message)) {
+    return new SightlineError('warehouse_newer', `a newer DuckDB wrote ${path}: ${firstLine}`, { cause: thrown });
+  }
+  if (/Permission denied|Read-only file system/i.test(message)) {
+    return new SightlineError('folder_unwritable', `cannot open ${path}: ${firstLine}`, { cause: thrown });
+  }
+  const known = toSightlineError(thrown);
+  if (known.code === 'disk_full') return known;
+  return new SightlineError('warehouse_invalid', `${path} cannot be opened as a DuckDB database: ${firstLine}`, {
+    cause: thrown,
+  });
+}

@@ -1,0 +1,166 @@
+import type { Values } from '../contract/rows.ts';
+import type { Session } from './database.ts';
+import { stage } from './staging.ts';
+
+/** A chain of pages, as the ledger knows it. */
+export interface ChainRef {
+  /** Stable from run to run: resource, scope, range and parameters. */
+  readonly id: string;
+  readonly resource: string;
+  readonly fixed: Values;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+/** A request as it was sent, for `sync.requests`. */
+export interface RequestRecord {
+  readonly sentAt: number;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly status: number | null;
+  readonly attempt: number;
+  readonly waitedMs: number;
+  readonly tookMs: number;
+  readonly bytes: number;
+  readonly error: string | null;
+}
+
+/** What a page brought. */
+export interface PageCounts {
+  readonly rows: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+/** Epoch milliseconds as a UTC timestamp literal, `YYYY-MM-DD HH:MM:SS.fff`. */
+export function toTimestampText(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', '');
+}
+
+const insertRequest = `INSERT INTO sync.requests
+  SELECT CAST($1 AS UUID), CAST($2 AS TIMESTAMP), $3, $4, $5, CAST($6 AS JSON), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16`;
+
+/** Writes requests; the page's counts stand with the one that was answered. */
+export async function writeRequests(
+  session: Session,
+  runId: string,
+  chain: Pick<ChainRef, 'id' | 'resource'>,
+  requests: readonly RequestRecord[],
+  counts: PageCounts | null,
+): Promise<void> {
+  for (const request of requests) {
+    const answered = request.error === null ? counts : null;
+    await session.run(insertRequest, [
+      runId,
+      toTimestampText(request.sentAt),
+      chain.resource,
+      chain.id,
+      request.path,
+      JSON.stringify(request.query),
+      request.attempt,
+      request.status,
+      Math.round(request.waitedMs),
+      Math.round(request.tookMs),
+      request.bytes,
+      answered?.rows ?? null,
+      answered?.inserted ?? null,
+      answered?.updated ?? null,
+      answered?.deleted ?? null,
+      request.error,
+    ]);
+  }
+}
+
+const insertCheckpoint = `INSERT INTO sync.checkpoints
+  SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID), $7, $8, $9, $10, $11, CAST($12 AS TIMESTAMP)`;
+
+/** What a page saw of one table. */
+export interface SeenRows {
+  readonly table: string;
+  readonly keys: readonly Values[];
+  readonly unidentified: number;
+}
+
+/** Notes that a page of a chain is in, what it saw and where the next one begins. */
+export async function writeCheckpoint(
+  session: Session,
+  passId: string,
+  chain: ChainRef,
+  page: { number: number; next: string | null; seen: readonly SeenRows[]; at: number },
+): Promise<void> {
+  for (const { table, keys, unidentified } of page.seen) {
+    await session.run(insertCheckpoint, [
+      chain.id,
+      chain.resource,
+      brandOf(chain),
+      chain.from,
+      chain.to,
+      passId,
+      page.number,
+      table,
+      page.next,
+      stage(keys),
+      unidentified,
+      toTimestampText(page.at),
+    ]);
+  }
+}
+
+/** Forgets the pages of a chain: it is whole, or begins anew. */
+export async function clearCheckpoints(session: Session, chainId: string): Promise<void> {
+  await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [chainId]);
+}
+
+/** How many items of the chain had no readable key, and how many rows it saw. */
+export async function sumCheckpoints(
+  session: Session,
+  chainId: string,
+): Promise<{ unidentified: number; rows: number }> {
+  const [sums] = await session.all(
+    `SELECT CAST(coalesce(sum(unidentified), 0) AS BIGINT) AS unidentified,
+       CAST(coalesce(sum(len(seen)), 0) AS BIGINT) AS rows FROM sync.checkpoints WHERE chain = $1`,
+    [chainId],
+  );
+  return { unidentified: Number(sums?.['unidentified'] ?? 0), rows: Number(sums?.['rows'] ?? 0) };
+}
+
+/** Notes that a chain was read whole. */
+export async function writeCoverage(
+  session: Session,
+  run: { runId: string; passId: string },
+  chain: ChainRef,
+  rows: number,
+  at: number,
+): Promise<void> {
+  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chain.id]);
+  await session.run(
+    `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
+       CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9`,
+    [chain.id, chain.resource, brandOf(chain), chain.from, chain.to, run.passId, run.runId, toTimestampText(at), rows],
+  );
+}
+
+/** Keeps an item that could not be taken as a row; the same item again only renews its date. */
+export async function writeQuarantine(
+  session: Session,
+  runId: string,
+  chain: ChainRef,
+  item: { id: string; table: string; reason: string; json: string; at: number },
+): Promise<void> {
+  const at = toTimestampText(item.at);
+  const known = await session.run(
+    'UPDATE sync.quarantine SET last_seen_at = CAST($2 AS TIMESTAMP), run_id = CAST($3 AS UUID) WHERE id = $1',
+    [item.id, at, runId],
+  );
+  if (known > 0) return;
+  await session.run(
+    `INSERT INTO sync.quarantine SELECT $1, $2, $3, CAST($4 AS UUID), $5, CAST($6 AS JSON), CAST($7 AS TIMESTAMP),
+       CAST($7 AS TIMESTAMP), CAST($8 AS UUID)`,
+    [item.id, chain.resource, item.table, brandOf(chain), item.reason, item.json, at, runId],
+  );
+}
+
+function brandOf(chain: ChainRef): string | null {
+  return (chain.fixed['brand_id'] ?? null) as string | null;
+}

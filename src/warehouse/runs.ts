@@ -1,0 +1,69 @@
+import type { Session } from './database.ts';
+import { toTimestampText } from './ledger.ts';
+
+/** How a run ended; `running` until then. */
+export type RunStatus = 'complete' | 'partial' | 'failed' | 'interrupted';
+
+/** A run that has begun. */
+export interface RunRef {
+  readonly runId: string;
+  /** Runs that continue one another share a pass: what one of them closed, the next need not read again. */
+  readonly passId: string;
+}
+
+/** What a run cost and brought. */
+export interface RunTotals {
+  readonly status: RunStatus;
+  readonly requests: number;
+  readonly retries: number;
+  readonly waitedMs: number;
+  readonly quarantined: number;
+  readonly tables: unknown;
+  readonly error: string | null;
+}
+
+/**
+ * Begins a run. When the run before it had the same options and did not complete, the new one continues its pass.
+ * A run that a killed process left running is closed as interrupted.
+ */
+export async function beginRun(
+  session: Session,
+  run: { runId: string; options: string; now: number },
+): Promise<RunRef & { continues: boolean }> {
+  const now = toTimestampText(run.now);
+  await session.run(
+    "UPDATE sync.runs SET status = 'interrupted', ended_at = CAST($1 AS TIMESTAMP) WHERE status = 'running'",
+    [now],
+  );
+  const [last] = await session.all(
+    'SELECT CAST(pass_id AS VARCHAR) AS pass_id, status, options FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1',
+  );
+  const continues = last !== undefined && last['status'] !== 'complete' && last['options'] === run.options;
+  const passId = continues ? String(last['pass_id']) : run.runId;
+  if (!continues) await session.run('DELETE FROM sync.checkpoints');
+  await session.run(
+    `INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, pid)
+     SELECT CAST($1 AS UUID), CAST($2 AS UUID), CAST($3 AS TIMESTAMP), 'running', $4, $5`,
+    [run.runId, passId, now, run.options, process.pid],
+  );
+  return { runId: run.runId, passId, continues };
+}
+
+/** Ends a run. */
+export async function endRun(session: Session, run: RunRef, totals: RunTotals, now: number): Promise<void> {
+  await session.run(
+    `UPDATE sync.runs SET status = $2, ended_at = CAST($3 AS TIMESTAMP), requests = $4, retries = $5, waited_ms = $6,
+       quarantined = $7, tables = CAST($8 AS JSON), error = $9 WHERE run_id = CAST($1 AS UUID)`,
+    [
+      run.runId,
+      totals.status,
+      toTimestampText(now),
+      totals.requests,
+      totals.retries,
+      Math.round(totals.waitedMs),
+      totals.quarantined,
+      JSON.stringify(totals.tables),
+      totals.error,
+    ],
+  );
+}

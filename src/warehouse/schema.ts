@@ -1,0 +1,141 @@
+import { SightlineError } from '../base/errors.ts';
+import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
+import type { ColumnKind } from '../contract/fields.ts';
+import type { Column } from '../contract/tables.ts';
+import type { Database, Session } from './database.ts';
+
+/** Version of the tables in schema `sync`; resource tables follow the catalogue and need none. */
+export const SCHEMA_VERSION = 1;
+
+/** The SQL type of each column kind. */
+export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
+  uuid: 'UUID',
+  text: 'VARCHAR',
+  integer: 'BIGINT',
+  number: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  timestamp: 'TIMESTAMP',
+  day: 'DATE',
+  json: 'JSON',
+};
+
+/** A name as SQL takes it, whatever it is. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A text as an SQL literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+const syncTables = `
+CREATE SCHEMA IF NOT EXISTS sync;
+CREATE TABLE IF NOT EXISTS sync.meta (name VARCHAR NOT NULL, value VARCHAR);
+CREATE TABLE IF NOT EXISTS sync.runs (
+  run_id UUID NOT NULL, pass_id UUID NOT NULL, started_at TIMESTAMP NOT NULL, ended_at TIMESTAMP,
+  status VARCHAR NOT NULL, options VARCHAR NOT NULL, requests BIGINT, retries BIGINT, waited_ms BIGINT,
+  quarantined BIGINT, tables JSON, error VARCHAR, pid BIGINT);
+CREATE TABLE IF NOT EXISTS sync.requests (
+  run_id UUID NOT NULL, sent_at TIMESTAMP NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR NOT NULL,
+  path VARCHAR NOT NULL, query JSON, attempt BIGINT, status BIGINT, waited_ms BIGINT, took_ms BIGINT, bytes BIGINT,
+  rows BIGINT, inserted BIGINT, updated BIGINT, deleted BIGINT, error VARCHAR);
+CREATE TABLE IF NOT EXISTS sync.coverage (
+  chain VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
+  pass_id UUID NOT NULL, run_id UUID NOT NULL, closed_at TIMESTAMP NOT NULL, rows BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS sync.checkpoints (
+  chain VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
+  pass_id UUID NOT NULL, page BIGINT NOT NULL, table_name VARCHAR NOT NULL, next_cursor VARCHAR, seen VARCHAR[],
+  unidentified BIGINT NOT NULL, read_at TIMESTAMP NOT NULL);
+CREATE TABLE IF NOT EXISTS sync.quarantine (
+  id VARCHAR NOT NULL, resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, reason VARCHAR NOT NULL,
+  item JSON, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
+COMMENT ON TABLE sync.meta IS 'Versions: of these tables, and of the data (it grows with every change).';
+COMMENT ON TABLE sync.runs IS 'Every sync run with its status and what it cost.';
+COMMENT ON TABLE sync.requests IS 'Every request sent to upstream, each attempt a row.';
+COMMENT ON TABLE sync.coverage IS 'What was read whole, and when: one row per chain of pages, the latest time.';
+COMMENT ON TABLE sync.checkpoints IS 'Pages of chains that are not finished; the next run goes on from here.';
+COMMENT ON TABLE sync.quarantine IS 'Items upstream sent that could not be taken as rows, with the reason.';
+`;
+
+/**
+ * Brings an opened warehouse to the catalogue's tables: creates what is missing and adds new columns. Throws
+ * `warehouse_newer` for a file of a later version and `warehouse_invalid` for a table that contradicts the catalogue.
+ */
+export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
+  const changed = await database.transaction(async (session) => {
+    const version = await readVersion(session);
+    if (version !== null && version > SCHEMA_VERSION) {
+      const found = `${database.path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
+      throw new SightlineError('warehouse_newer', found);
+    }
+    const statements = version === null ? [syncTables, ...metaRows] : [];
+    const existing = await readColumns(session);
+    for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
+    for (const statement of statements) await session.run(statement);
+    return statements.length > 0;
+  });
+  // A log that holds schema changes is not left for a crash to replay.
+  if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
+}
+
+const metaRows = [
+  `INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`,
+  `INSERT INTO sync.meta VALUES ('data_version', '0')`,
+];
+
+async function readVersion(session: Session): Promise<number | null> {
+  const found = await session.all(
+    "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'meta'",
+  );
+  if (found.length === 0) return null;
+  const rows = await session.all("SELECT value FROM sync.meta WHERE name = 'schema_version'");
+  return Number(rows[0]?.['value'] ?? 0);
+}
+
+async function readColumns(session: Session): Promise<Map<string, Map<string, string>>> {
+  const rows = await session.all(
+    `SELECT table_name, column_name, data_type FROM duckdb_columns()
+     WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`,
+  );
+  const tables = new Map<string, Map<string, string>>();
+  for (const row of rows) {
+    const name = String(row['table_name']);
+    const columns = tables.get(name) ?? new Map<string, string>();
+    tables.set(name, columns.set(String(row['column_name']), String(row['data_type'])));
+  }
+  return tables;
+}
+
+function tableStatements(path: string, table: WarehouseTable, existing: Map<string, Map<string, string>>): string[] {
+  const columns = existing.get(table.name);
+  if (columns === undefined) return [createTable(table), ...comments(table, table.columns)];
+  const added: Column[] = [];
+  for (const column of table.columns) {
+    const type = columns.get(column.name);
+    if (type === undefined) added.push(column);
+    else if (type !== sqlTypes[column.kind]) {
+      const found = `column ${table.name}.${column.name} of ${path} is ${type}, not ${sqlTypes[column.kind]}`;
+      throw new SightlineError('warehouse_invalid', found);
+    }
+  }
+  // Without a default: a function as the default of an added column can make the file unopenable after a crash.
+  const additions = added.map(
+    (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${sqlTypes[column.kind]}`,
+  );
+  return [...additions, ...comments(table, added).slice(1)];
+}
+
+function createTable(table: WarehouseTable): string {
+  const columns = table.columns.map((column) => `${quoted(column.name)} ${sqlTypes[column.kind]}`);
+  return `CREATE TABLE ${quoted(table.name)} (${columns.join(', ')})`;
+}
+
+function comments(table: WarehouseTable, columns: readonly Column[]): string[] {
+  return [
+    `COMMENT ON TABLE ${quoted(table.name)} IS ${literal(table.about)}`,
+    ...columns.map(
+      ({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`,
+    ),
+  ];
+}

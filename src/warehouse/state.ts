@@ -1,0 +1,138 @@
+import type { Resource } from '../contract/catalogue.ts';
+import type { Census } from '../contract/resource.ts';
+import { columnOf, type ResourceTable } from '../contract/tables.ts';
+import type { Database } from './database.ts';
+import { quoted } from './schema.ts';
+
+/** A row of a list as planning sees it: its id, and since when it has data. */
+export interface Member {
+  readonly id: string;
+  /** Day, `YYYY-MM-DD`, or null when upstream gives none. */
+  readonly since: string | null;
+}
+
+/** A chain that was read whole in a pass. */
+export interface ClosedChain {
+  readonly id: string;
+  readonly resource: string;
+  readonly brandId: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly closedAt: number;
+}
+
+/** A chain that a pass has begun and not finished. */
+export interface OpenChain {
+  readonly id: string;
+  readonly resource: string;
+  readonly brandId: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Pages that are in. */
+  readonly pages: number;
+  /** Cursor of the page to ask for next. */
+  readonly next: string | null;
+  readonly at: number;
+}
+
+/** The live rows of a list, in the brand where it has one. `id` and `since` are fields of the list. */
+export async function readMembers(
+  database: Database,
+  resource: Resource,
+  brandId: string | null,
+  fields: { id: string; since?: string },
+): Promise<Member[]> {
+  const table = resource.derived[0] as ResourceTable;
+  const id = quoted(columnOf(table.declaration.fields, fields.id));
+  const since =
+    fields.since === undefined ? 'NULL' : `strftime(${quoted(columnOf(table.declaration.fields, fields.since))}, '%Y-%m-%d')`;
+  const scope = brandId === null ? '' : 'AND brand_id = CAST($1 AS UUID)';
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since FROM ${quoted(table.name)}
+       WHERE "_deleted_at" IS NULL ${scope} ORDER BY rowid`,
+      brandId === null ? [] : [brandId],
+    ),
+  );
+  return rows.map((row) => ({ id: String(row['id']), since: row['since'] === null ? null : String(row['since']) }));
+}
+
+/** Items per day that upstream counts for a brand, days without any left out. */
+export async function readCensus(database: Database, census: Census, brandId: string): Promise<Map<string, number>> {
+  const where = Object.entries(census.where).map(([name], index) => `AND ${quoted(name)} = $${index + 2}`);
+  const day = quoted(census.day);
+  const count = quoted(census.count);
+  const per = [census.day, ...census.per].map(quoted).join(', ');
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT strftime(${day}, '%Y-%m-%d') AS day, CAST(sum(n) AS BIGINT) AS count FROM (
+         SELECT ${per}, max(${count}) AS n FROM ${quoted(census.table)}
+         WHERE brand_id = CAST($1 AS UUID) AND "_deleted_at" IS NULL ${where.join(' ')} GROUP BY ${per})
+       GROUP BY ${day} HAVING sum(n) > 0 ORDER BY 1`,
+      [brandId, ...Object.values(census.where)],
+    ),
+  );
+  return new Map(rows.map((row) => [String(row['day']), Number(row['count'])]));
+}
+
+/** The first day within the range for which a brand has a live row, or null. */
+export async function readFirstDay(
+  database: Database,
+  table: string,
+  column: string,
+  brandId: string,
+  range: { from: string; to: string },
+): Promise<string | null> {
+  const [row] = await database.exclusive((session) =>
+    session.all(
+      `SELECT strftime(min(${quoted(column)}), '%Y-%m-%d') AS day FROM ${quoted(table)}
+       WHERE brand_id = CAST($1 AS UUID) AND "_deleted_at" IS NULL
+         AND ${quoted(column)} >= CAST($2 AS DATE) AND ${quoted(column)} < CAST($3 AS DATE) + INTERVAL 1 DAY`,
+      [brandId, range.from, range.to],
+    ),
+  );
+  const day = row?.['day'] ?? null;
+  return day === null ? null : String(day);
+}
+
+const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
+  strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
+
+/** Chains read whole in a pass. */
+export async function readClosedChains(database: Database, passId: string): Promise<ClosedChain[]> {
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms FROM sync.coverage WHERE pass_id = CAST($1 AS UUID)`,
+      [passId],
+    ),
+  );
+  return rows.map((row) => ({ ...chainOf(row), closedAt: Number(row["at_ms"]) }));
+}
+
+/** Chains that a pass has begun and not finished. */
+export async function readOpenChains(database: Database, passId: string): Promise<OpenChain[]> {
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT ${chainColumns}, max(page) AS pages, arg_max(next_cursor, page) AS next, epoch_ms(max(read_at)) AS at_ms
+       FROM sync.checkpoints WHERE pass_id = CAST($1 AS UUID) GROUP BY ALL`,
+      [passId],
+    ),
+  );
+  return rows.map((row) => ({
+    ...chainOf(row),
+    pages: Number(row['pages']),
+    next: (row['next'] ?? null) as string | null,
+    at: Number(row["at_ms"]),
+  }));
+}
+
+function chainOf(row: Readonly<Record<string, unknown>>) {
+  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
+  return {
+    id: String(row['id']),
+    resource: String(row['resource']),
+    brandId: text('brand_id'),
+    from: text('range_from'),
+    to: text('range_to'),
+  };
+}

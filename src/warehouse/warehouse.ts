@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
+import type { Rejected, TableRows, Values } from '../contract/rows.ts';
+import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
+import { createTableReaper, type TableReaper } from './deletion.ts';
+import {
+  type ChainRef,
+  clearCheckpoints,
+  type RequestRecord,
+  sumCheckpoints,
+  toTimestampText,
+  writeCheckpoint,
+  writeCoverage,
+  writeQuarantine,
+  writeRequests,
+} from './ledger.ts';
+import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
+import { migrate } from './schema.ts';
+import { wellFormed } from './staging.ts';
+import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './upsert.ts';
+
+/** A page to be committed as a whole: rows, children, checkpoint, ledger and data version, or nothing. */
+export interface PageCommit {
+  readonly run: RunRef;
+  readonly chain: ChainRef;
+  readonly tables: readonly TableRows[];
+  /** Upstream's time of the answer, epoch milliseconds. */
+  readonly date: number;
+  /** Counted from 1 within the chain. */
+  readonly page: number;
+  /** Cursor of the next page; null closes the chain. */
+  readonly next: string | null;
+  readonly requests: readonly RequestRecord[];
+}
+
+/** What a committed page changed, by table. */
+export interface PageResult {
+  readonly tables: ReadonlyMap<string, Changes & { read: number }>;
+  readonly quarantined: number;
+  /** Set when the chain closed without looking for deletions, and why. */
+  readonly deletionsSkipped: string | null;
+}
+
+/** A workspace's warehouse, opened by the one process that owns it. */
+export interface Warehouse {
+  readonly database: Database;
+  beginRun(run: { runId: string; options: string; now: number }): Promise<RunRef & { continues: boolean }>;
+  endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
+  commitPage(commit: PageCommit): Promise<PageResult>;
+  /** Writes requests that brought no page. */
+  noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly RequestRecord[]): Promise<void>;
+  /** Forgets what a chain has read so far. */
+  restartChain(chainId: string): Promise<void>;
+  /** Marks rows of a list as deleted, because upstream no longer knows them. */
+  markDeleted(resource: Resource, keys: readonly Values[], date: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Opens the warehouse and brings its tables up to the catalogue. */
+export async function openWarehouse(path: string, catalogue: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
+  const database = await openDatabase(path, options);
+  try {
+    await migrate(database, catalogue);
+  } catch (thrown) {
+    await database.close();
+    throw thrown;
+  }
+  const writers = new Map<string, TableWriter>();
+  const reapers = new Map<string, TableReaper>();
+  for (const resource of catalogue.resources) {
+    const details = detailsOf(catalogue, resource.name).flatMap((detail) => detail.derived);
+    for (const table of resource.derived) {
+      const name = `${resource.name}/${table.name}`;
+      const own = details.filter((detail) => detail.name === table.name);
+      writers.set(name, createTableWriter(table, writeModeOf(resource), own.length > 0));
+      reapers.set(name, createTableReaper(table, [table, ...own]));
+    }
+  }
+  const writerOf = (chain: ChainRef, rows: TableRows) => writers.get(`${chain.resource}/${rows.table.name}`) as TableWriter;
+  const reaperOf = (resource: string, table: string) => reapers.get(`${resource}/${table}`) as TableReaper;
+
+  const commit = async (session: Session, page: PageCommit): Promise<PageResult> => {
+    const { run, chain, date } = page;
+    const syncedAt = `${toTimestampText(date)}000`;
+    const tables = new Map<string, Changes & { read: number }>();
+    let quarantined = 0;
+    for (const rows of page.tables) {
+      const changes = await writerOf(chain, rows).write(session, rows, { runId: run.runId, syncedAt });
+      tables.set(rows.table.name, { ...changes, read: rows.rows.length });
+      for (const item of rows.rejected) await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
+      quarantined += rows.rejected.length;
+    }
+    const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
+    await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
+    const deletionsSkipped = page.next === null ? await closeChain(session, page, tables, syncedAt) : null;
+    const sums = { rows: 0, inserted: 0, updated: 0, deleted: 0 };
+    for (const { read, inserted, updated, deleted } of tables.values()) {
+      sums.rows += read;
+      sums.inserted += inserted;
+      sums.updated += updated;
+      sums.deleted += deleted;
+    }
+    await writeRequests(session, run.runId, chain, page.requests, sums);
+    if (sums.inserted + sums.updated + sums.deleted > 0) await bumpDataVersion(session);
+    return { tables, quarantined, deletionsSkipped };
+  };
+
+  const closeChain = async (
+    session: Session,
+    { run, chain, date }: PageCommit,
+    tables: Map<string, Changes & { read: number }>,
+    syncedAt: string,
+  ): Promise<string | null> => {
+    const resource = catalogue.get(chain.resource);
+    const sums = await sumCheckpoints(session, chain.id);
+    const skipped = sums.unidentified > 0 ? `${sums.unidentified} items had no readable key` : null;
+    if (accountsForAbsence(resource) && skipped === null) {
+      for (const [table, changes] of tables) {
+        const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
+        changes.deleted += await reaperOf(chain.resource, table).markUnseen(session, chain.id, extent, syncedAt);
+      }
+    }
+    await clearCheckpoints(session, chain.id);
+    await writeCoverage(session, run, chain, sums.rows, date);
+    return skipped;
+  };
+
+  return {
+    database,
+    beginRun: (run) => database.transaction((session) => beginRun(session, run)),
+    endRun: (run, totals, now) => database.transaction((session) => endRun(session, run, totals, now)),
+    commitPage: (page) => database.transaction((session) => commit(session, page)),
+    noteRequests: (run, chain, requests) =>
+      database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
+    restartChain: (chainId) => database.transaction((session) => clearCheckpoints(session, chainId)),
+    markDeleted: (resource, keys, date) =>
+      database.transaction(async (session) => {
+        let marked = 0;
+        for (const table of resource.derived) {
+          marked += await reaperOf(resource.name, table.name).mark(session, keys, toTimestampText(date));
+        }
+        if (marked > 0) await bumpDataVersion(session);
+        return marked;
+      }),
+    close: () => database.close(),
+  };
+}
+
+function writeModeOf(resource: Resource): WriteMode {
+  if (resource.change.kind === 'value') return 'series';
+  return resource.change.kind === 'detail' ? 'detail' : 'rows';
+}
+
+// A series keeps what was, and a detail is one of its list's rows: in both, absence says nothing.
+function accountsForAbsence(resource: Resource): boolean {
+  return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
+}
+
+async function bumpDataVersion(session: Session): Promise<void> {
+  await session.run(
+    "UPDATE sync.meta SET value = CAST(CAST(value AS BIGINT) + 1 AS VARCHAR) WHERE name = 'data_version'",
+  );
+}
+
+function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected, at: number) {
+  const json = wellFormed(JSON.stringify(item) ?? 'null');
+  const id = createHash('sha256')
+    .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))
+    .digest('hex')
+    .slice(0, 32);
+  return { id, table, reason, json, at };
+}
