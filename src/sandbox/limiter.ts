@@ -1,3 +1,5 @@
+import { Refusal } from './fixture.ts';
+
 const WINDOW_MS = 60_000;
 
 /** How requests of a minute are counted: the last 60,000 ms at every moment, or the minute of the clock. */
@@ -33,4 +35,10 @@ export function createLimiter(limit: number, window: Window, countRefused: boole
 // The moment at which fewer than `limit` of the counted arrivals are still inside the window.
 function freeAt(recent: readonly number[], limit: number): number {
   return (recent[recent.length - limit] as number) + WINDOW_MS;
+}
+
+/** The refusal of a request over the limit, as the specification documents it. */
+export function rateLimited(waitSeconds: number): Refusal {
+  const message = `Too many requests. Try again in ${waitSeconds} ${waitSeconds === 1 ? 'second' : 'seconds'}.`;
+  return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(waitSeconds) });
 }

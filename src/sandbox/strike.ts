@@ -1,0 +1,58 @@
+import type { Blow, FaultKind } from './faults.ts';
+import { Refusal } from './fixture.ts';
+import { rateLimited } from './limiter.ts';
+import { type Delivery, errorReply, jsonReply, type Reply } from './reply.ts';
+import type { Match } from './routes.ts';
+
+/** Whether a fault can befall a request; it waits for one that it can, so that `times` counts those that suffered. */
+export function fitsRequest(kind: FaultKind, match: Match, given: URLSearchParams): boolean {
+  switch (kind) {
+    case 'expiredcursor':
+    case 'stuckcursor':
+    case 'headinsert':
+      return match.declaration.paging === 'cursor' && given.has('cursor');
+    case 'norows':
+      return match.declaration.tables.some((table) => table.at !== 'body');
+    default:
+      return true;
+  }
+}
+
+/** The answer that a fault puts in the place of the real one, or undefined when it leaves or only bends it. */
+export function replacementOf(blow: Blow | undefined, requestId: string): Reply | undefined {
+  const waitSeconds = blow?.fault.retryAfterSeconds ?? 1;
+  switch (blow?.fault.kind) {
+    case '429':
+      return errorReply(rateLimited(waitSeconds), requestId);
+    case '500':
+      return errorReply(new Refusal(500, 'internal_error', 'Something went wrong.'), requestId);
+    case '502':
+      return { status: 502, headers: { 'Content-Type': 'text/html' }, body: '<html><body>Bad Gateway</body></html>' };
+    case '503': {
+      const headers = blow.variant < 0.5 ? { 'Retry-After': String(waitSeconds) } : {};
+      return errorReply(new Refusal(503, 'unavailable', 'Down for a moment.', headers), requestId);
+    }
+    case 'badjson':
+      return { ...jsonReply(null), body: '{"data": [{"id": ' };
+    case 'norows':
+      return jsonReply({});
+    default:
+      return undefined;
+  }
+}
+
+/** How an answer travels after a fault. */
+export function deliveryOf(blow: Blow | undefined): Delivery {
+  switch (blow?.fault.kind) {
+    case 'reset':
+      return blow.variant < 0.5 ? 'reset' : 'reset-midway';
+    case 'hang':
+      return 'hang';
+    case 'truncate':
+      return 'truncate';
+    case 'slowbody':
+      return 'slow';
+    default:
+      return 'whole';
+  }
+}
