@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { declarations } from '../../schemas/catalogue.ts';
+import { fixtures } from '../../schemas/fixtures/all.ts';
+import type { ResourceDeclaration, TableDeclaration } from '../../src/contract/resource.ts';
+import { type Body, type Opened, open } from './helpers.ts';
+
+/** Fills the path's parameters, taking ids of details from the list that they belong to. */
+async function pathsOf({ get, brandIds }: Opened, declaration: ResourceDeclaration): Promise<string[]> {
+  const paths: string[] = [];
+  for (const id of await brandIds()) {
+    const path = declaration.path.replace('{brandId}', id);
+    const { change } = declaration;
+    if (change.kind !== 'detail' || !path.includes('{')) {
+      paths.push(path);
+      continue;
+    }
+    const list = declarations.find(({ name }) => name === change.of) as ResourceDeclaration;
+    const { body } = await get(list.path.replace('{brandId}', id));
+    paths.push(...body.data.map((item: Body) => path.replace(`{${change.parameter}}`, item.id)));
+  }
+  return [...new Set(paths)];
+}
+
+function itemsOf(table: TableDeclaration, body: Body): Body[] {
+  const items = table.at === 'body' ? [body] : body[table.at.list];
+  return table.normalize === undefined ? items : items.map(table.normalize);
+}
+
+test('every declaration has a fixture and every fixture a declaration', () => {
+  expect(Object.keys(fixtures).sort()).toEqual(declarations.map(({ name }) => name).sort());
+});
+
+test.each(declarations.map((declaration) => [declaration.name, declaration] as const))(
+  '%s answers items with exactly the declared fields, well typed, with their key',
+  async (_, declaration) => {
+    const opened = await open({ days: 45 });
+    const seen = new Map<string, Set<string>>();
+    for (const path of await pathsOf(opened, declaration)) {
+      const { status, body } = await opened.get(path);
+      expect(status).toBe(200);
+      for (const table of declaration.tables) {
+        const filled = seen.get(table.name) ?? new Set<string>();
+        seen.set(table.name, filled);
+        for (const item of itemsOf(table, body)) {
+          const strict = table.at === 'body' || table.normalize !== undefined;
+          const schema = strict ? z.looseObject(table.fields) : z.strictObject(table.fields);
+          expect(schema.safeParse(item).error).toBeUndefined();
+          for (const key of table.key) {
+            if (table.fields[key] === undefined || table.nullableKey?.includes(key)) continue;
+            expect(item[key], key).not.toBeNull();
+          }
+          for (const [name, value] of Object.entries(item)) if (value !== null) filled.add(name);
+        }
+      }
+    }
+    // What is null everywhere would never be tested: each declared field has a value in some row.
+    for (const table of declaration.tables) {
+      const fields = Object.keys(table.fields);
+      expect([...(seen.get(table.name) ?? [])]).toEqual(expect.arrayContaining(fields));
+    }
+  },
+);
+
+test('every list that is ordered keeps its order', async () => {
+  const opened = await open();
+  for (const declaration of declarations.filter(({ order }) => order !== undefined)) {
+    const field = declaration.order?.[0] as string;
+    const [name, sign] = field.startsWith('-') ? [field.slice(1), -1] : [field, 1];
+    for (const path of await pathsOf(opened, declaration)) {
+      const values = (await opened.get(path)).body.data.map((item: Body) => item[name]);
+      const sorted = values.toSorted((a: Body, b: Body) => (a < b ? -sign : a > b ? sign : 0));
+      expect(values, declaration.name).toEqual(sorted);
+    }
+  }
+});
+
+test('the OpenAPI document describes every endpoint and parameter, without a key', async () => {
+  const { sandbox } = await open();
+  const response = await fetch(`${sandbox.baseUrl}/openapi.json`);
+  const document = (await response.json()) as Body;
+  expect(document.openapi).toBe('3.1.0');
+  expect(Object.keys(document.paths)).toEqual(declarations.map(({ path }) => path));
+  for (const { path, query } of declarations) {
+    const described = document.paths[path].get.parameters.filter((parameter: Body) => parameter.in === 'query');
+    expect(described.map((parameter: Body) => parameter.name)).toEqual(Object.keys(query));
+    for (const { name, schema } of described) {
+      expect(schema.enum).toEqual(query[name]?.values);
+      expect(schema.default).toEqual(query[name]?.default);
+      expect(schema.maximum).toEqual(query[name]?.max);
+    }
+  }
+});
+
+test('texts keep Unicode, quotes, backslashes, line breaks and great length', async () => {
+  const opened = await open({ brands: 5 });
+  const texts = new Set<string>();
+  for (const declaration of declarations) {
+    for (const path of await pathsOf(opened, declaration)) texts.add((await opened.get(path)).text);
+  }
+  const all = [...texts].join('\n');
+  for (const part of ['Žluťoučký', '日本', 'مقهى', 'קפה', '🚀', '\\"', '\\\\', '\\n', 'null', '[]']) {
+    expect(all).toContain(part);
+  }
+  expect(
+    Math.max(...[...all.matchAll(/"markdown":"(.*?[^\\])"/g)].map(([, text]) => text?.length ?? 0)),
+  ).toBeGreaterThan(10_000);
+});
+
+test('an endpoint that is added needs a declaration and a fixture, nothing else', async () => {
+  const declaration: ResourceDeclaration = {
+    name: 'moods',
+    about: 'Moods.',
+    scope: 'workspace',
+    path: '/moods',
+    paging: 'cursor',
+    change: { kind: 'walk' },
+    query: { limit: { kind: 'limit', about: '', max: 10, default: 2 }, cursor: { kind: 'cursor', about: '' } },
+    tables: [],
+    tool: 'list_moods',
+  };
+  const rows = Array.from({ length: 5 }, (_, index) => ({ atMs: 5 - index, id: `m${index}`, item: () => index }));
+  const moods = {
+    rows: (_: unknown, after?: { atMs: number }) => rows.filter(({ atMs }) => after === undefined || atMs < after.atMs),
+  };
+  const { walk, get } = await open({ declarations: [declaration], fixtures: { moods } });
+  expect(await walk('/moods')).toEqual([0, 1, 2, 3, 4]);
+  expect((await get('/openapi.json')).body.paths['/moods']).toBeDefined();
+});
