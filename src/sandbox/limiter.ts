@@ -6,7 +6,7 @@ const WINDOW_MS = 60_000;
 export type Window = 'sliding' | 'fixed';
 
 /** What the limiter says of one request. */
-export interface Admission {
+interface Admission {
   readonly allowed: boolean;
   /** Requests left after this one. */
   readonly remaining: number;

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 
 /** The world's time in these tests: an afternoon, so that today has had some of its answers. */
@@ -27,11 +27,17 @@ export interface Opened {
 
 const PAGES_MAX = 5000;
 
-/** Starts a small sandbox without a limit, closed when the test ends. */
+const running = new Set<WorkspaceSandbox>();
+
+afterAll(async () => {
+  await Promise.all([...running].map((sandbox) => sandbox.close()));
+});
+
+/** Starts a small sandbox without a limit, closed when the file's tests have ended. */
 export async function open(options: WorkspaceOptions = {}): Promise<Opened> {
   const small = { brands: 2, prompts: 12, days: 20, rateLimit: 'off', clock: () => NOW_MS } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
-  onTestFinished(() => sandbox.close());
+  running.add(sandbox);
   const get: Opened['get'] = async (path, query = {}, init = {}) => {
     const search = new URLSearchParams(
       Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import type { Choices } from '../../schemas/fixtures/choices.ts';
+import { type Body, type Opened, open } from './helpers.ts';
+
+async function openWith(choices: Partial<Choices>): Promise<Opened & { base: string }> {
+  const opened = await open({ choices });
+  return { ...opened, base: `/brands/${(await opened.brandIds())[0]}` };
+}
+
+test('short lists stand under data or bare, engines as objects or as texts', async () => {
+  const { get, base } = await openWith({ listEnvelope: 'bare', engineItems: 'strings' });
+  const standard = await openWith({});
+  for (const path of ['/brands', `${base}/competitors`]) {
+    expect((await get(path)).body).toEqual((await standard.get(path)).body.data);
+  }
+  const slugs = (await standard.get('/engines')).body.data.map(({ slug }: Body) => slug);
+  expect((await get('/engines')).body).toEqual(slugs);
+});
+
+test('the row-mode parameter has the name that was chosen, in requests and in the OpenAPI document', async () => {
+  const { get, base } = await openWith({ rowModeParameter: 'split' });
+  const path = `${base}/metrics/daily`;
+  const combined = (await get(path, { split: 'none' })).body.data;
+  expect(combined.length).toBeLessThan((await get(path)).body.data.length);
+  const refused = await get(path, { breakdown: 'none' });
+  expect([refused.status, refused.body.error.code]).toEqual([400, 'invalid_parameter']);
+  const document = (await get('/openapi.json')).body;
+  const names = document.paths['/brands/{brandId}/metrics/daily'].get.parameters.map(({ name }: Body) => name);
+  expect(names).toContain('split');
+  expect(names).not.toContain('breakdown');
+});
+
+test('combined daily rows have no engine, null, or all', async () => {
+  for (const [combinedEngine, has] of [
+    ['null', null],
+    ['all', 'all'],
+    ['absent', undefined],
+  ] as const) {
+    const { get, base } = await openWith({ combinedEngine });
+    const { body } = await get(`${base}/metrics/daily`, { breakdown: 'none' });
+    expect(body.data.every(({ engine }: Body) => engine === has)).toBe(true);
+    expect('engine' in body.data[0]).toBe(combinedEngine !== 'absent');
+  }
+});
+
+test('numbers come as percent or fraction, rounded or not, with the sentiment asked for', async () => {
+  const exact = await openWith({ decimals: 'none' });
+  const { data } = (await exact.get(`${exact.base}/metrics`)).body;
+  const [brand] = data;
+  expect(brand.visibility).not.toBe(Math.round(brand.visibility * 100) / 100);
+  for (const decimals of [0, 1, 2] as const) {
+    const { get, base } = await openWith({ decimals });
+    const rounded = (await get(`${base}/metrics`)).body.data[0];
+    for (const name of ['visibility', 'shareOfVoice', 'avgPosition', 'sentiment']) {
+      expect(rounded[name]).toBe(Number(brand[name].toFixed(decimals)));
+    }
+  }
+  const fraction = await openWith({ scale: 'fraction', decimals: 'none' });
+  const part = (await fraction.get(`${fraction.base}/metrics`)).body.data[0];
+  expect(part.visibility).toBeCloseTo(brand.visibility / 100, 12);
+  expect(part.sentiment).toBe(brand.sentiment);
+  const scored = await openWith({ decimals: 'none', sentiment: { positive: 1, neutral: 0, negative: -1 } });
+  const score = (await scored.get(`${scored.base}/metrics`)).body.data[0].sentiment;
+  expect(score).toBeCloseTo((brand.sentiment - 50) / 50, 12);
+});
+
+test('shares of domains are of citations or of answers', async () => {
+  const cited = await openWith({ decimals: 'none' });
+  const of = await openWith({ decimals: 'none', domainShareOf: 'responses' });
+  const rows = (await cited.get(`${cited.base}/sources/domains`, { limit: 200 })).body.data;
+  const answers = (await of.get(`${of.base}/metrics`)).body.responses;
+  for (const row of (await of.get(`${of.base}/sources/domains`)).body.data) {
+    expect(row.share).toBeCloseTo((100 * row.responses) / answers, 9);
+  }
+  expect(rows.reduce((sum: number, { share }: Body) => sum + share, 0)).toBeLessThanOrEqual(100.000001);
+});
+
+test('credits take each of their forms', async () => {
+  const { credits } = (await (await openWith({})).get('/credits')).body;
+  expect(credits).toBeGreaterThan(0);
+  expect((await (await openWith({ credits: 'number' })).get('/credits')).body).toBe(credits);
+  expect((await (await openWith({ credits: 'detailed' })).get('/credits')).body.balance).toBe(credits);
+  expect((await (await openWith({ credits: 'nested' })).get('/credits')).body.data.remaining).toBe(credits);
+});
+
+test('items may have fields more, timestamps milliseconds less, single objects an envelope', async () => {
+  const { get, base, sandbox } = await openWith({ extraFields: true, timestamps: 'seconds', wrapObjects: true });
+  const { data } = (await get(base)).body;
+  expect(base).toContain(data.id);
+  expect(data.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  const [answer] = (await get(`${base}/responses`)).body.data;
+  expect(answer.createdAt).toMatch(/:\d\dZ$/);
+  expect(answer).toHaveProperty('zz_flag', true);
+  expect((await get(`${base}/metrics`)).body).toHaveProperty('responses');
+  expect(sandbox.counts.byStatus[500]).toBeUndefined();
+});
+
+test('the OpenAPI document may be missing', async () => {
+  const { get } = await openWith({ openapi: 'absent' });
+  const { status, body } = await get('/openapi.json');
+  expect([status, body.error.code]).toEqual([404, 'not_found']);
+});
+
+test('what is empty can be told as zero, as null, or not at all', async () => {
+  const never = { from: '2025-01-01', to: '2025-01-03' };
+  const nulls = await openWith({ emptyShare: null, emptyDays: 'zero', unknownEngine: 'empty', ungrouped: 'null' });
+  const [brand] = (await nulls.get(`${nulls.base}/metrics`, never)).body.data;
+  expect(brand).toMatchObject({ visibility: null, shareOfVoice: null });
+  const standard = await openWith({});
+  const daily = `${nulls.base}/metrics/daily`;
+  const [more, less] = [(await nulls.get(daily)).body.data, (await standard.get(daily)).body.data];
+  expect(more.length).toBeGreaterThan(less.length);
+  expect(more.filter(({ responses }: Body) => responses > 0)).toEqual(less);
+  expect((await nulls.get(`${nulls.base}/metrics`, { engine: 'copilot' })).body.responses).toBe(0);
+  expect((await standard.get(`${nulls.base}/metrics`, { engine: 'copilot' })).status).toBe(400);
+  const groups = (await nulls.get(`${nulls.base}/metrics/groups`)).body.data;
+  expect(groups.at(-1).groupId).toBeNull();
+  const all = await openWith({ groupPrompts: 'all' });
+  const listed = (await all.get(`${all.base}/prompts`, { includePaused: true })).body.data;
+  for (const row of (await all.get(`${all.base}/metrics/groups`, { groupBy: 'branded' })).body.data) {
+    const branded = row.groupId === 'branded';
+    expect(row.prompts).toBe(listed.filter((prompt: Body) => prompt.branded === branded).length);
+  }
+});
