@@ -1,9 +1,9 @@
 import type { ResourceDeclaration } from '../contract/resource.ts';
 import { answersOneObject, mapItems, withUnknownFields, withUnknownWords, withWrongType } from './body.ts';
-import { readCursor, writeCursor } from './cursor.ts';
 import type { Blow } from './faults.ts';
-import { type Fixture, invalidParameter, notFound, type Question, type Row } from './fixture.ts';
-import { type Query, readQuery } from './query.ts';
+import { type Fixture, notFound } from './fixture.ts';
+import { type PageRequest, readPage } from './pages.ts';
+import { readQuery } from './query.ts';
 import type { Match } from './routes.ts';
 
 /** How the endpoints answer where the specification leaves it open and no fixture decides it. */
@@ -37,54 +37,15 @@ export function answer<W>(
   if (fixture === undefined) throw notFound('the answer of this endpoint');
   const query = readQuery(declaration.query, given, nowMs, context.shape.unknownParameterName);
   const question = { world: context.world, path, query: query.values, from: query.from, to: query.to, nowMs };
-  const plain =
-    'rows' in fixture ? readPage(context, fixture, question, match, query, given, blow) : fixture.answer(question);
+  const page = (): PageRequest => ({
+    limit: Number(query.values['limit']),
+    cursor: query.values['cursor']?.toString(),
+    binding: bindingOf(match, given),
+    cursorLifetimeMs: context.cursorLifetimeMs,
+    fault: blow?.fault.kind,
+  });
+  const plain = 'rows' in fixture ? readPage(fixture, question, page()) : fixture.answer(question);
   return shapeBody(declaration, plain, context.shape, blow);
-}
-
-function readPage<W>(
-  context: Answering<W>,
-  fixture: Extract<Fixture<W>, { rows: unknown }>,
-  question: Question<W>,
-  match: Match,
-  query: Query,
-  given: URLSearchParams,
-  blow: Blow | undefined,
-): unknown {
-  const cursor = query.values['cursor'];
-  const limit = query.values['limit'];
-  if (typeof limit !== 'number') throw new TypeError(`${match.declaration.name} has pages but no limit`);
-  const binding = bindingOf(match, given);
-  const read = typeof cursor === 'string' ? cursor : undefined;
-  if (read !== undefined && blow?.fault.kind === 'expiredcursor') {
-    throw invalidParameter('cursor', read, 'a cursor that has not expired');
-  }
-  const bookmark = read === undefined ? undefined : readCursor(read, binding, question.nowMs, context.cursorLifetimeMs);
-  const asked = bookmark === undefined ? question : { ...question, from: bookmark.from, to: bookmark.to };
-  const again = bookmark !== undefined && blow?.fault.kind === 'headinsert';
-  if (again) fixture.insert?.(asked);
-  const after = bookmark === undefined ? undefined : { ...bookmark.place, inclusive: again };
-  const { rows, more } = take(fixture.rows(asked, after), limit);
-  const last = rows.at(-1);
-  const next = (row: Row): string =>
-    writeCursor(
-      { place: { atMs: row.atMs, id: row.id }, from: asked.from, to: asked.to, issuedAtMs: question.nowMs },
-      binding,
-    );
-  const stuck = read !== undefined && blow?.fault.kind === 'stuckcursor' ? read : undefined;
-  return {
-    data: rows.map((row) => row.item()),
-    nextCursor: stuck ?? (more && last !== undefined ? next(last) : null),
-  };
-}
-
-function take(rows: Iterable<Row>, limit: number): { rows: Row[]; more: boolean } {
-  const taken: Row[] = [];
-  for (const row of rows) {
-    if (taken.length === limit) return { rows: taken, more: true };
-    taken.push(row);
-  }
-  return { rows: taken, more: false };
 }
 
 // Everything of the request that must stay as it is from page to page, in one order whichever way it was written.
