@@ -6,6 +6,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /** JSON text with the keys of every object in order, so that equal values give equal text. */
 export function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
-    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) : inner,
+    isRecord(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : inner,
   );
 }

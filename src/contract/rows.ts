@@ -24,6 +24,8 @@ export interface Row {
 /** The rows that one item has in one child table. */
 export interface ChildRows {
   readonly table: ChildTable;
+  /** Columns that all of them take from their parent. */
+  readonly inherited: Values;
   readonly rows: readonly { readonly values: Values; readonly extra: unknown }[];
 }
 
@@ -68,35 +70,39 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
   const beside = z.looseObject(declaration.beside ?? {});
   const known = new Set([...Object.keys(declaration.fields), ...listFields(catalogue, resource, table)]);
   if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
-  const scalars = table.columns.filter((column) => column.source.from === 'item');
-  const besideColumns = table.columns.filter((column) => column.source.from === 'body');
-  const hashPrefix = [table.name, ...table.columns.map((column) => column.name)].join();
+  const itemColumns = table.columns.filter((column) => column.source.from === 'item');
+  const readItem = valueReader(itemColumns);
+  const readBeside = valueReader(table.columns.filter((column) => column.source.from === 'body'));
+  const readKey = keyReader(table, itemColumns);
+  const readExtra = extraReader(known, declaration.fields);
+  const readChildren = table.children.map(childReader);
+  const hashOf = createHasher(table);
 
   return (body: unknown, fixed: Values): TableRows => {
     const items = itemsOf(resource, table, body);
-    const frame = beside.safeParse(besideColumns.length === 0 ? {} : body);
+    const frame = beside.safeParse(declaration.beside === undefined ? {} : body);
     if (!frame.success) throw new BodyError(`beside the list: ${firstIssue(frame.error)}`);
-    const common = { ...pick(fixed, table.fixed), ...valuesOf(besideColumns, frame.data) };
+    const common = { ...pick(fixed, table.fixed), ...readBeside(frame.data) };
     const rows = new Map<string, Row>();
     const rejected: Rejected[] = [];
-    let unidentified = 0;
     const seen = new Map<string, Values>();
+    let unidentified = 0;
     for (const raw of items) {
       const shaped = declaration.normalize === undefined ? raw : declaration.normalize(raw);
-      const key = keyOf(table, scalars, shaped, common);
+      const key = readKey(shaped, common);
+      const keyText = JSON.stringify(key);
       if (key === null) unidentified += 1;
-      else seen.set(JSON.stringify(key), key);
+      else seen.set(keyText, key);
       const parsed = item.safeParse(shaped);
       if (!parsed.success || key === null) {
         const reason = parsed.success ? `it lacks its key (${declaration.key.join(', ')})` : firstIssue(parsed.error);
         rejected.push({ table: table.name, reason, item: raw });
         continue;
       }
-      const values = { ...common, ...valuesOf(scalars, parsed.data) };
-      const children = table.children.map((child) => childRows(child, parsed.data, values));
-      const extra = unknownFields(raw, known, declaration.fields);
-      const row = { values, extra, children };
-      rows.set(JSON.stringify(key), { ...row, key, hash: hashOf(hashPrefix, table, row) });
+      const values = Object.assign(readItem(parsed.data), common);
+      const children = readChildren.map((read) => read(parsed.data, values));
+      const extra = readExtra(raw);
+      rows.set(keyText, { values, key, extra, children, hash: hashOf(values, children, extra) });
     }
     checkUnique(resource, declaration.fields, fixed, items);
     const repeated = items.length - rejected.length - rows.size;
@@ -111,113 +117,128 @@ function listFields(catalogue: Catalogue, resource: Resource, table: ResourceTab
   return Object.keys(list?.declaration.fields ?? {});
 }
 
-function keyOf(table: ResourceTable, scalars: readonly Column[], item: unknown, common: Values): Values | null {
-  const nullable = new Set(table.declaration.nullableKey ?? []);
-  const key: Record<string, unknown> = {};
-  for (const name of table.key) {
-    const column = scalars.find((candidate) => candidate.name === name);
-    if (column === undefined) {
-      key[name] = common[name] ?? null;
-      continue;
-    }
-    const field = column.source.from === 'item' ? (column.source.path[0] as string) : name;
-    const raw = isRecord(item) ? (item[field] ?? null) : null;
-    if (raw === null) {
-      if (!nullable.has(field)) return null;
-      key[name] = null;
-      continue;
-    }
-    if (!(table.declaration.fields[field]?.safeParse(raw).success ?? false)) return null;
-    key[name] = toValue(column.kind, raw);
-  }
-  return key;
-}
+// Readers are compiled once for each table: a page has thousands of values, and what can be looked up before is.
 
-function childRows(child: ChildTable, item: Record<string, unknown>, parent: Values): ChildRows {
-  const list = item[child.field];
-  const items = Array.isArray(list) ? (list as Record<string, unknown>[]) : [];
-  const known = new Set(Object.keys(child.fields));
-  const scalars = child.columns.filter((column) => column.source.from === 'item');
-  const inherited: Record<string, unknown> = {};
-  for (const { name, source } of child.columns) if (source.from === 'parent') inherited[name] = parent[source.column];
-  return {
-    table: child,
-    rows: items.map((entry, ordinal) => ({
-      values: { ...inherited, ordinal, ...valuesOf(scalars, entry) },
-      extra: unknownFields(entry, known, child.fields),
-    })),
+type Item = Record<string, unknown>;
+
+function valueReader(columns: readonly Column[]): (item: Item) => Item {
+  const steps = columns.flatMap(({ name, kind, source }) =>
+    source.from === 'item' || source.from === 'body' ? [{ name, path: source.path, convert: converterOf(kind) }] : [],
+  );
+  return (item) => {
+    const values: Item = {};
+    for (const { name, path, convert } of steps) {
+      let value: unknown = item;
+      for (const step of path) value = isRecord(value) ? value[step] : null;
+      values[name] = value === null || value === undefined ? null : convert === null ? value : convert(value as string);
+    }
+    return values;
   };
 }
 
-function valuesOf(columns: readonly Column[], item: Record<string, unknown>): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const { name, kind, source } of columns) {
-    if (source.from !== 'item' && source.from !== 'body') continue;
-    let value: unknown = item;
-    for (const step of source.path) value = isRecord(value) ? value[step] : null;
-    values[name] = toValue(kind, value ?? null);
-  }
-  return values;
-}
-
-function toValue(kind: ColumnKind, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
+function converterOf(kind: ColumnKind): ((value: string) => unknown) | null {
   switch (kind) {
     case 'uuid':
-      return value.toLowerCase();
+      return (value) => value.toLowerCase();
     case 'timestamp':
-      return toTimestamp(value);
+      return toTimestamp;
     case 'day':
-      return toDay(value);
+      return toDay;
     default:
-      return value;
+      return null;
   }
 }
 
-function unknownFields(item: unknown, known: ReadonlySet<string>, fields: Fields): Record<string, unknown> | null {
-  if (!isRecord(item)) return null;
-  let extra: Record<string, unknown> | null = null;
-  for (const [name, value] of Object.entries(item)) {
-    const inner = known.has(name) ? unknownInside(fields[name], value) : value;
-    if (inner === undefined) continue;
-    extra ??= {};
-    // Defined, not assigned: upstream may name a field __proto__.
-    Object.defineProperty(extra, name, { value: inner, enumerable: true, configurable: true, writable: true });
-  }
-  return extra;
+function keyReader(table: ResourceTable, itemColumns: readonly Column[]) {
+  const nullable = new Set(table.declaration.nullableKey ?? []);
+  const parts = table.key.map((name) => {
+    const column = itemColumns.find((candidate) => candidate.name === name);
+    if (column === undefined || column.source.from !== 'item') return { name, field: null };
+    const field = column.source.path[0] as string;
+    const schema = table.declaration.fields[field] as z.ZodType;
+    return { name, field, schema, convert: converterOf(column.kind), nullable: nullable.has(field) };
+  });
+  return (item: unknown, common: Values): Values | null => {
+    const key: Item = {};
+    for (const part of parts) {
+      if (part.field === null) {
+        key[part.name] = common[part.name] ?? null;
+        continue;
+      }
+      const raw = isRecord(item) ? (item[part.field] ?? null) : null;
+      if (raw === null && !part.nullable) return null;
+      if (raw !== null && !part.schema.safeParse(raw).success) return null;
+      key[part.name] = raw === null || part.convert === null ? raw : part.convert(raw as string);
+    }
+    return key;
+  };
 }
 
-function unknownInside(field: z.ZodType | undefined, value: unknown): Record<string, unknown> | undefined {
-  if (field === undefined) return undefined;
-  const meta = metaOf(field);
-  if (meta.as !== 'group') return undefined;
-  return unknownFields(value, new Set(Object.keys(meta.fields)), meta.fields) ?? undefined;
+function childReader(child: ChildTable): (item: Item, parent: Values) => ChildRows {
+  const read = valueReader(child.columns);
+  const readExtra = extraReader(new Set(Object.keys(child.fields)), child.fields);
+  const links = child.columns.flatMap(({ name, source }) =>
+    source.from === 'parent' ? [{ name, from: source.column }] : [],
+  );
+  return (item, parent) => {
+    const list = item[child.field];
+    const items = Array.isArray(list) ? (list as Item[]) : [];
+    const inherited: Item = {};
+    for (const { name, from } of links) inherited[name] = parent[from];
+    const rows = items.map((entry, ordinal) => {
+      const values = read(entry);
+      values['ordinal'] = ordinal;
+      return { values, extra: readExtra(entry) };
+    });
+    return { table: child, inherited, rows };
+  };
+}
+
+function extraReader(known: ReadonlySet<string>, fields: Fields): (item: unknown) => Item | null {
+  const groups = new Map<string, (item: unknown) => Item | null>();
+  for (const [name, field] of Object.entries(fields)) {
+    const meta = metaOf(field);
+    if (meta.as === 'group') groups.set(name, extraReader(new Set(Object.keys(meta.fields)), meta.fields));
+  }
+  return (item) => {
+    if (!isRecord(item)) return null;
+    let extra: Item | null = null;
+    for (const name of Object.keys(item)) {
+      const value = known.has(name) ? groups.get(name)?.(item[name]) : item[name];
+      if (value === undefined || (value === null && known.has(name))) continue;
+      extra ??= {};
+      // Defined, not assigned: upstream may name a field __proto__.
+      Object.defineProperty(extra, name, { value, enumerable: true, configurable: true, writable: true });
+    }
+    return extra;
+  };
 }
 
 // JSON columns and unknown fields are put into a canonical form first, because upstream may reorder their keys;
-// all other values stand in the declared order already.
-function hashOf(prefix: string, table: ResourceTable, row: Omit<Row, 'hash' | 'key'>): string {
-  const content = [
-    contentOf(table.columns, row.values),
-    row.children.map(({ table: child, rows }) =>
-      rows.map(({ values, extra }) => [contentOf(child.columns, values), canonical(extra)]),
-    ),
-    canonical(row.extra),
-  ];
-  return createHash('sha256').update(prefix).update(JSON.stringify(content)).digest('hex').slice(0, 16);
+// all other values stand in the declared order already. What a request fixes is part of the key, not of the content.
+function createHasher(table: ResourceTable) {
+  const prefix = [table.name, ...table.columns.map((column) => column.name)].join();
+  const contentOf = contentReader(table.columns);
+  const childContents = table.children.map((child) => contentReader(child.columns));
+  return (values: Values, children: readonly ChildRows[], extra: unknown): string => {
+    const content = [
+      contentOf(values),
+      children.map(({ rows }, index) =>
+        rows.map((row) => [childContents[index]?.(row.values), row.extra === null ? null : toCanonicalJson(row.extra)]),
+      ),
+      extra === null ? null : toCanonicalJson(extra),
+    ];
+    return createHash('sha256').update(prefix).update(JSON.stringify(content)).digest('hex').slice(0, 16);
+  };
 }
 
-function contentOf(columns: readonly Column[], values: Values): unknown[] {
-  const content: unknown[] = [];
-  for (const { name, kind, source } of columns) {
-    if (source.from === 'parent' || source.from === 'ordinal') continue;
-    content.push(kind === 'json' ? canonical(values[name]) : values[name]);
-  }
-  return content;
-}
-
-function canonical(value: unknown): string | null {
-  return value === null || value === undefined ? null : toCanonicalJson(value);
+function contentReader(columns: readonly Column[]): (values: Values) => unknown[] {
+  const own = columns.filter(({ source }) => source.from === 'item' || source.from === 'body');
+  return (values) =>
+    own.map(({ name, kind }) => {
+      const value = values[name];
+      return kind === 'json' && value !== null ? toCanonicalJson(value) : value;
+    });
 }
 
 function checkUnique(resource: Resource, fields: Fields, fixed: Values, items: readonly unknown[]): void {

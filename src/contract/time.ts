@@ -17,11 +17,13 @@ export function toTimestamp(text: string): string | null {
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', offset = 'Z'] = match;
   if (!isCalendarDay(Number(year), Number(month), Number(day))) return null;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
+  const micros = fraction.slice(0, 6).padEnd(6, '0');
+  if (offset === 'Z') return `${year}-${month}-${day} ${hour}:${minute}:${second}.${micros}`;
   const offsetMs = toOffsetMs(offset);
   if (offsetMs === null) return null;
   const utc = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
   const whole = new Date(utc - offsetMs).toISOString();
-  return `${whole.slice(0, 10)} ${whole.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}`;
+  return `${whole.slice(0, 10)} ${whole.slice(11, 19)}.${micros}`;
 }
 
 /** Reads `YYYY-MM-DD`, or a midnight written as a date-time, and returns the day, or null when there is none. */

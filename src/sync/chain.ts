@@ -49,7 +49,8 @@ export function chainsOf(resource: Resource, scope: ChainScope, names: Parameter
   return (parameter?.values ?? []).map((value) => {
     const column = { [each.column]: value };
     // The default needs no parameter, which is the safer way where its name is not certain.
-    if (parameter?.nameUnknown === true && value === parameter.default) return chainOf(resource, scope, column, {}, false);
+    if (parameter?.nameUnknown === true && value === parameter.default)
+      return chainOf(resource, scope, column, {}, false);
     const real = names.get(resource.name)?.[each.parameter];
     const guessed = parameter?.nameUnknown === true && real === undefined;
     return chainOf(resource, scope, column, { [real ?? each.parameter]: value }, guessed);

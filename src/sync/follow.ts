@@ -33,7 +33,12 @@ export function createFollower(
   };
 
   // A census that could not be read leaves the windows without counts, not unread.
-  const windows = async (resource: Resource, chain: Chain, brand: Member, older: readonly Chain[]): Promise<Chain[]> => {
+  const windows = async (
+    resource: Resource,
+    chain: Chain,
+    brand: Member,
+    older: readonly Chain[],
+  ): Promise<Chain[]> => {
     const chains: Chain[] = [];
     for (const counted of catalogue.resources) {
       if (counted.change.kind !== 'window' || counted.change.census?.resource !== resource.name) continue;
@@ -72,7 +77,10 @@ export function createFollower(
     after: async (chain) => {
       const resource = catalogue.get(chain.resource);
       const brand = chain.brandId === null ? undefined : brands.get(chain.brandId);
-      return [...(await details(resource, chain)), ...(brand === undefined ? [] : await history(resource, chain, brand))];
+      return [
+        ...(await details(resource, chain)),
+        ...(brand === undefined ? [] : await history(resource, chain, brand)),
+      ];
     },
   };
 }

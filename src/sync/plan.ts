@@ -86,7 +86,12 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
 }
 
 /** Chains for the details of a list's rows. */
-export function planDetails(detail: Resource, brandId: string | null, members: readonly Member[], context: PlanContext) {
+export function planDetails(
+  detail: Resource,
+  brandId: string | null,
+  members: readonly Member[],
+  context: PlanContext,
+) {
   return members.flatMap((member) =>
     make(context, detail, {
       ...(detail.scope === 'brand' && brandId !== null ? { brandId } : {}),
@@ -126,7 +131,12 @@ export function planDays(resource: Resource, chain: Chain, firstDay: string | nu
   for (let day = firstDay; day <= chain.to; day = addDays(day, 1)) {
     const range = { from: day, to: day };
     chains.push(
-      ...make(context, resource, { brandId: chain.brandId, range, reason: 'totals of the day', priority: PRIORITY.day }),
+      ...make(context, resource, {
+        brandId: chain.brandId,
+        range,
+        reason: 'totals of the day',
+        priority: PRIORITY.day,
+      }),
     );
   }
   return chains;
@@ -165,18 +175,19 @@ export function planWindows(
     windows[0] = { ...oldest, from: addDays(oldest.to, 1 - RANGE_DAYS_MAX) };
   }
   const resumed = open.map((range) => ({ ...range, items: 0, reason: 'goes on where the last run stopped' }));
-  return [...windows.map((window) => ({ ...window, reason: 'not read yet in this pass' })), ...resumed].flatMap((window) =>
-    chainsOf(
-      resource,
-      {
-        brandId,
-        range: { from: window.from, to: window.to },
-        expected: Math.ceil(window.items / pageItems),
-        reason: window.reason,
-        priority: PRIORITY.window,
-      },
-      context.names,
-    ),
+  return [...windows.map((window) => ({ ...window, reason: 'not read yet in this pass' })), ...resumed].flatMap(
+    (window) =>
+      chainsOf(
+        resource,
+        {
+          brandId,
+          range: { from: window.from, to: window.to },
+          expected: Math.ceil(window.items / pageItems),
+          reason: window.reason,
+          priority: PRIORITY.window,
+        },
+        context.names,
+      ),
   );
 }
 

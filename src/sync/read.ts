@@ -135,7 +135,10 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       if (detail === undefined) return false;
       const [chain] = chainsOf(detail, { member: brandId, reason: 'is it still there', priority: 0 }, context.names);
       try {
-        await client.get({ path: (chain as Chain).path, query: {} }, () => null, { signal, onAttempt: tally.attempted });
+        await client.get({ path: (chain as Chain).path, query: {} }, () => null, {
+          signal,
+          onAttempt: tally.attempted,
+        });
         return false;
       } catch (thrown) {
         return thrown instanceof UpstreamError && thrown.status === 404;

@@ -73,7 +73,8 @@ export async function runSync(parts: SyncParts, options: SyncOptions): Promise<S
   } catch (thrown) {
     error = parts.signal.aborted ? null : toSightlineError(stop.signal.aborted ? stop.signal.reason : thrown);
   }
-  if (parts.signal.aborted) error = new SightlineError('interrupted', 'the sync was stopped; the next one goes on from here');
+  if (parts.signal.aborted)
+    error = new SightlineError('interrupted', 'the sync was stopped; the next one goes on from here');
   const status = statusOf(error, tally);
   const tables = Object.fromEntries(tally.tables);
   const { requests, retries, waitedMs, quarantined, failures, warnings } = tally;

@@ -227,4 +227,3 @@ function messageOf(bytes: Uint8Array): string {
 function printable(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim();
 }
-

@@ -60,5 +60,7 @@ function resolve(document: Record<string, unknown>, node: unknown): unknown {
 }
 
 function sameSet(actual: unknown, expected: readonly string[]): boolean {
-  return Array.isArray(actual) && actual.length === expected.length && expected.every((value) => actual.includes(value));
+  return (
+    Array.isArray(actual) && actual.length === expected.length && expected.every((value) => actual.includes(value))
+  );
 }

@@ -32,7 +32,8 @@ export function statusError(status: number, where: string, said: string, retryAf
   const details = { status, retryAfterMs };
   const saying = said === '' ? '' : `: ${said}`;
   if (status === 401) return new UpstreamError('unauthorized', `upstream refused the key (401)${saying}`, details);
-  if (status === 403) return new UpstreamError('plan_required', `upstream refused the workspace (403)${saying}`, details);
+  if (status === 403)
+    return new UpstreamError('plan_required', `upstream refused the workspace (403)${saying}`, details);
   if (status === 404) return new UpstreamError('not_found', `upstream has no ${where} (404)${saying}`, details);
   if (status === 429) {
     const message = `upstream's rate limit refused ${where} (429)${saying}`;

@@ -23,4 +23,3 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
   UND_ERR_SOCKET: 'connection closed',
 };
-

@@ -1,5 +1,5 @@
-import { DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, LIST, VARCHAR } from '@duckdb/node-api';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, LIST, VARCHAR } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 
 /** How long a lock that a process just killed may linger. */
@@ -118,7 +118,8 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
     run: async (sql, parameters = []) => {
       try {
         // The binding prepares one statement at a time; what takes no values may be several.
-        const result = parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
+        const result =
+          parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
         return result.rowsChanged;
       } catch (thrown) {
         throw toSightlineError(thrown);
@@ -177,7 +178,8 @@ export function toOpenError(path: string, thrown: unknown, options: DatabaseOpti
   const firstLine = message.split('\n')[0] ?? message;
   if (/Could not set lock on file|Conflicting lock|being used by another process/i.test(message)) {
     const pid = /PID (\d+)/.exec(message)?.[1];
-    const owner = options.describeOwner?.(pid === undefined ? null : Number(pid)) ?? (pid ? `process ${pid}` : 'a process');
+    const owner =
+      options.describeOwner?.(pid === undefined ? null : Number(pid)) ?? (pid ? `process ${pid}` : 'a process');
     return new SightlineError('warehouse_locked', `${owner} owns the warehouse ${path}`, { cause: thrown });
   }
   if (/version number \d+.*can only read/is.test(message)) {

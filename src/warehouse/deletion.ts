@@ -1,9 +1,13 @@
 import type { Values } from '../contract/rows.ts';
 import type { Column, ResourceTable } from '../contract/tables.ts';
+import { parentKeyOf } from './children.ts';
 import type { Session } from './database.ts';
 import { quoted, sqlTypes } from './schema.ts';
 import { sameKey, stage, staged } from './staging.ts';
-import { parentKeyOf } from './upsert.ts';
+
+// The keys of earlier pages, and those of the page that closes the chain.
+const SEEN = `list_concat((SELECT flatten(list(seen)) FROM sync.checkpoints WHERE chain = $1 AND table_name = $2),
+  CAST($3 AS VARCHAR[]))`;
 
 /** What a whole read accounted for. */
 export interface ReadExtent {
@@ -16,10 +20,10 @@ export interface ReadExtent {
 /** Writes the deletion marks of a table and of its children. */
 export interface TableReaper {
   /**
-   * Marks every live row of the extent that chain `chain` did not see, and returns how many. Only for a chain whose
-   * every page was read without error.
+   * Marks every live row of the extent that chain `chain` did not see, neither on its earlier pages nor on the last
+   * one, whose keys are `seen`, and returns how many. Only for a chain whose every page was read without error.
    */
-  markUnseen(session: Session, chain: string, extent: ReadExtent, at: string): Promise<number>;
+  markUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent, at: string): Promise<number>;
   /** Marks the rows with these keys. */
   mark(session: Session, keys: readonly Values[], at: string): Promise<number>;
 }
@@ -34,7 +38,7 @@ export function createTableReaper(table: ResourceTable, childTables: readonly Re
   });
   const unseen = `SELECT CAST(to_json(struct_pack(${keyList.join(', ')})) AS VARCHAR) AS key FROM ${quoted(table.name)} t
     WHERE "_deleted_at" IS NULL ${extentSql.where} AND NOT EXISTS (
-      SELECT 1 FROM ${staged(keys, '(SELECT flatten(list(seen)) FROM sync.checkpoints WHERE chain = $1 AND table_name = $2)')} s
+      SELECT 1 FROM ${staged(keys, SEEN)} s
       WHERE ${sameKey('t', 's', table.key)})`;
   const own = markOf(table.name, keys);
   const children = childTables.flatMap((owner) =>
@@ -53,8 +57,8 @@ export function createTableReaper(table: ResourceTable, childTables: readonly Re
   };
   return {
     mark,
-    markUnseen: async (session, chain, extent, at) => {
-      const rows = await session.all(unseen, [chain, table.name, ...extentSql.parameters(extent)]);
+    markUnseen: async (session, chain, seen, extent, at) => {
+      const rows = await session.all(unseen, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
       const gone = rows.map((row) => JSON.parse(String(row['key'])) as Values);
       return mark(session, gone, at);
     },
@@ -67,15 +71,15 @@ function markOf(table: string, key: readonly Column[]): string {
     WHERE ${sameKey('t', 's', names)} AND t."_deleted_at" IS NULL`;
 }
 
-// Condition on `t` for the rows that a read accounted for, and its parameters from $3 on.
+// Condition on `t` for the rows that a read accounted for, and its parameters from $4 on.
 function extentOf(table: ResourceTable): { where: string; parameters: (extent: ReadExtent) => (string | null)[] } {
   const conditions = table.fixed.map((name, index) => {
     const kind = table.columns.find((column) => column.name === name)?.kind ?? 'text';
-    return `AND t.${quoted(name)} IS NOT DISTINCT FROM CAST($${index + 3} AS ${sqlTypes[kind]})`;
+    return `AND t.${quoted(name)} IS NOT DISTINCT FROM CAST($${index + 4} AS ${sqlTypes[kind]})`;
   });
   const fixedOf = ({ fixed }: ReadExtent) => table.fixed.map((name) => (fixed[name] ?? null) as string | null);
   if (table.extent.kind !== 'time') return { where: conditions.join(' '), parameters: fixedOf };
-  const next = table.fixed.length + 3;
+  const next = table.fixed.length + 4;
   const time = `t.${quoted(table.extent.field)}`;
   conditions.push(`AND ${time} >= CAST($${next} AS DATE) AND ${time} < CAST($${next + 1} AS DATE) + INTERVAL 1 DAY`);
   return {

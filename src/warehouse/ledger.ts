@@ -1,5 +1,5 @@
 import type { Values } from '../contract/rows.ts';
-import type { Session } from './database.ts';
+import type { Database, Session } from './database.ts';
 import { stage } from './staging.ts';
 
 /** A chain of pages, as the ledger knows it. */
@@ -31,6 +31,8 @@ export interface PageCounts {
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
+  /** Version of the data once the page is in. */
+  readonly dataVersion: number;
 }
 
 /** Epoch milliseconds as a UTC timestamp literal, `YYYY-MM-DD HH:MM:SS.fff`. */
@@ -39,7 +41,7 @@ export function toTimestampText(epochMs: number): string {
 }
 
 const insertRequest = `INSERT INTO sync.requests
-  SELECT CAST($1 AS UUID), CAST($2 AS TIMESTAMP), $3, $4, $5, CAST($6 AS JSON), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16`;
+  SELECT CAST($1 AS UUID), CAST($2 AS TIMESTAMP), $3, $4, $5, CAST($6 AS JSON), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17`;
 
 /** Writes requests; the page's counts stand with the one that was answered. */
 export async function writeRequests(
@@ -68,8 +70,17 @@ export async function writeRequests(
       answered?.updated ?? null,
       answered?.deleted ?? null,
       request.error,
+      answered?.dataVersion ?? null,
     ]);
   }
+}
+
+/** The version of the data: it grows with every page that changes a row. */
+export async function readDataVersion(database: Database): Promise<number> {
+  const [row] = await database.exclusive((session) =>
+    session.all('SELECT max(data_version) AS version FROM sync.requests'),
+  );
+  return Number(row?.['version'] ?? 0);
 }
 
 const insertCheckpoint = `INSERT INTO sync.checkpoints

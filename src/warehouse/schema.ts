@@ -39,7 +39,8 @@ CREATE TABLE IF NOT EXISTS sync.runs (
 CREATE TABLE IF NOT EXISTS sync.requests (
   run_id UUID NOT NULL, sent_at TIMESTAMP NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR NOT NULL,
   path VARCHAR NOT NULL, query JSON, attempt BIGINT, status BIGINT, waited_ms BIGINT, took_ms BIGINT, bytes BIGINT,
-  rows BIGINT, inserted BIGINT, updated BIGINT, deleted BIGINT, error VARCHAR);
+  rows BIGINT, inserted BIGINT, updated BIGINT, deleted BIGINT, error VARCHAR,
+  data_version BIGINT);
 CREATE TABLE IF NOT EXISTS sync.coverage (
   chain VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
   pass_id UUID NOT NULL, run_id UUID NOT NULL, closed_at TIMESTAMP NOT NULL, rows BIGINT NOT NULL);
@@ -50,7 +51,7 @@ CREATE TABLE IF NOT EXISTS sync.checkpoints (
 CREATE TABLE IF NOT EXISTS sync.quarantine (
   id VARCHAR NOT NULL, resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, reason VARCHAR NOT NULL,
   item JSON, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
-COMMENT ON TABLE sync.meta IS 'Versions: of these tables, and of the data (it grows with every change).';
+COMMENT ON TABLE sync.meta IS 'The version of the tables in this schema.';
 COMMENT ON TABLE sync.runs IS 'Every sync run with its status and what it cost.';
 COMMENT ON TABLE sync.requests IS 'Every request sent to upstream, each attempt a row.';
 COMMENT ON TABLE sync.coverage IS 'What was read whole, and when: one row per chain of pages, the latest time.';
@@ -79,10 +80,7 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
 }
 
-const metaRows = [
-  `INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`,
-  `INSERT INTO sync.meta VALUES ('data_version', '0')`,
-];
+const metaRows = [`INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`];
 
 async function readVersion(session: Session): Promise<number | null> {
   const found = await session.all(
@@ -134,8 +132,6 @@ function createTable(table: WarehouseTable): string {
 function comments(table: WarehouseTable, columns: readonly Column[]): string[] {
   return [
     `COMMENT ON TABLE ${quoted(table.name)} IS ${literal(table.about)}`,
-    ...columns.map(
-      ({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`,
-    ),
+    ...columns.map(({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`),
   ];
 }

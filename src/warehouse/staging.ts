@@ -25,5 +25,8 @@ export function sameKey(left: string, right: string, key: readonly string[]): st
 /** JSON text without halves of surrogate pairs, which have no UTF-8 form. */
 export function wellFormed(json: string): string {
   if (!json.includes('\\ud')) return json;
-  return json.replace(/(\\\\)|\\ud[89a-f][0-9a-f]{2}/g, (_match, backslash: string | undefined) => backslash ?? '\\ufffd');
+  return json.replace(
+    /(\\\\)|\\ud[89a-f][0-9a-f]{2}/g,
+    (_match, backslash: string | undefined) => backslash ?? '\\ufffd',
+  );
 }

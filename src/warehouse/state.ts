@@ -45,7 +45,9 @@ export async function readMembers(
   const table = resource.derived[0] as ResourceTable;
   const id = quoted(columnOf(table.declaration.fields, fields.id));
   const since =
-    fields.since === undefined ? 'NULL' : `strftime(${quoted(columnOf(table.declaration.fields, fields.since))}, '%Y-%m-%d')`;
+    fields.since === undefined
+      ? 'NULL'
+      : `strftime(${quoted(columnOf(table.declaration.fields, fields.since))}, '%Y-%m-%d')`;
   const scope = brandId === null ? '' : 'AND brand_id = CAST($1 AS UUID)';
   const rows = await database.exclusive((session) =>
     session.all(
@@ -106,7 +108,7 @@ export async function readClosedChains(database: Database, passId: string): Prom
       [passId],
     ),
   );
-  return rows.map((row) => ({ ...chainOf(row), closedAt: Number(row["at_ms"]) }));
+  return rows.map((row) => ({ ...chainOf(row), closedAt: Number(row['at_ms']) }));
 }
 
 /** Chains that a pass has begun and not finished. */
@@ -122,7 +124,7 @@ export async function readOpenChains(database: Database, passId: string): Promis
     ...chainOf(row),
     pages: Number(row['pages']),
     next: (row['next'] ?? null) as string | null,
-    at: Number(row["at_ms"]),
+    at: Number(row['at_ms']),
   }));
 }
 

@@ -1,15 +1,11 @@
 import type { Row, TableRows, Values } from '../contract/rows.ts';
-import {
-  type ChildTable,
-  type Column,
-  detailColumns,
-  engineColumns,
-  OBSERVED_AT,
-  type ResourceTable,
-} from '../contract/tables.ts';
+import { detailColumns, engineColumns, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
+import { createChildWriter } from './children.ts';
 import type { Session } from './database.ts';
+import { createKeyFilter, type KeyFilter } from './key-filter.ts';
 import { quoted } from './schema.ts';
-import { sameKey, stage, staged } from './staging.ts';
+import { stage, staged } from './staging.ts';
+import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
 
 /** How the rows of a resource get into its table. */
 export type WriteMode =
@@ -32,19 +28,20 @@ export interface Changes {
   inserted: number;
   updated: number;
   deleted: number;
+  /** Rows that got their detail for the first time; they are neither new nor changed. */
+  completed: number;
 }
 
 /** Writes rows of one table; SQL is built once. */
 export interface TableWriter {
-  readonly table: ResourceTable;
-  write(session: Session, rows: TableRows, provenance: Provenance): Promise<Changes>;
+  write(session: Session, rows: TableRows, fixed: Values, provenance: Provenance): Promise<Changes>;
 }
 
 /** The writer of a table: exact, so that the same rows again change nothing and a changed row changes one. */
-export function createTableWriter(table: ResourceTable, mode: WriteMode, ownedByDetails: boolean): TableWriter {
+export function createTableWriter(table: ResourceTable, mode: WriteMode, hasDetails: boolean): TableWriter {
   switch (mode) {
     case 'rows':
-      return rowsWriter(table, ownedByDetails);
+      return rowsWriter(table, hasDetails);
     case 'series':
       return seriesWriter(table);
     case 'detail':
@@ -52,55 +49,66 @@ export function createTableWriter(table: ResourceTable, mode: WriteMode, ownedBy
   }
 }
 
-const placeColumn = { name: '_place', kind: 'integer' } as const;
+const PROVENANCE = ['_synced_at', '_run_id'];
 
-interface Found {
-  readonly hash: string | null;
-  readonly deleted: boolean;
-}
-
-function rowsWriter(table: ResourceTable, ownedByDetails: boolean): TableWriter {
+function rowsWriter(table: ResourceTable, hasDetails: boolean): TableWriter {
   const columns = [...table.columns, ...engineColumns];
+  const shared = [...table.fixed, ...PROVENANCE];
+  const statements = statementsOf(columns, table.key, shared);
+  const insert = insertSql(table.name, columns, statements);
   const lookup = lookupOf(table, '_row_hash');
-  // A row that comes back has lost the children its detail brought; without a hash the detail is written again.
-  const update = `${updateOf(table, columns)}${ownedByDetails ? ', "_detail_hash" = NULL' : ''}${updateFrom(table, columns)}`;
-  const children = childWriters(table);
-  return {
+  const assigned = columns.filter((column) => !table.key.includes(column.name));
+  const update = updateSql(
     table,
-    write: async (session, { rows }, provenance) => {
-      if (rows.length === 0) return { inserted: 0, updated: 0, deleted: 0 };
-      const found = await lookup(session, rows);
+    statements,
+    // A row that comes back has lost the children its detail brought; without a hash the detail is written again.
+    [
+      ...assigned.map((column) => assignment(column.name, statements.value(column))),
+      ...(hasDetails ? ['"_detail_hash" = NULL'] : []),
+    ],
+  );
+  const children = createChildWriter(table, shared);
+  const filter = newRowFilter(table);
+  const staging = (rows: readonly Row[]): string[] =>
+    stage(rows.map((row) => pickColumns({ ...row.values, _row_hash: row.hash, _extra: row.extra }, statements.staged)));
+  return {
+    write: async (session, { rows }, fixed, provenance) => {
+      const values = sharedValues(fixed, provenance);
+      const found = (await filter.allNew(session, rows))
+        ? new Map<number, Found>()
+        : await lookup(session, rows, values);
       const fresh = rows.filter((_row, place) => !found.has(place));
       const changed = rows.filter((row, place) => {
         const old = found.get(place);
         return old !== undefined && (old.deleted || old.hash !== row.hash);
       });
-      const mapped = (row: Row): Values => toColumns(row, provenance);
-      if (fresh.length > 0) await session.run(insertOf(table.name, columns), [stage(fresh.map(mapped))]);
+      if (fresh.length > 0) await session.run(insert, statements.parameters(staging(fresh), values));
       if (changed.length > 0) {
-        await session.run(update, [stage(changed.map(mapped))]);
-        await children.remove(session, changed);
+        await session.run(update, statements.parameters(staging(changed), values));
+        await children.remove(session, changed, values);
       }
-      await children.insert(session, [...fresh, ...changed], provenance);
-      return { inserted: fresh.length, updated: changed.length, deleted: 0 };
+      await children.insert(session, [...fresh, ...changed], values);
+      return { ...nothing(), inserted: fresh.length, updated: changed.length };
     },
   };
 }
 
 function seriesWriter(table: ResourceTable): TableWriter {
   const columns = [...table.columns, ...engineColumns];
-  const latest = `SELECT "_row_hash" AS hash, epoch_us("${OBSERVED_AT}") AS observed_us FROM ${quoted(table.name)}
+  const statements = statementsOf(columns, table.key, [...table.fixed, ...PROVENANCE]);
+  const insert = insertSql(table.name, columns, statements);
+  const latest = `SELECT "_row_hash" AS hash, epoch_ms("${OBSERVED_AT}") AS observed_ms FROM ${quoted(table.name)}
     ORDER BY "${OBSERVED_AT}" DESC LIMIT 1`;
   return {
-    table,
-    write: async (session, { rows }, provenance) => {
-      const changes = { inserted: 0, updated: 0, deleted: 0 };
+    write: async (session, { rows }, fixed, provenance) => {
+      const changes = nothing();
       for (const row of rows) {
         const [last] = await session.all(latest);
         if (last?.['hash'] === row.hash) continue;
-        const after = last === undefined ? null : Number(last['observed_us']) / 1000;
-        const observed = { ...toColumns(row, provenance), [OBSERVED_AT]: later(provenance.syncedAt, after) };
-        await session.run(insertOf(table.name, columns), [stage([observed])]);
+        const observed = later(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
+        const values = { ...row.values, [OBSERVED_AT]: observed, _row_hash: row.hash, _extra: row.extra };
+        const staging = stage([pickColumns(values, statements.staged)]);
+        await session.run(insert, statements.parameters(staging, sharedValues(fixed, provenance)));
         changes.inserted += 1;
       }
       return changes;
@@ -109,40 +117,51 @@ function seriesWriter(table: ResourceTable): TableWriter {
 }
 
 function detailWriter(table: ResourceTable): TableWriter {
-  const own = table.columns.filter((column) => !table.key.includes(column.name));
-  const keys = table.columns.filter((column) => table.key.includes(column.name));
-  const columns = [...keys, ...own, ...detailColumns];
+  const columns = [...table.columns, ...detailColumns];
+  const shared = [...table.fixed, '_detail_synced_at'];
+  const statements = statementsOf(columns, table.key, shared);
   const lookup = lookupOf(table, '_detail_hash');
-  const update = `${updateOf(table, columns)}${updateFrom(table, columns)}`;
-  const children = childWriters(table);
-  return {
+  const assigned = columns.filter((column) => !table.key.includes(column.name));
+  const update = updateSql(
     table,
-    write: async (session, { rows }, provenance) => {
-      const found = await lookup(session, rows);
+    statements,
+    assigned.map((column) => assignment(column.name, statements.value(column))),
+  );
+  const children = createChildWriter(table, [...table.fixed, ...PROVENANCE]);
+  return {
+    write: async (session, { rows }, fixed, provenance) => {
+      const values = { ...sharedValues(fixed, provenance), _detail_synced_at: provenance.syncedAt };
+      const found = await lookup(session, rows, values);
       const changed = rows.filter((row, place) => found.has(place) && found.get(place)?.hash !== row.hash);
-      if (changed.length > 0) {
-        const mapped = changed.map((row) => ({
-          ...row.values,
-          _detail_synced_at: provenance.syncedAt,
-          _detail_hash: row.hash,
-          _detail_extra: row.extra,
-        }));
-        await session.run(update, [stage(mapped)]);
-        await children.remove(session, changed);
-        await children.insert(session, changed, provenance);
-      }
-      return { inserted: 0, updated: changed.length, deleted: 0 };
+      if (changed.length === 0) return nothing();
+      const staging = changed.map((row) =>
+        pickColumns({ ...row.values, _detail_hash: row.hash, _detail_extra: row.extra }, statements.staged),
+      );
+      await session.run(update, statements.parameters(stage(staging), values));
+      await children.remove(session, changed, values);
+      await children.insert(session, changed, values);
+      const completed = [...found.values()].filter((old) => old.hash === null).length;
+      return { ...nothing(), updated: changed.length - completed, completed };
     },
   };
+}
+
+interface Found {
+  readonly hash: string | null;
+  readonly deleted: boolean;
 }
 
 // The stored hash of each given row that is there, by the row's place in the list.
 function lookupOf(table: ResourceTable, hash: string) {
   const keys = table.columns.filter((column) => table.key.includes(column.name));
+  const statements = statementsOf(keys, table.key, table.fixed);
+  const place = { name: '_place', kind: 'integer' } as const;
   const sql = `SELECT s._place AS place, t.${quoted(hash)} AS hash, t."_deleted_at" IS NOT NULL AS deleted
-    FROM ${quoted(table.name)} t JOIN ${staged([...keys, placeColumn], '$1')} s ON ${sameKey('t', 's', table.key)}`;
-  return async (session: Session, rows: readonly Row[]): Promise<Map<number, Found>> => {
-    const result = await session.all(sql, [stage(rows.map((row, place) => ({ ...row.key, _place: place })))]);
+    FROM ${quoted(table.name)} t JOIN ${staged([...statements.staged, place], '$1')} s ON ${statements.matches}`;
+  return async (session: Session, rows: readonly Row[], values: Values): Promise<Map<number, Found>> => {
+    if (rows.length === 0) return new Map();
+    const staging = rows.map((row, index) => ({ ...pickColumns(row.key, statements.staged), _place: index }));
+    const result = await session.all(sql, statements.parameters(stage(staging), values));
     return new Map(
       result.map((row) => [
         Number(row['place']),
@@ -152,73 +171,44 @@ function lookupOf(table: ResourceTable, hash: string) {
   };
 }
 
-function insertOf(table: string, columns: readonly Column[]): string {
-  const names = columns.map((column) => quoted(column.name)).join(', ');
-  return `INSERT INTO ${quoted(table)} (${names}) SELECT ${names} FROM ${staged(columns, '$1')}`;
-}
-
-function updateOf(table: ResourceTable, columns: readonly Column[]): string {
-  const set = columns
-    .filter((column) => !table.key.includes(column.name))
-    .map((column) => `${quoted(column.name)} = s.${quoted(column.name)}`);
-  return `UPDATE ${quoted(table.name)} AS t SET ${set.join(', ')}`;
-}
-
-function updateFrom(table: ResourceTable, columns: readonly Column[]): string {
-  return ` FROM ${staged(columns, '$1')} s WHERE ${sameKey('t', 's', table.key)}`;
-}
-
-function childWriters(table: ResourceTable) {
-  const statements = table.children.map((child) => {
-    const keys = child.columns.filter((column) => child.parentKey.includes(column.name));
-    return {
-      child,
-      insert: insertOf(child.name, [...child.columns, ...engineColumns]),
-      remove: `DELETE FROM ${quoted(child.name)} t USING ${staged(keys, '$1')} s WHERE ${sameKey('t', 's', child.parentKey)}`,
-    };
-  });
+// While a table that began empty is filled for the first time, rows are known to be new without a look at it. A page
+// whose transaction fails leaves its keys in the filter, which costs a look later and nothing else.
+function newRowFilter(table: ResourceTable) {
+  let filter: KeyFilter | null | undefined;
   return {
-    remove: async (session: Session, rows: readonly Row[]): Promise<void> => {
-      for (const { child, remove } of statements) {
-        await session.run(remove, [stage(rows.map((row) => parentKeyOf(table, child, row.key)))]);
+    allNew: async (session: Session, rows: readonly Row[]): Promise<boolean> => {
+      if (filter === undefined) {
+        const [any] = await session.all(`SELECT 1 FROM ${quoted(table.name)} LIMIT 1`);
+        filter = any === undefined && table.extent.kind === 'time' ? createKeyFilter() : null;
       }
-    },
-    insert: async (session: Session, rows: readonly Row[], provenance: Provenance): Promise<void> => {
-      for (const [index, { insert }] of statements.entries()) {
-        const entries = rows.flatMap((row) =>
-          (row.children[index]?.rows ?? []).map(({ values, extra }) => ({
-            ...values,
-            ...engineValues(row.hash, extra, provenance),
-          })),
-        );
-        if (entries.length > 0) await session.run(insert, [stage(entries)]);
-      }
+      if (filter === null) return false;
+      let allNew = true;
+      for (const { key } of rows) if (filter.add(JSON.stringify(key))) allNew = false;
+      return allNew;
     },
   };
 }
 
-/** The key of a parent row under the names it has in a child table. */
-export function parentKeyOf(table: ResourceTable, child: ChildTable, key: Values): Values {
-  const renamed: Record<string, unknown> = {};
-  for (const { name, source } of child.columns) {
-    if (source.from === 'parent' && table.key.includes(source.column) && child.parentKey.includes(name)) {
-      renamed[name] = key[source.column];
-    }
-  }
-  return renamed;
+function updateSql(table: ResourceTable, statements: Statements, assignments: readonly string[]): string {
+  return `UPDATE ${quoted(table.name)} AS t SET ${assignments.join(', ')}
+    FROM ${staged(statements.staged, '$1')} s WHERE ${statements.matches}`;
 }
 
-function toColumns(row: Row, provenance: Provenance): Values {
-  return { ...row.values, ...engineValues(row.hash, row.extra, provenance) };
+function assignment(column: string, value: string): string {
+  return `${quoted(column)} = ${value}`;
 }
 
-function engineValues(hash: string, extra: unknown, { runId, syncedAt }: Provenance): Values {
-  return { _synced_at: syncedAt, _run_id: runId, _row_hash: hash, _deleted_at: null, _extra: extra };
+function sharedValues(fixed: Values, { runId, syncedAt }: Provenance): Values {
+  return { ...fixed, _synced_at: syncedAt, _run_id: runId };
+}
+
+function nothing(): Changes {
+  return { inserted: 0, updated: 0, deleted: 0, completed: 0 };
 }
 
 // A series has one row a moment, whatever upstream's clock does.
 function later(syncedAt: string, afterMs: number | null): string {
   const at = Date.parse(`${syncedAt.replace(' ', 'T')}Z`);
   if (afterMs === null || at > afterMs) return syncedAt;
-  return new Date(Math.floor(afterMs) + 1).toISOString().replace('T', ' ').replace('Z', '000');
+  return new Date(afterMs + 1).toISOString().replace('T', ' ').replace('Z', '000');
 }

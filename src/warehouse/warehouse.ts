@@ -7,6 +7,8 @@ import {
   type ChainRef,
   clearCheckpoints,
   type RequestRecord,
+  readDataVersion,
+  type SeenRows,
   sumCheckpoints,
   toTimestampText,
   writeCheckpoint,
@@ -48,7 +50,11 @@ export interface Warehouse {
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
   commitPage(commit: PageCommit): Promise<PageResult>;
   /** Writes requests that brought no page. */
-  noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly RequestRecord[]): Promise<void>;
+  noteRequests(
+    run: RunRef,
+    chain: Pick<ChainRef, 'id' | 'resource'>,
+    requests: readonly RequestRecord[],
+  ): Promise<void>;
   /** Forgets what a chain has read so far. */
   restartChain(chainId: string): Promise<void>;
   /** Marks rows of a list as deleted, because upstream no longer knows them. */
@@ -65,6 +71,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     await database.close();
     throw thrown;
   }
+  let dataVersion = await readDataVersion(database);
   const writers = new Map<string, TableWriter>();
   const reapers = new Map<string, TableReaper>();
   for (const resource of catalogue.resources) {
@@ -76,7 +83,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       reapers.set(name, createTableReaper(table, [table, ...own]));
     }
   }
-  const writerOf = (chain: ChainRef, rows: TableRows) => writers.get(`${chain.resource}/${rows.table.name}`) as TableWriter;
+  const writerOf = (chain: ChainRef, rows: TableRows) =>
+    writers.get(`${chain.resource}/${rows.table.name}`) as TableWriter;
   const reaperOf = (resource: string, table: string) => reapers.get(`${resource}/${table}`) as TableReaper;
 
   const commit = async (session: Session, page: PageCommit): Promise<PageResult> => {
@@ -85,43 +93,51 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     const tables = new Map<string, Changes & { read: number }>();
     let quarantined = 0;
     for (const rows of page.tables) {
-      const changes = await writerOf(chain, rows).write(session, rows, { runId: run.runId, syncedAt });
+      const changes = await writerOf(chain, rows).write(session, rows, chain.fixed, { runId: run.runId, syncedAt });
       tables.set(rows.table.name, { ...changes, read: rows.rows.length });
-      for (const item of rows.rejected) await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
+      for (const item of rows.rejected)
+        await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
       quarantined += rows.rejected.length;
     }
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
-    await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
-    const deletionsSkipped = page.next === null ? await closeChain(session, page, tables, syncedAt) : null;
+    let deletionsSkipped: string | null = null;
+    if (page.next === null) deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
+    else await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
     const sums = { rows: 0, inserted: 0, updated: 0, deleted: 0 };
-    for (const { read, inserted, updated, deleted } of tables.values()) {
-      sums.rows += read;
-      sums.inserted += inserted;
-      sums.updated += updated;
-      sums.deleted += deleted;
+    let completed = 0;
+    for (const changes of tables.values()) {
+      sums.rows += changes.read;
+      sums.inserted += changes.inserted;
+      sums.updated += changes.updated;
+      sums.deleted += changes.deleted;
+      completed += changes.completed;
     }
-    await writeRequests(session, run.runId, chain, page.requests, sums);
-    if (sums.inserted + sums.updated + sums.deleted > 0) await bumpDataVersion(session);
+    if (sums.inserted + sums.updated + sums.deleted + completed > 0) dataVersion += 1;
+    await writeRequests(session, run.runId, chain, page.requests, { ...sums, dataVersion });
     return { tables, quarantined, deletionsSkipped };
   };
 
   const closeChain = async (
     session: Session,
-    { run, chain, date }: PageCommit,
+    { run, chain, date, page }: PageCommit,
+    seen: readonly SeenRows[],
     tables: Map<string, Changes & { read: number }>,
     syncedAt: string,
   ): Promise<string | null> => {
-    const resource = catalogue.get(chain.resource);
-    const sums = await sumCheckpoints(session, chain.id);
-    const skipped = sums.unidentified > 0 ? `${sums.unidentified} items had no readable key` : null;
-    if (accountsForAbsence(resource) && skipped === null) {
-      for (const [table, changes] of tables) {
-        const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
-        changes.deleted += await reaperOf(chain.resource, table).markUnseen(session, chain.id, extent, syncedAt);
+    const earlier = page === 1 ? { unidentified: 0, rows: 0 } : await sumCheckpoints(session, chain.id);
+    const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
+    const skipped = unidentified > 0 ? `${unidentified} items had no readable key` : null;
+    if (accountsForAbsence(catalogue.get(chain.resource)) && skipped === null) {
+      const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
+      for (const { table, keys } of seen) {
+        const reaper = reaperOf(chain.resource, table);
+        const changes = tables.get(table) as Changes;
+        changes.deleted += await reaper.markUnseen(session, chain.id, keys, extent, syncedAt);
       }
     }
-    await clearCheckpoints(session, chain.id);
-    await writeCoverage(session, run, chain, sums.rows, date);
+    if (page > 1) await clearCheckpoints(session, chain.id);
+    const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
+    await writeCoverage(session, run, chain, rows, date);
     return skipped;
   };
 
@@ -139,7 +155,6 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         for (const table of resource.derived) {
           marked += await reaperOf(resource.name, table.name).mark(session, keys, toTimestampText(date));
         }
-        if (marked > 0) await bumpDataVersion(session);
         return marked;
       }),
     close: () => database.close(),
@@ -154,12 +169,6 @@ function writeModeOf(resource: Resource): WriteMode {
 // A series keeps what was, and a detail is one of its list's rows: in both, absence says nothing.
 function accountsForAbsence(resource: Resource): boolean {
   return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
-}
-
-async function bumpDataVersion(session: Session): Promise<void> {
-  await session.run(
-    "UPDATE sync.meta SET value = CAST(CAST(value AS BIGINT) + 1 AS VARCHAR) WHERE name = 'data_version'",
-  );
 }
 
 function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected, at: number) {
