@@ -127,6 +127,12 @@ test('prompts are paused, regrouped and deleted; answers of deleted ones still c
   expect(after.get(regrouped)?.funnelStage ?? null).not.toBe(before.get(regrouped).funnelStage);
   expect(after.has(deleted)).toBe(false);
   expect((await opened.get(`${path}/metrics`)).body.responses).toBe(total);
+  const counted = async (query: Record<string, string>): Promise<number> =>
+    (await opened.get(`${path}/metrics`, query)).body.responses;
+  expect(await counted({ promptId: deleted })).toBeGreaterThan(0);
+  expect((await counted({ branded: 'branded' })) + (await counted({ branded: 'non-branded' }))).toBe(
+    total - (await counted({ promptId: deleted })),
+  );
   const rows = (await opened.get(`${path}/metrics/prompts`)).body.data;
   expect(rows.some(({ promptId }: Body) => promptId === deleted)).toBe(false);
   const grouped = (await opened.get(`${path}/metrics/groups`, { groupBy: 'branded' })).body.data;
