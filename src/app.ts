@@ -1,0 +1,160 @@
+import { existsSync, statSync } from 'node:fs';
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { declarations } from '../schemas/catalogue.ts';
+import type { Clock } from './base/clock.ts';
+import type { WorkspaceConfig } from './base/config.ts';
+import { SightlineError } from './base/errors.ts';
+import { ensureWritableFolder } from './base/files.ts';
+import { createCatalogue } from './contract/catalogue.ts';
+import { publishAnalytics } from './snapshot/analytics.ts';
+import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
+import { type Layout, layoutOf } from './snapshot/layout.ts';
+import { runSync, type SyncOptions, type SyncSummary } from './sync/run.ts';
+import type { Tally } from './sync/tally.ts';
+import { type Budget, createBudget } from './upstream/budget.ts';
+import { openBudgetFile } from './upstream/budget-file.ts';
+import { createClient } from './upstream/client.ts';
+import { openReader, type QueryResult } from './warehouse/reader.ts';
+import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
+
+/** Every resource of the API. */
+export const catalogue = createCatalogue(declarations);
+
+/** What a command passes to the parts. */
+export interface Context {
+  readonly config: WorkspaceConfig;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The command, for the message that others get while this one owns the warehouse. */
+  readonly command: string;
+}
+
+/** Syncs a workspace, then publishes the analysts' copy. */
+export async function syncWorkspace(
+  context: Context,
+  options: SyncOptions,
+  onProgress: (tally: Tally, budget: Budget) => void,
+): Promise<SyncSummary> {
+  const { config, clock, signal } = context;
+  const upstream = config.upstream();
+  for (const name of options.only ?? []) checkResource(name);
+  return withWarehouse(context, async (warehouse, layout) => {
+    const store = openBudgetFile(layout.budget, clock.now());
+    const budget = createBudget({ clock, share: config.budgetShare, store });
+    const { connections } = config;
+    const client = createClient({ ...upstream, budget, clock, connections });
+    try {
+      const parts = { catalogue, warehouse, client, clock, connections, signal };
+      const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
+      await publishAnalytics(warehouse.database, layout.analytics);
+      return summary;
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+/** Publishes a Parquet snapshot of a workspace. */
+export async function exportWorkspace(
+  context: Context,
+  onProgress: (progress: { table: string; done: number; of: number }) => void,
+): Promise<Snapshot> {
+  const { config, clock, signal } = context;
+  if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
+  return withWarehouse(context, (warehouse, layout) =>
+    exportSnapshot(warehouse.database, catalogue, layout, {
+      compression: config.compression,
+      clock,
+      signal,
+      onProgress,
+    }),
+  );
+}
+
+/** Runs SQL on a workspace's data, read-only, whoever else has them open. */
+export async function queryWorkspace(config: WorkspaceConfig, sql: string): Promise<QueryResult> {
+  const layout = layoutOf(config.folder);
+  const reader = await openNewest(config, layout);
+  try {
+    return await reader.query(sql);
+  } finally {
+    reader.close();
+  }
+}
+
+// The copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it.
+async function openNewest(config: WorkspaceConfig, layout: Layout) {
+  const copy = modifiedAt(layout.analytics);
+  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
+  if (copy === 0 && live === 0) throw noData(config);
+  if (copy >= live) return openReader(layout.analytics);
+  try {
+    return await openReader(layout.warehouse);
+  } catch (thrown) {
+    const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
+    if (!locked) throw thrown;
+    if (copy > 0) return openReader(layout.analytics);
+    const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
+    throw new SightlineError('no_data', message, { cause: thrown });
+  }
+}
+
+async function withWarehouse<T>(
+  { config, command, clock }: Context,
+  work: (warehouse: Warehouse, layout: Layout) => Promise<T>,
+): Promise<T> {
+  await ensureWritableFolder(config.folder);
+  const layout = layoutOf(config.folder);
+  const owner = await readOwner(layout.owner);
+  const warehouse = await openWarehouse(layout.warehouse, catalogue, {
+    temporaryFolder: layout.temporary,
+    describeOwner: (pid) =>
+      owner !== null && (pid === null || pid === owner.pid)
+        ? `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`
+        : `process ${pid ?? 'unknown'}`,
+  });
+  try {
+    const since = new Date(clock.now()).toISOString();
+    await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
+    return await work(warehouse, layout);
+  } finally {
+    await checkpoint(warehouse);
+    await warehouse.close();
+    await rm(layout.owner, { force: true });
+    await rm(layout.temporary, { recursive: true, force: true });
+    await markCurrent(layout);
+  }
+}
+
+// Best done while nobody waits for it; a log that stays is read when the file is opened next.
+async function checkpoint(warehouse: Warehouse): Promise<void> {
+  await warehouse.database.exclusive((session) => session.run('CHECKPOINT')).catch(() => undefined);
+}
+
+// Closing the warehouse touches it after the copy was made; the copy holds the same, and says so by its time.
+async function markCurrent({ analytics }: Layout): Promise<void> {
+  const now = new Date();
+  if (existsSync(analytics)) await utimes(analytics, now, now);
+}
+
+async function readOwner(path: string): Promise<{ pid: number; command: string; since: string } | null> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as { pid: number; command: string; since: string };
+  } catch {
+    return null;
+  }
+}
+
+function checkResource(name: string): void {
+  if (catalogue.resources.some((resource) => resource.name === name)) return;
+  const known = catalogue.resources.map((resource) => resource.name).join(', ');
+  throw new SightlineError('usage', `there is no resource ${JSON.stringify(name)}; allowed: ${known}`);
+}
+
+function noData(config: WorkspaceConfig): SightlineError {
+  return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
+}
+
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}

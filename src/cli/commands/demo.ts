@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
+import { type Context, exportWorkspace, queryWorkspace, syncWorkspace } from '../../app.ts';
+import { systemClock } from '../../base/clock.ts';
+import { DEMO_WORKSPACE, loadConfig } from '../../base/config.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import { questions } from '../../metrics/questions.ts';
+import { layoutOf } from '../../snapshot/layout.ts';
+import { formatRows } from '../format.ts';
+import { count, duration, plural, printData, say, size } from '../output.ts';
+import { createSyncProgress } from '../progress.ts';
+
+/** Marks a folder that a demo made, and that the next one may replace. */
+const MARKER = '.demo';
+
+/** Flags of `demo`. */
+export interface DemoFlags {
+  readonly dataDir?: string;
+}
+
+/** Runs `sightline demo`: a sandbox, a sync, a snapshot and three questions; leaves the data to look at. */
+export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<number> {
+  const startedAt = performance.now();
+  say('Starting a sandbox: a generated workspace behind the real API, on this machine.');
+  // The limit is lifted so that the demo ends within a minute; the real one is 120 requests a minute.
+  const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 20, days: 60, rateLimit: 60_000, latencyMs: 15 });
+  try {
+    const config = loadConfig({
+      flags: { ...flags, workspace: DEMO_WORKSPACE, baseUrl: sandbox.baseUrl },
+      environment: { SIGHTLINE_API_KEY: sandbox.key },
+      folder: process.cwd(),
+    });
+    await prepareFolder(config.folder);
+    const context: Context = { config, clock: systemClock, signal, command: 'demo' };
+    await syncDemo(context);
+    const snapshot = await exportWorkspace(context, () => undefined);
+    const bytes = snapshot.tables.reduce((sum, table) => sum + table.bytes, 0);
+    say(`Exported ${plural(snapshot.tables.length, 'table')} to Parquet, ${size(bytes)}.`);
+    for (const { title, sql } of questions) {
+      printData(`\n${title}\n${formatRows(await queryWorkspace(config, sql), 'table')}`);
+    }
+    printData(whatIsWhere(config.folder));
+    say(`\nDone in ${duration(performance.now() - startedAt)}.`);
+    return EXIT.done;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+async function syncDemo(context: Context): Promise<void> {
+  const progress = createSyncProgress();
+  say('Syncing it into a warehouse:');
+  const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, progress.update).finally(
+    progress.done,
+  );
+  if (summary.error !== null) throw summary.error;
+  const rows = Object.values(summary.tables).reduce((sum, table) => sum + table.inserted, 0);
+  say(`Synced ${count(rows)} rows with ${plural(summary.requests, 'request')}: ${summary.status}.`);
+}
+
+async function prepareFolder(folder: string): Promise<void> {
+  if (existsSync(folder) && !existsSync(join(folder, MARKER))) {
+    throw new SightlineError('usage', `${folder} was not made by a demo; give another folder with --data-dir`);
+  }
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, MARKER), 'Made by `sightline demo`, which replaces this folder.\n');
+}
+
+function whatIsWhere(folder: string): string {
+  const layout = layoutOf(folder);
+  const shown = (path: string): string => relative(process.cwd(), path) || path;
+  return `
+What is where:
+  ${shown(layout.warehouse)}   the warehouse
+  ${shown(layout.analytics)}   a copy for analysts: open it read-only with any DuckDB
+  ${shown(layout.latest)}   the newest Parquet snapshot, for BI tools
+
+Ask it something yourself:
+  npx sightline sql --workspace ${DEMO_WORKSPACE} "show tables"
+  npx sightline sql --workspace ${DEMO_WORKSPACE} --format csv "describe"`;
+}

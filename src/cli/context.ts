@@ -1,0 +1,40 @@
+import type { Context } from '../app.ts';
+import { systemClock } from '../base/clock.ts';
+import { loadConfig, readEnvironment } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { toDay } from '../contract/time.ts';
+
+/** Flags that every command on a workspace takes. */
+export interface WorkspaceFlags {
+  readonly workspace?: string;
+  readonly dataDir?: string;
+  readonly baseUrl?: string;
+  readonly json?: boolean;
+}
+
+/** Settings of the workspace that the flags, the environment and the configuration file describe. */
+export function readConfig(flags: WorkspaceFlags) {
+  const folder = process.cwd();
+  return loadConfig({ flags, environment: readEnvironment(folder), folder });
+}
+
+/** What a command passes on. */
+export function commandContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Context {
+  return { config: readConfig(flags), clock: systemClock, signal, command };
+}
+
+/** A whole number within bounds from a flag's text; throws `usage` with the bounds. */
+export function toInteger(flag: string, text: string, least: number, most: number): number {
+  const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new SightlineError(
+    'usage',
+    `${flag} is ${JSON.stringify(text)}; allowed: a whole number from ${least} to ${most}`,
+  );
+}
+
+/** A day from a flag's text; throws `usage`. */
+export function toDayFlag(flag: string, text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null) return text;
+  throw new SightlineError('usage', `${flag} is ${JSON.stringify(text)}; allowed: a day that exists, as YYYY-MM-DD`);
+}

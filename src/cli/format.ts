@@ -1,0 +1,62 @@
+import Table from 'cli-table3';
+import type { QueryResult } from '../warehouse/reader.ts';
+
+/** How a query's rows can be printed. */
+export const FORMATS = ['table', 'csv', 'json'] as const;
+
+/** One of FORMATS. */
+export type Format = (typeof FORMATS)[number];
+
+/** Longest text shown in a cell of a table on a terminal; csv and json are never cut. */
+const CELL_CHARACTERS_MAX = 80;
+
+/** Renders a query's rows: a table for people, RFC 4180 CSV with a header, or a JSON array of objects. */
+export function formatRows(result: QueryResult, format: Format): string {
+  switch (format) {
+    case 'table':
+      return toTable(result);
+    case 'csv':
+      return toCsv(result);
+    case 'json':
+      return toJson(result);
+  }
+}
+
+function toTable({ columns, rows }: QueryResult): string {
+  const numeric = columns.map((_column, index) => rows.some((row) => typeof row[index] === 'number'));
+  const table = new Table({
+    head: columns.map((column) => column.name),
+    colAligns: numeric.map((right) => (right ? 'right' : 'left')),
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of rows) table.push(row.map((value) => cell(value)));
+  return `${table.toString()}\n${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`;
+}
+
+function cell(value: unknown): string {
+  const text = plain(value).replace(/\p{Cc}+/gu, ' ');
+  const characters = [...text];
+  return characters.length <= CELL_CHARACTERS_MAX ? text : `${characters.slice(0, CELL_CHARACTERS_MAX - 1).join('')}…`;
+}
+
+function toCsv({ columns, rows }: QueryResult): string {
+  const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map(plain))];
+  return lines.map((line) => line.map(field).join(',')).join('\r\n');
+}
+
+// A query may give two columns one name; an object would keep the last one only.
+function toJson({ columns, rows }: QueryResult): string {
+  const used = new Map<string, number>();
+  const names = columns.map(({ name }) => {
+    const times = (used.get(name) ?? 0) + 1;
+    used.set(name, times);
+    return times === 1 ? name : `${name}_${times}`;
+  });
+  return JSON.stringify(rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))));
+}
+
+function plain(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
+import { reportError, say } from './output.ts';
+import { parseArguments } from './program.ts';
+
+// The one place that ends the process.
+async function main(argv: readonly string[]): Promise<number> {
+  const stop = new AbortController();
+  const interrupt = (): void => {
+    // A second signal does not wait: every page is a transaction, so nothing is left half-written.
+    if (stop.signal.aborted) process.exit(EXIT.interrupted);
+    say('Stopping after what is under way; press Ctrl-C again to stop at once.');
+    stop.abort(new SightlineError('interrupted', 'stopped'));
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  let json = argv.includes('--json');
+  try {
+    const invocation = await parseArguments(argv);
+    if (invocation === null) return EXIT.done;
+    json = invocation.json;
+    return await invocation.action(stop.signal);
+  } catch (thrown) {
+    const error = toSightlineError(thrown);
+    reportError(error, json);
+    return error.exit;
+  }
+}
+
+// A reader that has seen enough, such as head, closes the pipe; that is no error.
+process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
+  if (thrown.code === 'EPIPE') process.exit(EXIT.done);
+  throw thrown;
+});
+
+process.exit(await main(process.argv.slice(2)));

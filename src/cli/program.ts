@@ -1,0 +1,114 @@
+import { Command, CommanderError, Option } from 'commander';
+import { SightlineError } from '../base/errors.ts';
+
+/** Runs a command and gives its exit code. */
+type Action = (signal: AbortSignal) => Promise<number>;
+
+/** What the command line asks for, to be run by the caller. */
+export interface Invocation {
+  readonly action: Action;
+  readonly json: boolean;
+}
+
+/**
+ * Reads the command line. Returns what to run, or null when help or the version was asked for and printed. Throws
+ * `usage` for anything it does not know. Commands are loaded when they are run, so that help is quick.
+ */
+export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
+  const chosen: { invocation: Invocation | null } = { invocation: null };
+  const program = createProgram((json, action) => {
+    chosen.invocation = { json, action };
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.exitCode === 0) return null;
+    throw new SightlineError('usage', thrown.message.replace(/^error: /, ''), { cause: thrown });
+  }
+  return chosen.invocation;
+}
+
+/** The command line as commander has it; `choose` is told what was asked for. */
+export function createProgram(choose: (json: boolean, action: Action) => void): Command {
+  const program = new Command('sightline')
+    .description(
+      "Copies a workspace's AI-visibility data into a DuckDB warehouse that you own, exactly and within the API's budget.",
+    )
+    .version('0.1.0', '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand(false)
+    .showHelpAfterError(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .addHelpText(
+      'after',
+      `
+Settings come from flags, the environment, .env and sightline.config.json, in this order:
+  SIGHTLINE_BASE_URL   root of the versioned API, such as https://api.example.com/v1
+  SIGHTLINE_API_KEY    the workspace's key; begins with gsk_
+  SIGHTLINE_DATA_DIR   where data are kept (default ./data)
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the next run goes on),
+            4 another process owns the warehouse, 130 interrupted`,
+    );
+  const onWorkspace = (command: Command): Command =>
+    command
+      .option('-w, --workspace <name>', 'the workspace (default: the one that is configured)')
+      .option('--data-dir <folder>', 'where data are kept (default: SIGHTLINE_DATA_DIR or ./data)')
+      .option('--json', 'print the result as JSON on standard output');
+
+  onWorkspace(program.command('sync'))
+    .description('copy what the API has into the warehouse')
+    .option('--only <resources...>', 'only these resources, and what they depend on')
+    .option('--brand <ids...>', 'only these brands')
+    .option('--from <day>', 'first day, YYYY-MM-DD (default: the whole history)')
+    .option('--to <day>', 'last day, YYYY-MM-DD (default: today)')
+    .option('--base-url <url>', 'root of the versioned API (default: SIGHTLINE_BASE_URL)')
+    .action((flags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/sync.ts')).sync(flags, signal)),
+    );
+
+  onWorkspace(program.command('export'))
+    .description('publish a Parquet snapshot of every table')
+    .action((flags) =>
+      choose(flags.json === true, async (signal) =>
+        (await import('./commands/export.ts')).exportSnapshot(flags, signal),
+      ),
+    );
+
+  onWorkspace(program.command('sql'))
+    .description('ask the data in SQL, read-only, also while a sync is running')
+    .argument('<query>', 'a DuckDB query')
+    .option('--format <format>', 'table, csv or json (default: table)')
+    .action((query, flags) =>
+      choose(flags.json === true, async () => (await import('./commands/sql.ts')).sql(query, flags)),
+    );
+
+  program
+    .command('sandbox')
+    .description('serve a generated workspace behind the API, for trying things out')
+    .addOption(new Option('--port <port>', 'port, or 0 for any').default('4010'))
+    .addOption(new Option('--seed <number>', 'the same seed gives the same workspace').default('1'))
+    .addOption(new Option('--brands <number>', 'brands').default('2'))
+    .addOption(new Option('--prompts <number>', 'prompts of each brand').default('20'))
+    .addOption(new Option('--days <number>', 'days of history').default('60'))
+    .option('--responses-per-day <number>', 'answers of each brand a day (default: one a prompt and engine)')
+    .addOption(new Option('--rate-limit <number>', 'requests a minute, or off').default('120'))
+    .addOption(new Option('--window <kind>', 'how requests are counted: sliding or fixed').default('sliding'))
+    .addOption(new Option('--latency-ms <number>', 'wait before each answer').default('0'))
+    .option('--faults <list>', 'what goes wrong, such as 429=0.02,500=3x,reset=0.01@/path')
+    .option('--json', 'print the address and the key as JSON')
+    .action((flags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/sandbox.ts')).sandbox(flags, signal)),
+    );
+
+  program
+    .command('demo')
+    .description('see it work: a sandbox, a sync, a snapshot, three questions')
+    .option('--data-dir <folder>', 'where data are kept (default: ./data)')
+    .action((flags) => choose(false, async (signal) => (await import('./commands/demo.ts')).demo(flags, signal)));
+
+  program.action(() => program.help());
+  return program;
+}

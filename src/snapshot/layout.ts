@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+
+/** Where a workspace keeps what. */
+export interface Layout {
+  /** The live file; one process owns it. */
+  readonly warehouse: string;
+  /** Who owns it, for the message that others get. */
+  readonly owner: string;
+  /** The analysts' copy, replaced by rename. */
+  readonly analytics: string;
+  readonly snapshots: string;
+  /** Symlink to the newest snapshot: the one path a BI tool is given. */
+  readonly latest: string;
+  /** What DuckDB puts aside when memory runs short. */
+  readonly temporary: string;
+  /** Send times of the last minute. */
+  readonly budget: string;
+}
+
+/** The layout of a workspace's folder. */
+export function layoutOf(folder: string): Layout {
+  const snapshots = join(folder, 'snapshots');
+  return {
+    warehouse: join(folder, 'warehouse.duckdb'),
+    owner: join(folder, 'owner.json'),
+    analytics: join(folder, 'analytics.duckdb'),
+    snapshots,
+    latest: join(snapshots, 'latest'),
+    temporary: join(folder, '.temporary'),
+    budget: join(folder, 'budget.log'),
+  };
+}

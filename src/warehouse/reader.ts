@@ -1,0 +1,99 @@
+import {
+  DuckDBDateValue,
+  DuckDBInstance,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+  DuckDBTimestampSecondsValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  DuckDBDecimalValue,
+  DuckDBListValue,
+  DuckDBMapValue,
+  DuckDBStructValue,
+  DuckDBArrayValue,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { SightlineError } from '../base/errors.ts';
+import { toOpenError } from './database.ts';
+
+/** A query's result, whole. */
+export interface QueryResult {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Values in the columns' order: null, boolean, number, text, or nested arrays and objects of them. */
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** A database opened for reading only. */
+export interface Reader {
+  /** Runs SQL, one statement or several, and returns the last one's rows; throws `sql_invalid` with DuckDB's message. */
+  query(sql: string): Promise<QueryResult>;
+  close(): void;
+}
+
+/**
+ * Opens a DuckDB file read-only and without access to other files, extensions or the network. Any number of processes
+ * may do so while none has the file open for writing; throws `warehouse_locked` when one has.
+ */
+export async function openReader(path: string): Promise<Reader> {
+  let instance: DuckDBInstance;
+  try {
+    instance = await DuckDBInstance.create(path, {
+      access_mode: 'READ_ONLY',
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      enable_external_access: 'false',
+    });
+  } catch (thrown) {
+    throw toOpenError(path, thrown);
+  }
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
+  return {
+    query: async (sql) => {
+      try {
+        const reader = await connection.runAndReadAll(sql);
+        const types = reader.columnTypes();
+        const columns = reader.columnNames().map((name, index) => ({ name, type: String(types[index]) }));
+        return { columns, rows: reader.getRows().map((row) => row.map(toPlain)) };
+      } catch (thrown) {
+        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        throw new SightlineError('sql_invalid', message, { cause: thrown });
+      }
+    },
+    close: () => {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+/**
+ * A DuckDB value as JSON has it: integers as numbers while JSON carries them exactly and as text beyond, moments as
+ * ISO 8601 with Z, days as YYYY-MM-DD, everything without a JSON form as DuckDB writes it.
+ */
+export function toPlain(value: DuckDBValue): unknown {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (value instanceof DuckDBDecimalValue) return value.toDouble();
+  if (value instanceof DuckDBDateValue) return value.toString();
+  if (isMoment(value)) return `${value.toString().replace(/[+-]\d{2}(:\d{2})?$/, '').replace(' ', 'T')}Z`;
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) return value.items.map(toPlain);
+  if (value instanceof DuckDBStructValue) {
+    return Object.fromEntries(Object.entries(value.entries).map(([name, inner]) => [name, toPlain(inner)]));
+  }
+  if (value instanceof DuckDBMapValue) {
+    return value.entries.map((entry) => ({ key: toPlain(entry.key), value: toPlain(entry.value) }));
+  }
+  return value.toString();
+}
+
+function isMoment(value: object): boolean {
+  return (
+    value instanceof DuckDBTimestampValue ||
+    value instanceof DuckDBTimestampTZValue ||
+    value instanceof DuckDBTimestampSecondsValue ||
+    value instanceof DuckDBTimestampMillisecondsValue ||
+    value instanceof DuckDBTimestampNanosecondsValue
+  );
+}
