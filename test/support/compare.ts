@@ -1,0 +1,124 @@
+import { expect } from 'vitest';
+import { type Expected, type Json, readUpstream, sorted, type Upstream } from './upstream-truth.ts';
+import type { TestWorkspace } from './workspace.ts';
+
+const SHOWN = 3;
+
+/** What a comparison looked at, so that a test can see that it looked at something. */
+export type Compared = Readonly<Record<string, number>>;
+
+/**
+ * Compares every table of the warehouse with what upstream answers now: the same keys, the same values, children in
+ * order. Fails with the first differences of every table. Returns how many rows each table had.
+ */
+export async function expectEqualToUpstream(
+  workspace: TestWorkspace,
+  options: Partial<Upstream> = {},
+): Promise<Compared> {
+  const { sandbox } = workspace;
+  const today = new Date(sandbox.world.now()).toISOString().slice(0, 10);
+  const expected = await readUpstream({ baseUrl: sandbox.baseUrl, key: sandbox.key, today, ...options });
+  const differences: string[] = [];
+  const compared: Record<string, number> = {};
+  for (const part of expected) {
+    const [missing, surplus] = difference(
+      part.rows.map((row) => JSON.stringify(row)),
+      await liveRows(workspace, part),
+    );
+    compared[part.table] = (compared[part.table] ?? 0) + part.rows.length;
+    const where = `${part.resource} -> ${part.table} where ${part.where}`;
+    if (missing.length > 0) differences.push(`${where}: ${missing.length} missing`, ...missing.slice(0, SHOWN));
+    if (surplus.length > 0) differences.push(`${where}: ${surplus.length} too many`, ...surplus.slice(0, SHOWN));
+  }
+  if (differences.length > 0) throw new Error(`the warehouse is unlike upstream:\n${differences.join('\n')}`);
+  expect(Object.keys(compared).sort()).toEqual(workspace.catalogue.tables.map(({ name }) => name).sort());
+  await expectConsistent(workspace);
+  return compared;
+}
+
+/** A fingerprint of every table's rows, engine columns included: equal when nothing at all was written. */
+export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<Record<string, unknown>> {
+  const prints: Record<string, unknown> = {};
+  for (const { name } of catalogue.tables) {
+    const [row] = await query(`SELECT count(*) AS rows, CAST(bit_xor(hash(t)) AS VARCHAR) AS hash FROM "${name}" t`);
+    prints[name] = row;
+  }
+  return prints;
+}
+
+/** Checks what holds at every moment: no key twice, no child without its parent, hashes of children as the parent's. */
+export async function expectConsistent(workspace: TestWorkspace): Promise<void> {
+  const { catalogue, query } = workspace;
+  const wrong: string[] = [];
+  for (const { name, key } of catalogue.tables) {
+    const columns = key.map((column) => `"${column}"`).join(', ');
+    const doubled = await query(`SELECT ${columns}, count(*) AS n FROM "${name}" GROUP BY ALL HAVING count(*) > 1`);
+    if (doubled.length > 0) wrong.push(`${name} has ${doubled.length} keys more than once`);
+  }
+  for (const resource of catalogue.resources) {
+    for (const table of resource.derived) {
+      const hash = resource.change.kind === 'detail' ? '_detail_hash' : '_row_hash';
+      for (const child of table.children) {
+        const links = child.columns.filter(({ source, name }) => {
+          return child.parentKey.includes(name) && source.from === 'parent';
+        });
+        const same = links
+          .map(({ name, source }) => `p."${source.from === 'parent' ? source.column : ''}" = c."${name}"`)
+          .join(' AND ');
+        const orphans = await query(`SELECT count(*) AS n FROM "${child.name}" c WHERE NOT EXISTS
+          (SELECT 1 FROM "${table.name}" p WHERE ${same} AND (p."${hash}" = c._row_hash OR p."${hash}" IS NULL)
+            AND (p._deleted_at IS NULL) = (c._deleted_at IS NULL))`);
+        if (Number(orphans[0]?.['n']) > 0)
+          wrong.push(`${child.name} has ${orphans[0]?.['n']} rows unlike their parent`);
+        const gaps = await query(`SELECT count(*) AS n FROM (SELECT ${child.parentKey.map((n) => `"${n}"`).join(', ')},
+          count(*) AS items, max(ordinal) AS last FROM "${child.name}" GROUP BY ALL) WHERE items <> last + 1`);
+        if (Number(gaps[0]?.['n']) > 0) wrong.push(`${child.name} has gaps in its order`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+}
+
+async function liveRows({ query, catalogue }: TestWorkspace, part: Expected): Promise<string[]> {
+  const table = catalogue.tables.find(({ name }) => name === part.table);
+  if (table === undefined) throw new Error(`the catalogue has no table ${part.table}`);
+  const list = part.columns.map((name) => {
+    const kind = table.columns.find((column) => column.name === name)?.kind;
+    if (kind === undefined) throw new Error(`${part.table} has no column ${name}`);
+    if (kind === 'timestamp') return `strftime("${name}", '%Y-%m-%dT%H:%M:%S.%gZ') AS "${name}"`;
+    if (kind === 'day' || kind === 'uuid' || kind === 'json') return `CAST("${name}" AS VARCHAR) AS "${name}"`;
+    return `"${name}"`;
+  });
+  const rows = await query(
+    `SELECT ${list.length === 0 ? '1' : list.join(', ')} FROM "${part.table}" WHERE ${part.where} AND _deleted_at IS NULL`,
+  );
+  return rows.map((row) =>
+    JSON.stringify(
+      Object.fromEntries(
+        part.columns.map((name) => {
+          const kind = table.columns.find((column) => column.name === name)?.kind;
+          return [name, toJson(kind as string, row[name])];
+        }),
+      ),
+    ),
+  );
+}
+
+function toJson(kind: string, value: unknown): Json {
+  if (value === null || value === undefined) return null;
+  if (kind === 'json') return sorted(JSON.parse(String(value)));
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+// As multisets: what is expected and not there, and what is there and not expected.
+function difference(expected: readonly string[], actual: readonly string[]): [string[], string[]] {
+  const counts = new Map<string, number>();
+  for (const row of expected) counts.set(row, (counts.get(row) ?? 0) + 1);
+  const surplus: string[] = [];
+  for (const row of actual) {
+    const count = counts.get(row) ?? 0;
+    if (count === 0) surplus.push(row);
+    else counts.set(row, count - 1);
+  }
+  return [[...counts].flatMap(([row, count]) => Array<string>(count).fill(row)), surplus];
+}

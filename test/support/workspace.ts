@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { type Catalogue, createCatalogue } from '../../src/contract/catalogue.ts';
+import { runSync, type SyncOptions, type SyncParts, type SyncSummary } from '../../src/sync/run.ts';
+import { createBudget } from '../../src/upstream/budget.ts';
+import { CLIENT_LIMITS, type ClientLimits, createClient } from '../../src/upstream/client.ts';
+import type { ResultRow } from '../../src/warehouse/database.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { hurriedClock } from './clocks.ts';
+import { temporaryFolder } from './folders.ts';
+
+/** The world's time in these tests: an afternoon, so that today has had some of its answers. */
+export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
+
+/** What a test may change about a run. */
+export type RunChanges = Partial<SyncOptions> &
+  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress'>> & { readonly limits?: Partial<ClientLimits> };
+
+/** A sandbox, a warehouse, and a way to bring one into the other. */
+export interface TestWorkspace {
+  readonly sandbox: WorkspaceSandbox;
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly path: string;
+  /** The open warehouse; another object after `reopen`. */
+  readonly warehouse: () => Warehouse;
+  sync(changes?: RunChanges): Promise<SyncSummary>;
+  query(sql: string): Promise<ResultRow[]>;
+  /** Closes the warehouse and opens it again, as the next process would. */
+  reopen(): Promise<void>;
+}
+
+/** Starts a small sandbox without a limit and opens an empty warehouse; both end with the test. */
+export async function openWorkspace(options: WorkspaceOptions = {}): Promise<TestWorkspace> {
+  const small = { brands: 2, prompts: 6, days: 8, rateLimit: 1_000_000, clock: () => NOW_MS } as const;
+  const sandbox = await startSandboxWorkspace({ ...small, ...options });
+  onTestFinished(() => sandbox.close());
+  const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);
+  const path = join(await temporaryFolder(), 'warehouse.duckdb');
+  let warehouse = await openWarehouse(path, catalogue, {});
+  onTestFinished(() => warehouse.close());
+  const clock = hurriedClock(() => sandbox.world.now());
+  const sync = async (changes: RunChanges = {}): Promise<SyncSummary> => {
+    const { limits, only = null, range = null, brands = null, ...parts } = changes;
+    const client = createClient({
+      baseUrl: sandbox.baseUrl,
+      key: sandbox.key,
+      keyHeader: 'authorization',
+      budget: createBudget({ clock }),
+      clock,
+      connections: 8,
+      limits: { ...CLIENT_LIMITS, ...limits },
+    });
+    const { signal } = new AbortController();
+    try {
+      return await runSync(
+        { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
+        { only, range, brands },
+      );
+    } finally {
+      await client.close();
+    }
+  };
+  const query = (sql: string): Promise<ResultRow[]> => warehouse.database.exclusive((session) => session.all(sql));
+  const reopen = async (): Promise<void> => {
+    await warehouse.close();
+    warehouse = await openWarehouse(path, catalogue, {});
+  };
+  return { sandbox, catalogue, clock, path, warehouse: () => warehouse, sync, query, reopen };
+}
+
+/** The number of changed rows of each table that a run changed at all. */
+export function changesOf(
+  summary: SyncSummary,
+): Record<string, { inserted: number; updated: number; deleted: number }> {
+  return Object.fromEntries(
+    Object.entries(summary.tables)
+      .filter(([, { inserted, updated, deleted }]) => inserted + updated + deleted > 0)
+      .map(([name, { inserted, updated, deleted }]) => [name, { inserted, updated, deleted }]),
+  );
+}

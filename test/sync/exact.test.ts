@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { expectEqualToUpstream, fingerprint } from '../support/compare.ts';
+import type { Upstream } from '../support/upstream-truth.ts';
+import { changesOf, openWorkspace } from '../support/workspace.ts';
+
+interface Variant {
+  readonly options: WorkspaceOptions;
+  readonly upstream?: Partial<Upstream>;
+  /** What a user is told although everything was read. */
+  readonly warnings?: readonly RegExp[];
+}
+
+// What the specification leaves open, decided in several ways.
+const variants: Record<string, Variant> = {
+  "the project's own choices": { options: {} },
+  'bare lists, bare engines, unknown fields, fractions, whole seconds, no description of itself': {
+    options: {
+      seed: 2,
+      choices: {
+        listEnvelope: 'bare',
+        engineItems: 'strings',
+        extraFields: true,
+        scale: 'fraction',
+        timestamps: 'seconds',
+        decimals: 'none',
+        credits: 'detailed',
+        combinedEngine: 'all',
+        openapi: 'absent',
+      },
+    },
+  },
+  'wrapped objects, another row-mode parameter, combined rows without an engine': {
+    options: {
+      seed: 3,
+      choices: {
+        wrapObjects: true,
+        extraFields: true,
+        rowModeParameter: 'splitBy',
+        combinedEngine: 'absent',
+        credits: 'nested',
+        emptyDays: 'zero',
+        ungrouped: 'null',
+        emptyShare: null,
+      },
+    },
+    upstream: { names: { breakdown: 'splitBy' } },
+  },
+  'a row-mode parameter that nothing tells the name of': {
+    options: {
+      seed: 4,
+      choices: { openapi: 'absent', rowModeParameter: 'perEngine', credits: 'number', groupPrompts: 'all' },
+    },
+    upstream: { unasked: { breakdown: ['none'] } },
+    warnings: [/row_mode=none/, /row_mode=none/],
+  },
+  'many pages a day': { options: { seed: 7, brands: 1, days: 4, responsesPerDay: 450 } },
+};
+
+describe('a sync brings the whole workspace into the warehouse', () => {
+  test.for(Object.entries(variants))('with %s', async ([, { options, upstream, warnings = [] }]) => {
+    const workspace = await openWorkspace(options);
+    const first = await workspace.sync();
+    expect(first).toMatchObject({ status: 'complete', error: null, failures: [], quarantined: 0 });
+    expect(first.warnings.map(({ chain }) => chain)).toEqual(warnings.map((about) => expect.stringMatching(about)));
+    const compared = await expectEqualToUpstream(workspace, upstream);
+    const empty = Object.keys(compared).filter((table) => compared[table] === 0);
+    expect(empty.filter((table) => table !== 'action_plan_actions')).toEqual([]);
+
+    const before = await fingerprint(workspace);
+    const second = await workspace.sync();
+    expect(second.status).toBe('complete');
+    expect(changesOf(second)).toEqual({});
+    expect(await fingerprint(workspace)).toEqual(before);
+  });
+
+  test('of more days than one range takes', async () => {
+    const workspace = await openWorkspace({ seed: 6, brands: 1, prompts: 3, days: 370, responsesPerDay: 1 });
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [], quarantined: 0 });
+    const [first] = await workspace.query("SELECT strftime(min(created_at), '%Y-%m-%d') AS day FROM responses");
+    expect(first?.['day']).toMatch(/^2025-03-/);
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('of a workspace without brands', async () => {
+    const workspace = await openWorkspace({ brands: 0 });
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    expect(await workspace.query('SELECT count(*) AS brands FROM brands')).toEqual([{ brands: 0n }]);
+  });
+});
+
+test('the comparison sees a single changed value, a missing row, a doubled row and a child in the wrong place', async () => {
+  const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 3 });
+  await workspace.sync();
+  await expectEqualToUpstream(workspace);
+  const damages = [
+    ["UPDATE prompts SET text = text || '.' WHERE id = (SELECT min(id) FROM prompts)", 'prompts'],
+    ['DELETE FROM alerts WHERE id = (SELECT min(id) FROM alerts)', 'alerts'],
+    ['INSERT INTO tags SELECT * FROM tags LIMIT 1', 'tags'],
+    ['UPDATE response_citations SET ordinal = 1 - ordinal WHERE ordinal < 2', 'response_citations'],
+    ['UPDATE articles SET markdown = NULL', 'articles'],
+  ] as const;
+  for (const [damage, table] of damages) {
+    await workspace.query(`CREATE OR REPLACE TABLE kept AS FROM ${table}`);
+    await workspace.query(damage);
+    await expect(expectEqualToUpstream(workspace)).rejects.toThrow(`-> ${table} where`);
+    await workspace.query(`DELETE FROM ${table}; INSERT INTO ${table} FROM kept`);
+  }
+  await expectEqualToUpstream(workspace);
+});
