@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import type { Advance } from '../../schemas/fixtures/world/advance.ts';
+import type { Catalogue } from '../../src/contract/catalogue.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import { type Expected, readUpstream } from '../support/upstream-truth.ts';
+import { changesOf, NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+const changes: readonly Advance[] = [
+  { lateAnswers: 3 },
+  { editedResponses: 3 },
+  { deletedResponses: 4 },
+  { pausedPrompts: 2 },
+  { regroupedPrompts: 2 },
+  { deletedPrompts: 2 },
+  { deletedCompetitors: 2 },
+  { forumStatusChanges: 3 },
+  { articleProgress: 3 },
+  { actionsDone: 2 },
+  { days: 0.2 },
+];
+
+describe('what changes upstream changes in the warehouse, and nothing else', () => {
+  // One workspace lives through all of it, so that changes also meet what earlier ones left.
+  test('change after change', { timeout: 120_000 }, async () => {
+    const workspace = await openWorkspace({ seed: 11 });
+    await workspace.sync();
+    let before = await rowsByKey(workspace);
+    const ever = new Set(keysOf(before));
+    for (const change of changes) {
+      expect(workspace.sandbox.advance(change).length, JSON.stringify(change)).toBeGreaterThan(
+        change.days === undefined ? 0 : -1,
+      );
+      const after = await rowsByKey(workspace);
+      const summary = await workspace.sync();
+      expect(summary, JSON.stringify(change)).toMatchObject({ status: 'complete', failures: [], quarantined: 0 });
+      const expected = changesBetween(before, after, ever);
+      expect(Object.keys(expected).length, JSON.stringify(change)).toBeGreaterThan(0);
+      expect(changesOf(summary), JSON.stringify(change)).toEqual(expected);
+      await expectEqualToUpstream(workspace);
+      for (const key of keysOf(after)) ever.add(key);
+      before = after;
+    }
+  });
+
+  test('new days, with everything at once', async () => {
+    const workspace = await openWorkspace({ seed: 12 });
+    await workspace.sync();
+    const all = Object.assign({}, ...changes, { days: 2 }) as Advance;
+    workspace.sandbox.advance(all);
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    await expectEqualToUpstream(workspace);
+    expect(changesOf(await workspace.sync())).toEqual({});
+  });
+});
+
+describe('a deletion', () => {
+  test('is dated, reaches the children, and keeps the row as it was', async () => {
+    const workspace = await openWorkspace({ seed: 13, brands: 1 });
+    await workspace.sync();
+    const [change] = workspace.sandbox.advance({ deletedResponses: 2 });
+    const ids = (change?.ids ?? []).map((id) => `'${id}'`).join(', ');
+    const read = (): Promise<unknown> =>
+      workspace.query(`SELECT COLUMNS(* EXCLUDE _deleted_at) FROM responses WHERE id IN (${ids}) ORDER BY id`);
+    const kept = await read();
+    await workspace.sync();
+    expect(await read()).toEqual(kept);
+    for (const [table, key] of [
+      ['responses', 'id'],
+      ['response_citations', 'response_id'],
+      ['response_competitors', 'response_id'],
+    ] as const) {
+      const marks = await workspace.query(`SELECT DISTINCT epoch_ms(_deleted_at) AS at, ${key} IN (${ids}) AS gone
+        FROM ${table} WHERE _deleted_at IS NOT NULL OR ${key} IN (${ids})`);
+      expect(marks, table).toEqual([{ at: BigInt(NOW_MS), gone: true }]);
+    }
+  });
+
+  test('is taken back, children and details included, when the rows are listed again', async () => {
+    const workspace = await openWorkspace({ seed: 14 });
+    const { brands } = workspace.sandbox.world;
+    await workspace.sync();
+    const prompts = brands.map((brand) => brand.prompts[0] as (typeof brand.prompts)[number]);
+    const brand = brands.pop() as (typeof brands)[number];
+    for (const prompt of prompts) prompt.deletedAtMs = NOW_MS;
+    const gone = await workspace.sync();
+    expect(changesOf(gone)).toMatchObject({ brands: { deleted: 1 }, prompts: { deleted: 1 } });
+    await expectEqualToUpstream(workspace);
+
+    brands.push(brand);
+    for (const prompt of prompts) prompt.deletedAtMs = undefined;
+    const back = await workspace.sync();
+    expect(changesOf(back)).toMatchObject({ brands: { updated: 1 }, prompts: { updated: 1 } });
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('of anything at all is taken back', async () => {
+    const workspace = await openWorkspace({ seed: 15, brands: 1 });
+    await workspace.sync();
+    for (const resource of workspace.catalogue.resources) {
+      if (resource.change.kind === 'value') continue;
+      for (const table of resource.derived) {
+        const marked = [table, ...table.children];
+        for (const { name } of marked)
+          await workspace.query(`UPDATE "${name}" SET _deleted_at = TIMESTAMP '2026-01-01'`);
+      }
+    }
+    await workspace.sync();
+    await expectEqualToUpstream(workspace);
+  });
+});
+
+type Tables = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+// The content of every table by the key of its rows; what a detail and children say belongs to the row.
+async function rowsByKey(workspace: TestWorkspace): Promise<Tables> {
+  const { sandbox, catalogue } = workspace;
+  const today = new Date(sandbox.world.now()).toISOString().slice(0, 10);
+  const expected = await readUpstream({ baseUrl: sandbox.baseUrl, key: sandbox.key, today });
+  const tables = new Map<string, Map<string, string>>();
+  for (const part of expected) {
+    const { table, keyOf } = ownerOf(catalogue, part);
+    const rows = tables.get(table) ?? new Map<string, string>();
+    tables.set(table, rows);
+    for (const row of part.rows) {
+      const key = keyOf(row);
+      rows.set(key, `${rows.get(key) ?? ''}${JSON.stringify(row)}`);
+    }
+  }
+  return tables;
+}
+
+function ownerOf(catalogue: Catalogue, { resource, table }: Expected) {
+  for (const owner of catalogue.get(resource).derived) {
+    const child = owner.children.find(({ name }) => name === table);
+    const key = child === undefined ? owner.key : child.parentKey;
+    if (owner.name === table || child !== undefined) {
+      const keyOf = (row: Record<string, unknown>): string => JSON.stringify(key.map((name) => row[name] ?? null));
+      return { table: owner.name, keyOf };
+    }
+  }
+  throw new Error(`${resource} has no table ${table}`);
+}
+
+function keysOf(tables: Tables): string[] {
+  return [...tables].flatMap(([table, rows]) => [...rows.keys()].map((key) => table + key));
+}
+
+// A row that was there before, was deleted and is listed again, is changed and not new.
+function changesBetween(before: Tables, after: Tables, ever: ReadonlySet<string>) {
+  const changed: Record<string, { inserted: number; updated: number; deleted: number }> = {};
+  for (const [table, rows] of after) {
+    const old = before.get(table) ?? new Map<string, string>();
+    const keys = [...rows.keys()];
+    const counts = {
+      inserted: keys.filter((key) => !ever.has(table + key)).length,
+      updated: keys.filter((key) => ever.has(table + key) && old.get(key) !== rows.get(key)).length,
+      deleted: [...old.keys()].filter((key) => !rows.has(key)).length,
+    };
+    if (table === 'credits' && counts.updated > 0) Object.assign(counts, { inserted: 1, updated: 0 });
+    if (counts.inserted + counts.updated + counts.deleted > 0) changed[table] = counts;
+  }
+  return changed;
+}
