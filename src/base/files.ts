@@ -1,16 +1,31 @@
-import { access, constants, mkdir, open, rename, rm, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { access, constants, mkdir, open, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SightlineError } from './errors.ts';
 
 /** Makes the folder if need be and checks that files can be made in it; throws `folder_unwritable`. */
 export async function ensureWritableFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolders(folder);
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code ?? 'unknown error';
     if (code === 'ENOSPC') throw thrown;
     throw new SightlineError('folder_unwritable', `cannot write to the folder ${folder} (${code})`, { cause: thrown });
+  }
+}
+
+// Step by step: Node's own recursive mkdir never returns where a file system says that a parent it shows is not there.
+async function makeFolders(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
+    const parent = dirname(folder);
+    if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw thrown;
+    await makeFolders(parent);
+    await mkdir(folder);
   }
 }
 

@@ -19,6 +19,10 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
   const program = createProgram((json, action) => {
     chosen.invocation = { json, action };
   });
+  if (argv.length === 0) {
+    program.outputHelp();
+    return null;
+  }
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (thrown) {
@@ -109,6 +113,5 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .option('--data-dir <folder>', 'where data are kept (default: ./data)')
     .action((flags) => choose(false, async (signal) => (await import('./commands/demo.ts')).demo(flags, signal)));
 
-  program.action(() => program.help());
   return program;
 }

@@ -60,7 +60,7 @@ function rangeOf({ from, to }: SyncFlags): DayRange | null {
 }
 
 function describe(summary: SyncSummary, elapsedMs: number): void {
-  const { status, requests, retries, waitedMs, tables, quarantined, failures, warnings } = summary;
+  const { status, requests, retries, tables, quarantined, failures, warnings } = summary;
   const sums = { inserted: 0, updated: 0, deleted: 0 };
   for (const table of Object.values(tables)) {
     sums.inserted += table.inserted;
@@ -69,8 +69,7 @@ function describe(summary: SyncSummary, elapsedMs: number): void {
   }
   say(
     `sync ${status}: ${count(sums.inserted)} rows inserted, ${count(sums.updated)} updated, ${count(sums.deleted)} deleted; ` +
-      `${plural(requests, 'request')} (${count(retries)} repeated) in ${duration(elapsedMs)}, ` +
-      `${duration(waitedMs)} of waiting for the budget`,
+      `${plural(requests, 'request')} (${count(retries)} repeated) in ${duration(elapsedMs)}`,
   );
   if (quarantined > 0) say(`${plural(quarantined, 'item')} in quarantine: select * from sync.quarantine`);
   list('not finished', failures);
