@@ -133,15 +133,20 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     isBrandGone: async (brandId, context) => {
       const [detail] = detailsOf(catalogue, providerOf(catalogue, 'brand').name);
       if (detail === undefined) return false;
-      const [chain] = chainsOf(detail, { member: brandId, reason: 'is it still there', priority: 0 }, context.names);
+      const scope = { member: brandId, reason: 'is it still there', priority: 0 };
+      const [chain] = chainsOf(detail, scope, context.names) as [Chain];
+      const requests: RequestRecord[] = [];
+      const onAttempt = (attempt: Attempt): void => {
+        requests.push(attempt);
+        tally.attempted(attempt);
+      };
       try {
-        await client.get({ path: (chain as Chain).path, query: {} }, () => null, {
-          signal,
-          onAttempt: tally.attempted,
-        });
+        await client.get({ path: chain.path, query: {} }, () => null, { signal, onAttempt });
         return false;
       } catch (thrown) {
         return thrown instanceof UpstreamError && thrown.status === 404;
+      } finally {
+        await warehouse.noteRequests(run, chain, requests);
       }
     },
   };

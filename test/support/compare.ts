@@ -36,6 +36,48 @@ export async function expectEqualToUpstream(
   return compared;
 }
 
+/**
+ * Checks a warehouse that is behind: each of its rows stands as upstream had it at one of the moments in `truths`, and
+ * nothing is marked as deleted that the last of them still lists. Columns in `bent` are not looked at.
+ */
+export async function expectNothingWrong(
+  workspace: TestWorkspace,
+  truths: readonly (readonly Expected[])[],
+  bent: readonly string[],
+): Promise<void> {
+  const { catalogue, query } = workspace;
+  const wrong: string[] = [];
+  const straight = (row: Record<string, unknown>): string =>
+    JSON.stringify(Object.entries(row).filter(([name]) => !bent.includes(name)));
+  const allowed = new Map<string, Set<string>>();
+  for (const part of truths.flat()) {
+    const place = `${part.resource} ${part.table} ${part.where}`;
+    const rows = allowed.get(place) ?? new Set();
+    allowed.set(place, rows);
+    for (const row of part.rows) rows.add(straight(row));
+  }
+  for (const part of truths.at(-1) ?? []) {
+    const isDetail = part.columns.includes('_detail_extra');
+    const where = isDetail ? `${part.where} AND _detail_hash IS NOT NULL` : part.where;
+    const place = `${part.resource} ${part.table} ${part.where}`;
+    for (const text of await liveRows(workspace, { ...part, where })) {
+      const row = straight(JSON.parse(text) as Record<string, unknown>);
+      if (!allowed.get(place)?.has(row)) wrong.push(`${place}: ${row}`);
+    }
+    const key = catalogue.tables.find(({ name }) => name === part.table)?.key ?? [];
+    const named = part.columns.filter((name) => key.includes(name));
+    if (isDetail || named.length < key.length) continue;
+    const listed = new Set(part.rows.map((row) => JSON.stringify(named.map((name) => row[name] ?? null))));
+    const list = named.map((name) => `CAST("${name}" AS VARCHAR) AS "${name}"`).join(', ');
+    const marked = await query(`SELECT ${list} FROM "${part.table}" WHERE _deleted_at IS NOT NULL AND ${part.where}`);
+    for (const row of marked) {
+      const text = JSON.stringify(named.map((name) => row[name] ?? null));
+      if (listed.has(text)) wrong.push(`${part.table}: ${text} is marked as deleted and is not`);
+    }
+  }
+  if (wrong.length > 0) throw new Error(`${wrong.length} wrong rows:\n${wrong.slice(0, 2 * SHOWN).join('\n')}`);
+}
+
 /** A fingerprint of every table's rows, engine columns included: equal when nothing at all was written. */
 export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<Record<string, unknown>> {
   const prints: Record<string, unknown> = {};

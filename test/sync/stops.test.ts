@@ -1,0 +1,199 @@
+import { type Workspace } from '../../schemas/fixtures/world/model.ts';
+import { describe, expect, test } from 'vitest';
+import { fixtures } from '../../schemas/fixtures/all.ts';
+
+import { type Fixture, notFound } from '../../src/sandbox/fixture.ts';
+import type { Tally } from '../../src/sync/tally.ts';
+import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
+import { changesOf, NOW_MS, openWorkspace } from '../support/workspace.ts';
+
+type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
+
+// Calls `step` once, when a run has sent so many requests.
+function after(requests: number, step: () => void): (tally: Tally) => void {
+  let done = false;
+  return (tally) => {
+    if (done || tally.requests < requests) return;
+    done = true;
+    step();
+  };
+}
+
+describe('what stops a run', () => {
+  test.for([
+    { state: 'disabled', code: 'unauthorized', status: 401 },
+    { state: 'unplanned', code: 'plan_required', status: 403 },
+  ] as const)('a key that becomes $state: at once, and what was committed is kept', async ({ state, code, status }) => {
+    const workspace = await openWorkspace();
+    const { sandbox } = workspace;
+    const summary = await workspace.sync({ onProgress: after(25, () => sandbox.setKey(sandbox.key, state)) });
+    expect(summary).toMatchObject({ status: 'failed', error: { code } });
+    // Requests that were on their way are answered, and none is sent after the first refusal was read.
+    expect(sandbox.requests.filter((request) => request.status === status).length).toBeLessThanOrEqual(8);
+    expect(sandbox.requests.length).toBeLessThan(45);
+    await expectConsistent(workspace);
+    const kept = await workspace.query('SELECT sum(inserted) AS rows FROM sync.requests');
+    expect(Number(kept[0]?.['rows'])).toBeGreaterThan(0);
+    expect(await workspace.query('SELECT status FROM sync.runs')).toEqual([{ status: 'failed' }]);
+
+    sandbox.setKey(sandbox.key, 'active');
+    expect(await workspace.sync()).toMatchObject({ status: 'complete' });
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('an upstream that is not there', async () => {
+    const workspace = await openWorkspace();
+    await workspace.sandbox.close();
+    const summary = await workspace.sync();
+    expect(summary).toMatchObject({ status: 'failed', error: { code: 'unreachable' } });
+    expect(summary.requests).toBe(5);
+    const requests = await workspace.query('SELECT DISTINCT status, error FROM sync.requests');
+    expect(requests).toEqual([{ status: null, error: expect.stringMatching(/connection refused/) }]);
+  });
+
+  test('a brand that is not there, of those asked for', async () => {
+    const workspace = await openWorkspace();
+    const summary = await workspace.sync({ brands: ['00000000-0000-4000-8000-000000000000'] });
+    expect(summary).toMatchObject({ status: 'failed', error: { code: 'usage' } });
+    expect(summary.error?.message).toContain(workspace.sandbox.world.brands[0]?.id);
+  });
+});
+
+describe('what upstream no longer has', () => {
+  test('a brand that goes during a run is marked, and the run is complete', async () => {
+    const workspace = await openWorkspace();
+    const { world } = workspace.sandbox;
+    const gone = world.brands[1]?.id;
+    const summary = await workspace.sync({ onProgress: after(8, () => world.brands.pop()) });
+    expect(summary).toMatchObject({ status: 'complete', failures: [] });
+    expect(workspace.sandbox.counts.byStatus['404']).toBeGreaterThan(0);
+    const marked = 'SELECT CAST(id AS VARCHAR) AS id FROM brands WHERE _deleted_at IS NOT NULL';
+    expect(await workspace.query(marked)).toEqual([{ id: gone }]);
+    const [ledger] = await workspace.query('SELECT count(*) AS requests FROM sync.requests');
+    expect(ledger).toEqual({ requests: BigInt(workspace.sandbox.counts.total) });
+    await workspace.sync();
+    expect(await workspace.query(marked)).toEqual([{ id: gone }]);
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('a listed row whose detail answers 404 is marked, with its children', async () => {
+    let gone: string | null = null;
+    const article: Answering = {
+      answer: (question) => {
+        if (question.path['articleId'] === gone) throw notFound('the article');
+        return (fixtures['article'] as Answering).answer(question);
+      },
+    };
+    const workspace = await openWorkspace({ brands: 1, fixtures: { article } });
+    await workspace.sync();
+    const [chosen] = await workspace.query('SELECT CAST(min(article_id) AS VARCHAR) AS id FROM article_sources');
+    gone = String(chosen?.['id']);
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    const [row] = await workspace.query(`SELECT epoch_ms(_deleted_at) AS at FROM articles WHERE id = '${gone}'`);
+    expect(row).toEqual({ at: BigInt(NOW_MS) });
+    const live = await workspace.query(
+      `SELECT count(*) AS n FROM article_sources WHERE article_id = '${gone}' AND _deleted_at IS NULL`,
+    );
+    expect(live).toEqual([{ n: 0n }]);
+    gone = null;
+    await workspace.sync();
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('an endpoint that is missing fails its own chains only', async () => {
+    const missing: Fixture<Workspace> = {
+      answer: () => {
+        throw notFound('the path');
+      },
+    };
+    const workspace = await openWorkspace({ fixtures: { alerts: missing } });
+    const summary = await workspace.sync();
+    expect(summary.status).toBe('partial');
+    expect(summary.failures.map(({ chain, code }) => [chain.split(' ')[0], code])).toEqual([
+      ['alerts', 'not_found'],
+      ['alerts', 'not_found'],
+    ]);
+    expect(await workspace.query('SELECT DISTINCT _deleted_at FROM brands')).toEqual([{ _deleted_at: null }]);
+    for (const { name } of workspace.catalogue.tables) {
+      const [count] = await workspace.query(`SELECT count(*) AS n FROM "${name}"`);
+      expect(Number(count?.['n']) > 0, name).toBe(name !== 'alerts');
+    }
+  });
+
+  test('an endpoint that always fails leaves its rows as they were', async () => {
+    const workspace = await openWorkspace({ brands: 1 });
+    await workspace.sync();
+    const before = await fingerprint(workspace);
+    workspace.sandbox.setFaults([{ kind: '500', match: '/alerts' }]);
+    const summary = await workspace.sync();
+    expect(summary).toMatchObject({ status: 'partial', failures: [{ code: 'upstream_failed' }] });
+    expect(workspace.sandbox.counts.byFault['500']).toBe(5);
+    expect(changesOf(summary)).toEqual({});
+    expect(await fingerprint(workspace)).toEqual(before);
+  });
+});
+
+describe('a bad item', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: bodies are bent here
+  type Body = any;
+  function bending(name: string, bend: (items: Body[]) => Body[]): Record<string, Fixture<Workspace>> {
+    const fixture = fixtures[name] as Answering;
+    return {
+      [name]: {
+        answer: (question) => {
+          const body = fixture.answer(question) as Body;
+          return { ...body, data: bend(body.data.map((item: Body) => ({ ...item }))) };
+        },
+      },
+    };
+  }
+
+  test('is quarantined with its reason, once, and its row stays as it was', async () => {
+    let isBad = false;
+    const bent = bending('prompts', (items) => {
+      if (isBad) items[0].active = 'yes';
+      return items;
+    });
+    const workspace = await openWorkspace({ brands: 1, fixtures: bent });
+    await workspace.sync();
+    const before = await fingerprint(workspace);
+    isBad = true;
+    for (let run = 0; run < 2; run++) {
+      expect(await workspace.sync()).toMatchObject({ status: 'complete', quarantined: 1, warnings: [] });
+    }
+    expect(await fingerprint(workspace)).toEqual(before);
+    const rows = await workspace.query('SELECT resource, table_name, reason, item FROM sync.quarantine');
+    expect(rows).toEqual([
+      {
+        resource: 'prompts',
+        table_name: 'prompts',
+        reason: expect.stringMatching(/^active: /),
+        item: expect.anything(),
+      },
+    ]);
+    expect(JSON.parse(String(rows[0]?.['item']))).toMatchObject({ active: 'yes' });
+  });
+
+  test('without a key forbids to conclude that anything is gone', async () => {
+    let isBad = false;
+    const bent = bending('prompts', (items) => {
+      if (!isBad) return items;
+      delete items[0].id;
+      return items.slice(0, 3);
+    });
+    const workspace = await openWorkspace({ brands: 1, fixtures: bent });
+    await workspace.sync();
+    isBad = true;
+    const summary = await workspace.sync();
+    expect(summary).toMatchObject({ status: 'complete', quarantined: 1, warnings: [{ code: 'deletions_skipped' }] });
+    expect(await workspace.query('SELECT DISTINCT _deleted_at FROM prompts')).toEqual([{ _deleted_at: null }]);
+  });
+
+  test('that comes twice in a page is one row, the last one', async () => {
+    const bent = bending('prompts', (items) => [{ ...items[0], text: 'an older text' }, ...items]);
+    const workspace = await openWorkspace({ brands: 1, fixtures: bent });
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', quarantined: 0 });
+    await expectConsistent(workspace);
+    expect(await workspace.query("SELECT 1 FROM prompts WHERE text = 'an older text'")).toEqual([]);
+  });
+});
