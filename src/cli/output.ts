@@ -15,9 +15,7 @@ export function reportError(error: SightlineError, json: boolean): void {
   if (json) printData(JSON.stringify({ error: { code: error.code, message: error.message, hint: error.hint } }));
   say(`sightline: ${error.message}`);
   if (error.code !== 'interrupted') say(error.hint);
-  if (error.code === 'internal' && error.cause instanceof Error && process.env['SIGHTLINE_DEBUG'] === '1') {
-    say(error.cause.stack ?? error.cause.message);
-  }
+  if (error.code === 'internal' && error.cause instanceof Error) say(error.cause.stack ?? error.cause.message);
 }
 
 /** A whole number with thousands set apart: 12,345. */

@@ -1,5 +1,6 @@
+import { type Advance } from '../../schemas/fixtures/world/model.ts';
 import { describe, expect, test } from 'vitest';
-import type { Advance } from '../../schemas/fixtures/world/advance.ts';
+
 import type { Catalogue } from '../../src/contract/catalogue.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { type Expected, readUpstream } from '../support/upstream-truth.ts';

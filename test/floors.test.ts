@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { declarations } from '../schemas/catalogue.ts';
+
+const root = join(import.meta.dirname, '..');
+
+/** Floors of src/, highest first; a file imports only from its own floor and from those below. */
+const floors = [
+  ['cli'],
+  ['app'],
+  ['scheduler'],
+  ['serve'],
+  ['sync'],
+  ['snapshot'],
+  ['metrics'],
+  ['warehouse'],
+  ['upstream'],
+  ['sandbox'],
+  ['contract'],
+  ['base'],
+];
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  /** Paths of the project's files, and names of packages. */
+  readonly imports: readonly string[];
+}
+
+const sources = [...walk('src'), ...walk('schemas')].map(readSource);
+const inSrc = sources.filter(({ path }) => path.startsWith('src/'));
+
+describe('floors', () => {
+  it('finds the sources and their imports', () => {
+    expect(inSrc.length).toBeGreaterThan(40);
+    expect(inSrc.flatMap(({ imports }) => imports).length).toBeGreaterThan(150);
+  });
+
+  it('knows the floor of every file', () => {
+    expect(inSrc.filter(({ path }) => floorOf(path) < 0).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('imports nothing upward', () => {
+    const upward = inSrc.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => target.startsWith('src/') && floorOf(target) < floorOf(path))
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  it('has no cycle', () => {
+    const cycles = sources.map(({ path }) => cycleFrom(path, [])).filter((cycle) => cycle !== null);
+    expect(cycles).toEqual([]);
+  });
+
+  it('keeps DuckDB in one folder, and undici in one folder', () => {
+    expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
+    expect(foldersImporting('undici')).toEqual(['src/upstream']);
+  });
+
+  it('keeps the collecting side and the warehouse apart until they meet in sync', () => {
+    const between = (from: string, to: string): string[] =>
+      inSrc.flatMap(({ path, imports }) =>
+        path.startsWith(from)
+          ? imports.filter((target) => target.startsWith(to)).map((target) => `${path} → ${target}`)
+          : [],
+      );
+    expect(between('src/warehouse/', 'src/upstream/')).toEqual([]);
+    expect(between('src/upstream/', 'src/warehouse/')).toEqual([]);
+    expect(between('src/serve/', 'src/upstream/')).toEqual([]);
+  });
+
+  it('opens no socket outside upstream and sandbox', () => {
+    const network = ['node:http', 'node:https', 'node:http2', 'node:net', 'node:tls', 'undici'];
+    const users = inSrc.filter(
+      ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
+    );
+    expect([...new Set(users.map(({ path }) => dirname(path)))].sort()).toEqual(['src/sandbox', 'src/upstream']);
+  });
+
+  it('shares only schemas and the contract between the sandbox and the rest', () => {
+    const outward = sources
+      .filter(({ path }) => path.startsWith('src/sandbox/') || path.startsWith('schemas/fixtures/'))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter((target) => /^(src|schemas)\//.test(target))
+          .filter((target) => !/^src\/(sandbox|contract)\/|^schemas\//.test(target))
+          .map((target) => `${path} → ${target}`),
+      );
+    expect(outward).toEqual([]);
+    const engine = inSrc.filter(({ path }) => !/^src\/(sandbox|cli)\//.test(path));
+    const inward = engine.filter(({ imports }) =>
+      imports.some((target) => /^(src\/sandbox|schemas\/fixtures)\//.test(target)),
+    );
+    expect(inward.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('reads the environment in one file and ends the process in one', () => {
+    const withText = (pattern: RegExp): string[] =>
+      inSrc.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+    expect(withText(/process\.env\b/)).toEqual(['src/base/config.ts']);
+    expect(withText(/process\.exit\b/)).toEqual(['src/cli/main.ts']);
+  });
+
+  it('names no resource outside src/metrics', () => {
+    // `brand` is a scope of the contract as well as the name of the endpoint that gives one.
+    const scopes = declarations.map(({ scope }): string => scope);
+    const names = declarations
+      .flatMap(({ name, tables }) => [name, ...tables.map((table) => table.name)])
+      .filter((name) => !scopes.includes(name));
+    const paths = declarations.map(({ path }) => path);
+    const named = inSrc
+      .filter(({ path }) => !path.startsWith('src/metrics/'))
+      .flatMap(({ path, text }) =>
+        literalsOf(text)
+          .filter((literal) => names.includes(literal) || paths.some((endpoint) => literal.includes(endpoint)))
+          .map((literal) => `${path}: ${literal}`),
+      );
+    expect(named).toEqual([]);
+  });
+
+  it('names no snake_case resource or table anywhere in the text, comments included', () => {
+    const names = declarations
+      .flatMap(({ name, tables }) => [name, ...tables.map((table) => table.name)])
+      .filter((name) => name.includes('_'));
+    expect(names.length).toBeGreaterThan(5);
+    const pattern = new RegExp(`\\b(${[...new Set(names)].join('|')})\\b`);
+    const named = inSrc.filter(({ path, text }) => !path.startsWith('src/metrics/') && pattern.test(text));
+    expect(named.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+function walk(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+function readSource(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8');
+  const specifiers = [...text.matchAll(/(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)'([^']+)'/gm)].map(
+    (match) => match[1] as string,
+  );
+  const imports = specifiers.map((name) =>
+    name.startsWith('.') ? relative(root, join(root, dirname(path), name)) : name,
+  );
+  return { path, text, imports };
+}
+
+function floorOf(path: string): number {
+  const [, name = ''] = path.replace(/\.ts$/, '').split('/');
+  return floors.findIndex((floor) => floor.includes(name));
+}
+
+function foldersImporting(name: string): string[] {
+  return [...new Set(sources.filter(({ imports }) => imports.includes(name)).map(({ path }) => dirname(path)))].sort();
+}
+
+function cycleFrom(path: string, trail: readonly string[]): string | null {
+  if (trail.includes(path)) return trail[0] === path ? [...trail, path].join(' → ') : null;
+  const source = sources.find((candidate) => candidate.path === path);
+  for (const target of source?.imports ?? []) {
+    const cycle = cycleFrom(target, [...trail, path]);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}
+
+function literalsOf(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+  return [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(
+    (match) => match[1] ?? match[2] ?? match[3] ?? '',
+  );
+}
