@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { RunStatus } from '../../src/warehouse/runs.ts';
+import { startChild } from '../support/child.ts';
+import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
+import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+const many = { brands: 1, prompts: 4, days: 5, responsesPerDay: 320, seed: 21 } as const;
+
+describe('a run that is interrupted', () => {
+  test('at any moment leaves a whole warehouse, and the next goes on from there', async () => {
+    const workspace = await openWorkspace(many);
+    const statuses: RunStatus[] = [];
+    let resumed = 0;
+    let spared = 0;
+    // Early on, and then with windows under way that the next run closes.
+    const moments = [{ requests: 1 }, { requests: 5 }, { pages: 2 }, { pages: 3 }, { pages: 2 }, { pages: 3 }];
+    for (const { requests = Number.POSITIVE_INFINITY, pages = Number.POSITIVE_INFINITY } of moments) {
+      const stop = new AbortController();
+      const progress = await workUnderWay(workspace);
+      const sent = workspace.sandbox.requests.length;
+      const summary = await workspace.sync({
+        signal: stop.signal,
+        connections: 2,
+        onProgress: (tally) => {
+          const read = tally.resources.get('responses')?.done ?? 0;
+          if (tally.requests >= requests || read >= pages) stop.abort(new Error('Ctrl-C'));
+        },
+      });
+      statuses.push(summary.status);
+      expect(summary.error).toMatchObject({ code: 'interrupted' });
+      await workspace.reopen();
+      await expectConsistent(workspace);
+      const asked = workspace.sandbox.requests.slice(sent).filter(({ path }) => path.endsWith('/responses'));
+      const again = asked.filter(({ query }) => progress.closed.includes(rangeOf(query)));
+      expect(again, 'closed windows that were asked for again').toEqual([]);
+      const anew = asked.filter(({ query }) => progress.open.includes(rangeOf(query)) && !query.includes('cursor='));
+      expect(anew, 'windows that were begun anew').toEqual([]);
+      resumed += asked.filter(({ query }) => progress.open.includes(rangeOf(query))).length;
+      spared += progress.closed.length;
+    }
+    expect(new Set(statuses)).toEqual(new Set(['interrupted']));
+    expect(resumed).toBeGreaterThan(0);
+    expect(spared).toBeGreaterThan(0);
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    await expectEqualToUpstream(workspace);
+    expect(await workspace.query('SELECT count(DISTINCT pass_id) AS passes FROM sync.runs')).toEqual([{ passes: 1n }]);
+    expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
+  });
+
+  test('begins anew what is too old to go on with', async () => {
+    const workspace = await openWorkspace(many);
+    const stop = new AbortController();
+    await workspace.sync({
+      signal: stop.signal,
+      onProgress: (tally) => {
+        if (tally.requests >= 26) stop.abort(new Error('Ctrl-C'));
+      },
+    });
+    workspace.sandbox.advance({ days: 3, lateAnswers: 5, deletedResponses: 5 });
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('with kill -9 leaves a whole warehouse, and the next goes on from there', { timeout: 120_000 }, async () => {
+    const workspace = await openWorkspace({ ...many, latencyMs: 5 });
+    const { sandbox } = workspace;
+    await workspace.warehouse().close();
+    for (const requests of [6, 24, 40]) {
+      const child = startChild('sync-child.ts', workspace.path, sandbox.baseUrl, sandbox.key, String(NOW_MS));
+      expect(await child.message()).toBe('open');
+      const sent = sandbox.requests.length;
+      while (sandbox.requests.length < sent + requests && child.process.exitCode === null) await delay(1);
+      await child.kill();
+      await workspace.reopen();
+      await expectConsistent(workspace);
+      expect(await workspace.query("SELECT count(*) AS n FROM sync.runs WHERE status = 'running'")).toEqual([
+        { n: 1n },
+      ]);
+      await workspace.warehouse().close();
+    }
+    await workspace.reopen();
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    await expectEqualToUpstream(workspace);
+  });
+});
+
+// The ranges of responses that an earlier run has closed, and those that it has begun.
+async function workUnderWay({ query }: TestWorkspace): Promise<{ closed: string[]; open: string[] }> {
+  const ranges = async (table: string): Promise<string[]> => {
+    const rows = await query(`SELECT DISTINCT strftime(range_from, '%Y-%m-%d') || '..' || strftime(range_to, '%Y-%m-%d')
+      AS range FROM ${table} WHERE resource = 'responses'`);
+    return rows.map((row) => String(row['range']));
+  };
+  return { closed: await ranges('sync.coverage'), open: await ranges('sync.checkpoints') };
+}
+
+function rangeOf(query: string): string {
+  const given = new URLSearchParams(query);
+  return `${given.get('from')}..${given.get('to')}`;
+}
