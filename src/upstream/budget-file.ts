@@ -9,7 +9,10 @@ const KEEP_MS = 120_000;
  * so that even a killed process leaves the truth; lines that are no number are skipped.
  */
 export function openBudgetFile(path: string, now: number): BudgetStore {
-  const recent = readTimes(path).filter((time) => time > now - KEEP_MS && time <= now);
+  // A time that is still to come was noted before the clock was set back; it counts as this moment.
+  const recent = readTimes(path)
+    .filter((time) => time > now - KEEP_MS)
+    .map((time) => Math.min(time, now));
   const aside = `${path}.${process.pid}`;
   writeFileSync(aside, recent.map((time) => `${time}\n`).join(''));
   renameSync(aside, path);

@@ -2,10 +2,7 @@ import type { Clock } from '../base/clock.ts';
 
 /** Length of upstream's rate window. */
 const WINDOW_MS = 60_000;
-/**
- * Upstream counts a request when it arrives, which is some time after it was sent. A slot is held as if that took this
- * long, or until the answer shows that it took less, so that the count in any 60 seconds at the server stays exact.
- */
+/** How long after it was sent a request of an earlier process may have arrived, at which moment upstream counts it. */
 const ARRIVAL_MS_MAX = 1_000;
 /** Added where a moment was measured here and acted on there. */
 const SKEW_MS = 10;
@@ -45,27 +42,32 @@ export interface Budget {
 }
 
 interface Entry {
-  heldUntil: number;
+  /** Null while the request is under way. */
+  heldUntil: number | null;
+  /** False for a request of another user of the key. */
+  readonly own: boolean;
 }
 
 /**
- * A sliding log of send times: never more than limit - reserve requests reach upstream in any 60 seconds, whether it
- * counts in a sliding or in a fixed window. `share` in (0, 1] is the part of the limit that may be used at all.
+ * A sliding log of requests: never more than limit - reserve of them reach upstream in any 60 seconds, whether it counts
+ * in a sliding or in a fixed window. Upstream counts a request when it arrives, some time between its being sent and its
+ * being answered, so a slot is held for 60 seconds from the answer. `share` in (0, 1] is the part of the limit that may
+ * be used at all; what others use of the rest takes nothing from it.
  */
 export function createBudget(options: { clock: Clock; share?: number; store?: BudgetStore }): Budget {
   const { clock, share = 1, store } = options;
   let limit = LIMIT_DEFAULT;
   let heard = false;
   let gateUntil = 0;
-  const entries: Entry[] = restore(clock, store);
+  let entries: Entry[] = restore(clock, store);
   let inFlight = 0;
   let turn: Promise<void> = Promise.resolve();
 
-  const capacity = (): number => Math.max(1, Math.floor((limit - Math.floor(limit / 100)) * share));
+  const usable = (): number => limit - Math.floor(limit / 100);
+  const capacity = (): number => Math.max(1, Math.floor(usable() * share));
+  const own = (): Entry[] => entries.filter((entry) => entry.own);
   const prune = (now: number): void => {
-    for (let index = entries.length - 1; index >= 0; index--) {
-      if ((entries[index] as Entry).heldUntil <= now) entries.splice(index, 1);
-    }
+    entries = entries.filter(({ heldUntil }) => heldUntil === null || heldUntil > now);
   };
   // How long until a request may go. Until the first answer has told the limit, one at a time.
   const waitMs = (): number => {
@@ -73,14 +75,11 @@ export function createBudget(options: { clock: Clock; share?: number; store?: Bu
     prune(now);
     if (gateUntil > now) return gateUntil - now;
     if (!heard && inFlight > 0) return 5;
-    const excess = entries.length - capacity() + 1;
-    if (excess <= 0) return 0;
-    const ends = entries.map((entry) => entry.heldUntil).sort((a, b) => a - b);
-    return Math.max(1, (ends[excess - 1] as number) - now);
+    return Math.max(untilFewer(own(), capacity(), now), untilFewer(entries, usable(), now));
   };
 
   const take = (waitedMs: number): Slot => {
-    const entry: Entry = { heldUntil: clock.monotonic() + WINDOW_MS + ARRIVAL_MS_MAX };
+    const entry: Entry = { heldUntil: null, own: true };
     entries.push(entry);
     inFlight += 1;
     store?.append(clock.now());
@@ -89,16 +88,15 @@ export function createBudget(options: { clock: Clock; share?: number; store?: Bu
       if (!open) return;
       open = false;
       inFlight -= 1;
+      entry.heldUntil = clock.monotonic() + WINDOW_MS + SKEW_MS;
     };
     return {
       waitedMs,
       answered: (headers) => {
         end();
         heard = true;
-        const now = clock.monotonic();
-        entry.heldUntil = Math.min(entry.heldUntil, now + WINDOW_MS + SKEW_MS);
         if (headers.limit !== null) limit = headers.limit;
-        if (headers.remaining !== null) giveWay(limit - headers.remaining, now);
+        if (headers.remaining !== null) giveWay(limit - headers.remaining, clock.monotonic());
       },
       failed: end,
     };
@@ -108,7 +106,8 @@ export function createBudget(options: { clock: Clock; share?: number; store?: Bu
   // log for longer than upstream counts them, so the difference is never our own.
   const giveWay = (counted: number, now: number): void => {
     prune(now);
-    for (let foreign = counted - entries.length; foreign > 0; foreign--) entries.push({ heldUntil: now + WINDOW_MS });
+    const foreign = Math.max(0, counted - entries.length);
+    for (let index = 0; index < foreign; index++) entries.push({ heldUntil: now + WINDOW_MS, own: false });
   };
 
   return {
@@ -130,15 +129,25 @@ export function createBudget(options: { clock: Clock; share?: number; store?: Bu
     },
     state: () => {
       prune(clock.monotonic());
-      return { limit, capacity: capacity(), left: Math.max(0, capacity() - entries.length) };
+      const left = Math.min(capacity() - own().length, usable() - entries.length);
+      return { limit, capacity: capacity(), left: Math.max(0, left) };
     },
   };
 }
 
+// How long until fewer than `bound` of the entries are held, at the least: what is under way is held for a minute yet.
+function untilFewer(entries: readonly Entry[], bound: number, now: number): number {
+  const excess = entries.length - bound + 1;
+  if (excess <= 0) return 0;
+  const ends = entries.map(({ heldUntil }) => heldUntil ?? now + WINDOW_MS).sort((a, b) => a - b);
+  return Math.max(1, (ends[excess - 1] as number) - now);
+}
+
+// A time that is still to come was noted before the wall clock was set back: it counts as this moment.
 function restore(clock: Clock, store: BudgetStore | undefined): Entry[] {
   const now = clock.now();
   return (store?.load() ?? [])
-    .map((sentAt) => sentAt + WINDOW_MS + ARRIVAL_MS_MAX - now)
-    .filter((heldMs) => heldMs > 0 && heldMs <= WINDOW_MS + ARRIVAL_MS_MAX)
-    .map((heldMs) => ({ heldUntil: clock.monotonic() + heldMs }));
+    .map((sentAt) => Math.min(sentAt, now) + WINDOW_MS + ARRIVAL_MS_MAX - now)
+    .filter((heldMs) => heldMs > 0)
+    .map((heldMs) => ({ heldUntil: clock.monotonic() + heldMs, own: true }));
 }

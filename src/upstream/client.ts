@@ -139,7 +139,7 @@ export function createClient(options: ClientOptions): Client {
       const date = toDate(head.headers['date']) ?? clock.now();
       if (status === 200) return { value: read(parseJson(body)), date };
       const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date);
-      throw statusError(status, redact(request.path), redact(messageOf(body)), retryAfterMs);
+      throw statusError(status, redact(request.path), excerpt(redact(messageOf(body))), retryAfterMs);
     } catch (thrown) {
       slot.failed();
       signal.throwIfAborted();
@@ -162,24 +162,25 @@ export function createClient(options: ClientOptions): Client {
         const outcome = await attemptOnce(request, read, { signal, onAttempt, attempt });
         if (!('error' in outcome)) return outcome;
         const { error } = outcome;
-        if (error.status === 429) refusals += 1;
-        else failures += 1;
-        if (!error.retryable || failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX) throw error;
-        await waitBefore(error, failures, signal);
+        const waitMs = error.retryAfterMs ?? 0;
+        if (error.status === 429) {
+          refusals += 1;
+          closeGate(error);
+        } else failures += 1;
+        const givenUp = failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX || waitMs > RETRY_AFTER_MS_MAX;
+        if (!error.retryable || givenUp) throw error;
+        if (error.status === 429) continue;
+        const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
+        await clock.sleep(Math.max(waitMs, clock.random() * bound), signal);
       }
     },
     close: () => pool.destroy(),
   };
 
-  async function waitBefore(failure: UpstreamError, failures: number, signal: AbortSignal): Promise<void> {
-    if ((failure.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX) throw failure;
-    if (failure.status === 429) {
-      // One gate for everybody: all requests of the key wait, and they do not all come back in the same instant.
-      budget.closeGate((failure.retryAfterMs ?? RETRY_AFTER_MS_DEFAULT) + clock.random() * GATE_JITTER_MS);
-      return;
-    }
-    const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
-    await clock.sleep(Math.max(failure.retryAfterMs ?? 0, clock.random() * bound), signal);
+  // One gate for everybody: all requests of the key wait, and they do not all come back in the same instant.
+  function closeGate({ retryAfterMs }: UpstreamError): void {
+    const waitMs = retryAfterMs ?? RETRY_AFTER_MS_DEFAULT;
+    if (waitMs <= RETRY_AFTER_MS_MAX) budget.closeGate(waitMs + clock.random() * GATE_JITTER_MS);
   }
 }
 
@@ -218,12 +219,16 @@ function messageOf(bytes: Uint8Array): string {
     const body = parseJson(bytes);
     const error = isRecord(body) ? body['error'] : undefined;
     const message = isRecord(error) ? error['message'] : error;
-    return typeof message === 'string' ? printable(message).slice(0, SAID_CHARACTERS_MAX) : '';
+    return typeof message === 'string' ? message : '';
   } catch {
     return '';
   }
 }
 
-function printable(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').trim();
+// What is left of a message once it is free of secrets: cut first, it could end in half a key.
+function excerpt(message: string): string {
+  return message
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, SAID_CHARACTERS_MAX);
 }

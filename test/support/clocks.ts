@@ -50,12 +50,17 @@ export function virtualClock(startEpochMs = Date.parse('2026-03-15T15:30:00Z'), 
           reject(signal.reason as Error);
           return;
         }
-        const sleeper = { at: monotonic + ms, wake: resolve };
-        sleepers.push(sleeper);
-        signal?.addEventListener('abort', () => {
+        const leave = (): void => {
           sleepers = sleepers.filter((other) => other !== sleeper);
-          reject(signal.reason as Error);
-        });
+          reject(signal?.reason as Error);
+        };
+        const wake = (): void => {
+          signal?.removeEventListener('abort', leave);
+          resolve();
+        };
+        const sleeper = { at: monotonic + ms, wake };
+        sleepers.push(sleeper);
+        signal?.addEventListener('abort', leave);
       }),
     advanceTo: async (until) => {
       for (;;) {

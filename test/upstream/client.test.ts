@@ -1,0 +1,380 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { BodyError } from '../../src/contract/body.ts';
+import { createBudget } from '../../src/upstream/budget.ts';
+import {
+  type Attempt,
+  CLIENT_LIMITS,
+  type ClientLimits,
+  type ClientOptions,
+  createClient,
+} from '../../src/upstream/client.ts';
+import { UpstreamError } from '../../src/upstream/errors.ts';
+import { PAGES_MAX, walkPages } from '../../src/upstream/pages.ts';
+import { hurriedClock } from '../support/clocks.ts';
+
+const KEY = 'gsk_secret_0123456789abcdef';
+
+type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
+
+interface Setup {
+  readonly limits?: Partial<ClientLimits>;
+  readonly options?: Partial<ClientOptions>;
+  readonly base?: string;
+}
+
+// A server that answers as the test says, a client for it, and what the two did.
+async function open(handler: Handler, { limits = {}, options = {}, base = '/v1' }: Setup = {}) {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    handler(request, response, requests.length);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const slept: number[] = [];
+  const hurried = hurriedClock(() => Date.parse('2026-03-15T12:00:00Z'));
+  const clock: Clock = {
+    ...hurried,
+    random: () => 0.999,
+    sleep: (ms, signal) => {
+      slept.push(ms);
+      return hurried.sleep(ms, signal);
+    },
+  };
+  const client = createClient({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${base}`,
+    key: KEY,
+    keyHeader: 'authorization',
+    budget: createBudget({ clock }),
+    clock,
+    connections: 4,
+    limits: { ...CLIENT_LIMITS, ...limits },
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  const attempts: Attempt[] = [];
+  const { signal } = new AbortController();
+  const get = (query: Record<string, string> = {}, read: (body: unknown) => unknown = (body) => body) =>
+    client.get({ path: '/things', query }, read, { signal, onAttempt: (attempt) => attempts.push(attempt) });
+  const failure = async (): Promise<UpstreamError> => {
+    const thrown = await get().then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(thrown).toBeInstanceOf(UpstreamError);
+    return thrown as UpstreamError;
+  };
+  return { client, get, failure, requests, attempts, slept, server };
+}
+
+function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+const refusal = (message: string) => ({ error: { code: 'x', message, requestId: '1' } });
+
+describe('a refusal', () => {
+  test.for([
+    { status: 400, code: 'refused', retried: false, about: 'refused /things (400): told so' },
+    { status: 401, code: 'unauthorized', retried: false, about: 'refused the key (401): told so' },
+    { status: 403, code: 'plan_required', retried: false, about: 'refused the workspace (403): told so' },
+    { status: 404, code: 'not_found', retried: false, about: 'no /things (404): told so' },
+    { status: 405, code: 'refused', retried: false, about: '(405)' },
+    { status: 410, code: 'refused', retried: false, about: '(410)' },
+    { status: 204, code: 'refused', retried: false, about: '(204)' },
+    { status: 408, code: 'upstream_failed', retried: true, about: '(408)' },
+    { status: 425, code: 'upstream_failed', retried: true, about: '(425)' },
+    { status: 500, code: 'upstream_failed', retried: true, about: 'failed on /things (500): told so' },
+    { status: 503, code: 'upstream_failed', retried: true, about: '(503)' },
+    { status: 599, code: 'upstream_failed', retried: true, about: '(599)' },
+  ] as const)('of $status is $code, tried again: $retried', async ({ status, code, retried, about }) => {
+    const { failure, requests, attempts } = await open((_request, response) =>
+      json(response, status, refusal('told so')),
+    );
+    const error = await failure();
+    expect(error).toMatchObject({ code, status, retryable: retried });
+    expect(error.message).toContain(about);
+    expect(requests.length).toBe(retried ? 5 : 1);
+    expect(attempts.map(({ attempt }) => attempt)).toEqual(requests.map((_request, index) => index + 1));
+    for (const attempt of attempts) expect(attempt).toMatchObject({ status, error: error.message });
+  });
+
+  test.for([301, 302, 303, 307, 308])('of %i, a redirect, is not followed', async (status) => {
+    const { failure, requests } = await open((_request, response) => {
+      response.writeHead(status, { location: `/elsewhere?key=${KEY}` });
+      response.end();
+    });
+    expect(await failure()).toMatchObject({ code: 'refused', status });
+    expect(requests.length).toBe(1);
+  });
+
+  test('that passes is not noticed', async () => {
+    const { get, requests } = await open((_request, response, count) =>
+      json(response, count < 5 ? 502 : 200, { count }),
+    );
+    expect((await get()).value).toEqual({ count: 5 });
+    expect(requests.length).toBe(5);
+  });
+});
+
+describe('waiting between attempts', () => {
+  test('grows to a bound that doubles, and is chance below it', async () => {
+    const { failure, slept } = await open((_request, response) => json(response, 500, {}));
+    await failure();
+    const waits = slept.filter((ms) => ms > 100);
+    expect(waits.map(Math.round)).toEqual([500, 999, 1998, 3996]);
+  });
+
+  test('is at least what Retry-After says, in seconds or as a date', async () => {
+    const { get, slept } = await open((_request, response, count) => {
+      if (count === 1) json(response, 503, {}, { 'retry-after': '7' });
+      else if (count === 2) {
+        const headers = { date: 'Sun, 15 Mar 2026 12:00:00 GMT', 'retry-after': 'Sun, 15 Mar 2026 12:00:09 GMT' };
+        json(response, 503, {}, headers);
+      } else json(response, 200, {});
+    });
+    await get();
+    expect(slept.filter((ms) => ms > 100)).toEqual([7_000, 9_000]);
+  });
+
+  test('after a 429 closes the gate for everybody, and 429s are counted apart', async () => {
+    const { get, slept, requests, attempts } = await open((_request, response, count) =>
+      json(response, count <= 8 ? 429 : 200, refusal('wait'), count <= 8 ? { 'retry-after': '3' } : {}),
+    );
+    await get();
+    expect(requests.length).toBe(9);
+    expect(slept.filter((ms) => ms > 2_500).length).toBeGreaterThanOrEqual(8);
+    expect(attempts.at(-1)).toMatchObject({ status: 200, error: null, attempt: 9 });
+  });
+
+  test('ends: a 429 that never stops is given up', async () => {
+    const { failure, requests } = await open((_request, response) =>
+      json(response, 429, refusal('wait'), { 'retry-after': '1' }),
+    );
+    expect(await failure()).toMatchObject({ code: 'upstream_failed', status: 429 });
+    expect(requests.length).toBe(12);
+  });
+
+  test('of an hour is reported, not sat out', async () => {
+    const { failure, requests } = await open((_request, response) =>
+      json(response, 429, refusal('come back later'), { 'retry-after': '3600' }),
+    );
+    expect((await failure()).message).toContain('come back later');
+    expect(requests.length).toBe(1);
+  });
+
+  test('stops at once when the signal is aborted', async () => {
+    const { client } = await open((_request, response) => json(response, 503, {}, { 'retry-after': '800' }));
+    const stop = new AbortController();
+    const asked = client.get({ path: '/', query: {} }, (body) => body, {
+      signal: stop.signal,
+      onAttempt: () => setTimeout(() => stop.abort(new Error('stopped')), 5),
+    });
+    await expect(asked).rejects.toThrow('stopped');
+  });
+});
+
+describe('no answer', () => {
+  const limits = { headersMs: 40, bodyMs: 40, connectMs: 200 };
+
+  test.for<[string, Handler, RegExp]>([
+    ['a reset', (request) => request.socket.resetAndDestroy(), /connection (reset|closed)/],
+    ['silence', () => undefined, /no answer in time/],
+    [
+      'a body that stops',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('{"data"');
+      },
+      /stopped in the middle/,
+    ],
+    [
+      'a body that is cut off',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('{"data"', () => response.socket?.destroy());
+      },
+      /connection (reset|closed)/,
+    ],
+  ])('%s is unreachable, and is tried again', async ([, handler, about]) => {
+    const once: Handler = (request, response, count) =>
+      count === 1 ? handler(request, response, count) : json(response, 200, { count });
+    const { get, attempts, server } = await open(once, { limits });
+    expect((await get()).value).toEqual({ count: 2 });
+    expect(attempts[0]).toMatchObject({ error: expect.stringMatching(about) });
+    expect(attempts[0]?.error).toContain(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+
+  test('five times in a row is given up', async () => {
+    const { failure, requests } = await open((request) => request.socket.resetAndDestroy(), { limits });
+    expect(await failure()).toMatchObject({ code: 'unreachable', status: null, retryable: true });
+    expect(requests.length).toBe(5);
+  });
+
+  test('a body that trickles past the whole time allowed is given up', async () => {
+    const { failure } = await open(
+      (_request, response) => {
+        response.writeHead(200);
+        const timer = setInterval(() => response.write(' '), 5);
+        response.on('close', () => clearInterval(timer));
+      },
+      { limits: { ...limits, totalMs: 60 } },
+    );
+    expect((await failure()).message).toMatch(/no whole answer in time/);
+  });
+
+  test('a port where nobody listens', async () => {
+    const { failure, server } = await open(() => undefined);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect((await failure()).message).toMatch(/connection refused/);
+  });
+
+  test('a body past the size limit is not read on, nor asked for again', async () => {
+    const { failure, requests } = await open((_request, response) => json(response, 200, 'x'.repeat(50_000)), {
+      limits: { bodyBytesMax: 10_000 },
+    });
+    const error = await failure();
+    expect(error).toMatchObject({ code: 'bad_answer', retryable: false });
+    expect(error.message).toContain('size limit');
+    expect(requests.length).toBe(1);
+  });
+});
+
+describe('an answer', () => {
+  test('that is not JSON is tried again, and then reported in words', async () => {
+    const { failure, requests } = await open((_request, response) => response.end('<html>'));
+    expect(await failure()).toMatchObject({ code: 'bad_answer', status: 200 });
+    expect(requests.length).toBe(5);
+  });
+
+  test('that the reader refuses is tried again', async () => {
+    const { get, attempts } = await open((_request, response, count) => json(response, 200, { count }));
+    const { value } = await get({}, (body) => {
+      if ((body as { count: number }).count < 3) throw new BodyError('the body has no list data');
+      return body;
+    });
+    expect(value).toEqual({ count: 3 });
+    expect(attempts[0]?.error).toContain('the body has no list data');
+  });
+
+  test('is dated by upstream, or by us where upstream does not say', async () => {
+    const { get } = await open((_request, response, count) => {
+      if (count === 1) json(response, 200, {}, { date: 'Mon, 01 Jan 2024 00:00:00 GMT' });
+      else {
+        response.sendDate = false;
+        json(response, 200, {}, count === 2 ? {} : { date: 'yesterday' });
+      }
+    });
+    expect((await get()).date).toBe(Date.parse('2024-01-01T00:00:00Z'));
+    expect((await get()).date).toBe(Date.parse('2026-03-15T12:00:00Z'));
+    expect((await get()).date).toBe(Date.parse('2026-03-15T12:00:00Z'));
+  });
+
+  test.for(['/v1', '/v1/', '', '/a/b/v1//'])(
+    'is asked for below the base path %j, parameters encoded',
+    async (base) => {
+      const { get, requests } = await open((_request, response) => json(response, 200, {}), { base });
+      await get({ cursor: 'a+b/c=&d é', limit: '1' });
+      const url = new URL(requests[0]?.url ?? '', 'http://x');
+      expect(url.pathname).toBe(`${base.replace(/\/+$/, '')}/things`);
+      expect(Object.fromEntries(url.searchParams)).toEqual({ cursor: 'a+b/c=&d é', limit: '1' });
+    },
+  );
+});
+
+describe('the key', () => {
+  test('goes in the header that is configured, and in no other', async () => {
+    const bearer = await open((_request, response) => json(response, 200, {}));
+    await bearer.get();
+    expect(bearer.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}` });
+    expect(bearer.requests[0]?.headers['x-api-key']).toBeUndefined();
+    const alone = await open((_request, response) => json(response, 200, {}), { options: { keyHeader: 'x-api-key' } });
+    await alone.get();
+    expect(alone.requests[0]?.headers).toMatchObject({ 'x-api-key': KEY });
+    expect(alone.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test.for<[string, string]>([
+    ['in a message', `the key ${KEY} is not good`],
+    ['at the start of a message', KEY],
+    ['across the end of what is repeated of a message', `${'x'.repeat(190)}${KEY}`],
+    ['twice, with control characters', `\u0007${KEY}\n\n${KEY}`],
+  ])('is not repeated when upstream sends it back %s', async ([, message]) => {
+    for (const status of [401, 400, 500]) {
+      const { failure, attempts } = await open((_request, response) => json(response, status, refusal(message)));
+      const error = await failure();
+      for (const text of [error.message, String(error), ...attempts.map((attempt) => String(attempt.error))]) {
+        expect(text).not.toContain('gsk_s');
+      }
+    }
+  });
+});
+
+describe('walking pages', () => {
+  const walk = async (
+    next: (cursor: string | null, count: number) => string | null,
+    options: { from?: string | null; pagesMax?: number } = {},
+  ) => {
+    const { client, requests } = await open((request, response, count) => {
+      const cursor = new URL(request.url ?? '', 'http://x').searchParams.get('cursor');
+      json(response, 200, { data: [cursor], nextCursor: next(cursor, count) }, { 'x-ratelimit-limit': '1000000' });
+    });
+    const pages: { cursor: string | null; next: string | null }[] = [];
+    const walking = walkPages(client, {
+      request: { path: '/list', query: { from: '2026-01-01', limit: '100' } },
+      read: (body) => body,
+      nextOf: (body) => (body as { nextCursor: string | null }).nextCursor,
+      from: options.from ?? null,
+      signal: new AbortController().signal,
+      onAttempt: () => undefined,
+    });
+    const error = await (async () => {
+      for await (const page of walking) pages.push({ cursor: page.cursor, next: page.next });
+      return null;
+    })().catch((thrown: unknown) => thrown as UpstreamError);
+    const queries = requests.map(({ url }) => Object.fromEntries(new URL(url ?? '', 'http://x').searchParams));
+    return { pages, error, queries };
+  };
+
+  test('ends at the last, with every other parameter as it was', async () => {
+    const { pages, error, queries } = await walk((cursor) => (cursor === null ? 'b&c' : cursor === 'b&c' ? 'd' : null));
+    expect(error).toBeNull();
+    expect(pages).toEqual([
+      { cursor: null, next: 'b&c' },
+      { cursor: 'b&c', next: 'd' },
+      { cursor: 'd', next: null },
+    ]);
+    const same = { from: '2026-01-01', limit: '100' };
+    expect(queries).toEqual([same, { ...same, cursor: 'b&c' }, { ...same, cursor: 'd' }]);
+  });
+
+  test('goes on from a saved cursor', async () => {
+    const { pages } = await walk(() => null, { from: 'saved' });
+    expect(pages).toEqual([{ cursor: 'saved', next: null }]);
+  });
+
+  test.for<[string, (cursor: string | null, count: number) => string, number]>([
+    ['stays where it is', () => 'a', 1],
+    ['goes round in a circle', (_cursor, count) => 'abc'[(count - 1) % 3] as string, 3],
+  ])('stops at a cursor that %s, and takes no page twice', async ([, next, pagesRead]) => {
+    const { pages, error } = await walk(next);
+    expect(error).toMatchObject({ code: 'bad_answer' });
+    expect(error?.message).toContain('does not move');
+    expect(pages.length).toBe(pagesRead);
+  });
+
+  test('has a bound', { timeout: 60_000 }, async () => {
+    expect(PAGES_MAX).toBeLessThanOrEqual(10_000);
+    const { error, pages } = await walk((_cursor, count) => String(count));
+    expect(error?.message).toContain('has no end');
+    expect(pages.length).toBe(PAGES_MAX);
+  });
+});
