@@ -45,6 +45,19 @@ export interface ConfigSources {
   readonly folder: string;
 }
 
+/** What a setting may be, in words. */
+const allowed = {
+  keyHeader: keyHeaders.join(' or '),
+  budgetShare: 'above 0, at most 1',
+  connections: 'a whole number from 1 to 64',
+  compression: compressions.join(' or '),
+  dataDir: 'a folder',
+  workspaces: 'an object with a member for each workspace',
+  workspace: 'lower-case letters, digits, - and _, at most 64',
+  baseUrl: 'the https address of the versioned API, such as https://api.example.com/v1',
+  apiKeyVariable: 'the name of the variable that holds the key',
+} as const;
+
 const share = z.number().gt(0).lte(1);
 const connections = z.int().min(1).max(64);
 const common = {
@@ -53,13 +66,13 @@ const common = {
   connections: connections.optional(),
   compression: z.enum(compressions).optional(),
 };
+// A key in place of its variable's name is a mistake that suggests itself.
+const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
 const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 const fileSchema = z.strictObject({
   ...common,
   dataDir: z.string().min(1).optional(),
-  workspaces: z
-    .record(workspaceName, z.strictObject({ ...common, baseUrl: z.string(), apiKeyVariable: z.string().min(1) }))
-    .optional(),
+  workspaces: z.record(workspaceName, z.strictObject({ ...common, baseUrl: z.string(), apiKeyVariable })).optional(),
 });
 
 type FileConfig = z.infer<typeof fileSchema>;
@@ -74,29 +87,21 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
   const file = readFile(folder);
   const name = chooseWorkspace(flags.workspace, environment, file);
   const declared = file.workspaces?.[name];
-  const setting = <T>(variable: string, parse: (text: string) => T, key: keyof typeof common): T | undefined => {
-    const text = environment[variable];
-    if (text !== undefined && text !== '') return parse(text);
-    return (declared?.[key] ?? file[key]) as T | undefined;
+  const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
+    const text = nonEmpty(environment[variable]);
+    if (text === undefined) return declared?.[key] ?? file[key];
+    const parsed = common[key].safeParse(read(text));
+    if (!parsed.success) throw invalid(variable, text, allowed[key]);
+    return parsed.data as FileConfig[K];
   };
+  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
   const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
   return {
     name,
     folder: join(resolve(folder, dataDir), name),
-    budgetShare:
-      setting(
-        'SIGHTLINE_BUDGET_SHARE',
-        numberIn('SIGHTLINE_BUDGET_SHARE', share, 'above 0, at most 1'),
-        'budgetShare',
-      ) ?? 1,
-    connections:
-      setting(
-        'SIGHTLINE_CONNECTIONS',
-        numberIn('SIGHTLINE_CONNECTIONS', connections, 'a whole number from 1 to 64'),
-        'connections',
-      ) ?? 8,
-    compression:
-      setting('SIGHTLINE_COMPRESSION', oneOf('SIGHTLINE_COMPRESSION', compressions), 'compression') ?? 'snappy',
+    budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
+    connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
+    compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
@@ -105,8 +110,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
       return {
         baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
         key: checkKey(variable, environment[variable]),
-        keyHeader:
-          setting('SIGHTLINE_KEY_HEADER', oneOf('SIGHTLINE_KEY_HEADER', keyHeaders), 'keyHeader') ?? 'authorization',
+        keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
     },
   };
@@ -125,12 +129,10 @@ function chooseWorkspace(
     throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
   }
   if (!workspaceName.safeParse(wanted).success) {
-    throw invalid('--workspace', wanted, 'lower-case letters, digits, - and _, at most 64');
+    throw invalid('--workspace', wanted, allowed.workspace);
   }
-  const allowed = [...known, DEFAULT_WORKSPACE, DEMO_WORKSPACE];
-  if (known.length > 0 && !allowed.includes(wanted)) {
-    throw invalid('--workspace', wanted, `one of ${allowed.join(', ')}`);
-  }
+  const names = [...known, DEFAULT_WORKSPACE, DEMO_WORKSPACE];
+  if (known.length > 0 && !names.includes(wanted)) throw invalid('--workspace', wanted, `one of ${names.join(', ')}`);
   return wanted;
 }
 
@@ -146,8 +148,29 @@ function readFile(folder: string): FileConfig {
   }
   const parsed = fileSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new SightlineError('config_invalid', `${path}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}`);
+  throw new SightlineError(
+    'config_invalid',
+    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
+  );
+}
+
+function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
+  const where = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const fields = { ...common, ...(where === '' ? fileSchema.shape : { baseUrl: null, apiKeyVariable: null }) };
+    const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
+    return `${where === '' ? 'it' : where} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
+  }
+  if (where === '') return `it is no JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
+  const name = String(issue.path.at(-1));
+  const value = issue.path.reduce<unknown>(
+    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
+    json,
+  );
+  const given = value === undefined ? 'is not set' : `is ${JSON.stringify(value)}`;
+  if (issue.code === 'invalid_key')
+    return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
+  return `${where} ${given}; allowed: ${Object.hasOwn(allowed, name) ? allowed[name as keyof typeof allowed] : 'an object with the settings of the workspace'}`;
 }
 
 function readText(path: string): string | undefined {
@@ -161,49 +184,38 @@ function readText(path: string): string | undefined {
 }
 
 function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolean): string {
-  const allowed = 'the https address of the versioned API, such as https://api.example.com/v1';
-  if (value === undefined) throw invalid(name, undefined, allowed);
+  if (value === undefined) throw invalid(name, undefined, allowed.baseUrl);
   let url: URL;
   try {
     url = new URL(value);
   } catch {
-    throw invalid(name, value, allowed);
+    throw invalid(name, value, allowed.baseUrl);
   }
   if (url.username !== '' || url.password !== '') {
     throw new SightlineError('config_invalid', `${name} holds a user name or password; the key goes into its variable`);
   }
   const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && (loopback || allowHttp))) {
-    throw invalid(name, value, `${allowed}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`);
+    throw invalid(name, value, `${allowed.baseUrl}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`);
   }
-  if (url.search !== '' || url.hash !== '') throw invalid(name, value, `${allowed}, without a query or fragment`);
+  if (url.search !== '' || url.hash !== '') {
+    throw invalid(name, value, `${allowed.baseUrl}, without a query or fragment`);
+  }
   return url.href.replace(/\/+$/, '');
 }
 
 // A wrong key is not shown: it may be a right one for something else.
 function checkKey(name: string, value: string | undefined): string {
-  const allowed = 'an API key of the workspace; it begins with gsk_';
-  if (value === undefined || value.trim() === '') throw invalid(name, undefined, allowed);
+  const key = 'an API key of the workspace; it begins with gsk_';
+  if (value === undefined || value.trim() === '') throw invalid(name, undefined, key);
   if (!/^gsk_[\x21-\x7e]+$/.test(value.trim())) {
-    throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${allowed}, without spaces`);
+    throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${key}, without spaces`);
   }
   return value.trim();
 }
 
-function numberIn(name: string, schema: z.ZodType<number>, allowed: string): (text: string) => number {
-  return (text) => {
-    const parsed = schema.safeParse(Number(text));
-    if (!parsed.success) throw invalid(name, text, allowed);
-    return parsed.data;
-  };
-}
-
-function oneOf<T extends string>(name: string, values: readonly T[]): (text: string) => T {
-  return (text) => {
-    const found = values.find((value) => value === text.toLowerCase());
-    if (found === undefined) throw invalid(name, text, values.join(' or '));
-    return found;
-  };
+function lowerCase(text: string): string {
+  return text.toLowerCase();
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

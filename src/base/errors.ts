@@ -110,12 +110,17 @@ export const errorTable = {
 /** A code of the error table. */
 export type ErrorCode = keyof typeof errorTable;
 
-/** An error a user can act on: a code of the table and one sentence that says what and where. */
+/** The text without what looks like an API key: a key may stand wherever a user has put it by mistake. */
+export function hideKeys(text: string): string {
+  return text.replace(/gsk_[\w.~+/=-]{4,}/g, 'gsk_…');
+}
+
+/** An error a user can act on: a code of the table and one sentence that says what and where; never a key. */
 export class SightlineError extends Error {
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(hideKeys(message), options);
     this.name = 'SightlineError';
     this.code = code;
   }

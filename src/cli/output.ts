@@ -1,4 +1,4 @@
-import type { SightlineError } from '../base/errors.ts';
+import { hideKeys, type SightlineError } from '../base/errors.ts';
 
 /** Writes data for the next program to standard output. */
 export function printData(text: string): void {
@@ -15,7 +15,8 @@ export function reportError(error: SightlineError, json: boolean): void {
   if (json) printData(JSON.stringify({ error: { code: error.code, message: error.message, hint: error.hint } }));
   say(`sightline: ${error.message}`);
   if (error.code !== 'interrupted') say(error.hint);
-  if (error.code === 'internal' && error.cause instanceof Error) say(error.cause.stack ?? error.cause.message);
+  if (error.code === 'internal' && error.cause instanceof Error)
+    say(hideKeys(error.cause.stack ?? error.cause.message));
 }
 
 /** A whole number with thousands set apart: 12,345. */

@@ -28,7 +28,10 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode === 0) return null;
-    throw new SightlineError('usage', thrown.message.replace(/^error: /, ''), { cause: thrown });
+    const said = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    const names = program.commands.map((command) => command.name()).join(', ');
+    const told = thrown.code === 'commander.unknownCommand' ? `; allowed: ${names}` : '';
+    throw new SightlineError('usage', `${said}${told}`, { cause: thrown });
   }
   return chosen.invocation;
 }
@@ -110,7 +113,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
   program
     .command('demo')
     .description('see it work: a sandbox, a sync, a snapshot, three questions')
-    .option('--data-dir <folder>', 'where data are kept (default: ./data)')
+    .option('--data-dir <folder>', 'where data are kept (default: SIGHTLINE_DATA_DIR or ./data)')
     .action((flags) => choose(false, async (signal) => (await import('./commands/demo.ts')).demo(flags, signal)));
 
   return program;

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
 import { type Context, exportWorkspace, queryWorkspace, syncWorkspace } from '../../app.ts';
 import { systemClock } from '../../base/clock.ts';
-import { DEMO_WORKSPACE, loadConfig } from '../../base/config.ts';
+import { DEMO_WORKSPACE, loadConfig, readEnvironment } from '../../base/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
+import { ensureWritableFolder } from '../../base/files.ts';
 import { questions } from '../../metrics/questions.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { formatRows } from '../format.ts';
@@ -23,16 +24,21 @@ export interface DemoFlags {
 /** Runs `sightline demo`: a sandbox, a sync, a snapshot and three questions; leaves the data to look at. */
 export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<number> {
   const startedAt = performance.now();
+  const settings = {
+    flags: { ...flags, workspace: DEMO_WORKSPACE },
+    environment: { SIGHTLINE_DATA_DIR: readEnvironment(process.cwd())['SIGHTLINE_DATA_DIR'] },
+    folder: process.cwd(),
+  };
+  await prepareFolder(loadConfig(settings).folder);
   say('Starting a sandbox: a generated workspace behind the real API, on this machine.');
   // The limit is lifted so that the demo ends within a minute; the real one is 120 requests a minute.
   const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 20, days: 60, rateLimit: 60_000, latencyMs: 15 });
   try {
     const config = loadConfig({
-      flags: { ...flags, workspace: DEMO_WORKSPACE, baseUrl: sandbox.baseUrl },
-      environment: { SIGHTLINE_API_KEY: sandbox.key },
-      folder: process.cwd(),
+      ...settings,
+      flags: { ...settings.flags, baseUrl: sandbox.baseUrl },
+      environment: { ...settings.environment, SIGHTLINE_API_KEY: sandbox.key },
     });
-    await prepareFolder(config.folder);
     const context: Context = { config, clock: systemClock, signal, command: 'demo' };
     await syncDemo(context);
     const snapshot = await exportWorkspace(context, () => undefined);
@@ -41,7 +47,7 @@ export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<numbe
     for (const { title, sql } of questions) {
       printData(`\n${title}\n${formatRows(await queryWorkspace(config, sql), 'table')}`);
     }
-    printData(whatIsWhere(config.folder));
+    printData(whatIsWhere(config.folder, flags));
     say(`\nDone in ${duration(performance.now() - startedAt)}.`);
     return EXIT.done;
   } finally {
@@ -65,12 +71,13 @@ async function prepareFolder(folder: string): Promise<void> {
     throw new SightlineError('usage', `${folder} was not made by a demo; give another folder with --data-dir`);
   }
   await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
+  await ensureWritableFolder(folder);
   await writeFile(join(folder, MARKER), 'Made by `sightline demo`, which replaces this folder.\n');
 }
 
-function whatIsWhere(folder: string): string {
+function whatIsWhere(folder: string, { dataDir }: DemoFlags): string {
   const layout = layoutOf(folder);
+  const there = `--workspace ${DEMO_WORKSPACE}${dataDir === undefined ? '' : ` --data-dir '${dataDir}'`}`;
   const shown = (path: string): string => relative(process.cwd(), path) || path;
   return `
 What is where:
@@ -79,6 +86,6 @@ What is where:
   ${shown(layout.latest)}   the newest Parquet snapshot, for BI tools
 
 Ask it something yourself:
-  npx sightline sql --workspace ${DEMO_WORKSPACE} "show tables"
-  npx sightline sql --workspace ${DEMO_WORKSPACE} --format csv "describe"`;
+  npx sightline sql ${there} "show tables"
+  npx sightline sql ${there} --format csv "describe"`;
 }

@@ -11,7 +11,7 @@ export interface SqlFlags extends WorkspaceFlags {
 
 /** Runs `sightline sql` and returns its exit code. */
 export async function sql(query: string, flags: SqlFlags): Promise<number> {
-  const wanted = flags.json === true ? 'json' : (flags.format ?? 'table');
+  const wanted = flags.format ?? (flags.json === true ? 'json' : 'table');
   const format = FORMATS.find((candidate) => candidate === wanted);
   if (format === undefined) {
     throw new SightlineError('usage', `--format is ${JSON.stringify(wanted)}; allowed: ${FORMATS.join(', ')}`);

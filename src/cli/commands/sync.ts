@@ -20,7 +20,11 @@ export interface SyncFlags extends WorkspaceFlags {
 /** Runs `sightline sync` and returns its exit code. */
 export async function sync(flags: SyncFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('sync', flags, signal);
-  const options = { only: listOf(flags.only), range: rangeOf(flags), brands: listOf(flags.brand) };
+  const options = {
+    only: listOf('--only', flags.only),
+    range: rangeOf(flags),
+    brands: listOf('--brand', flags.brand),
+  };
   const progress = createSyncProgress();
   const startedAt = performance.now();
   let summary: SyncSummary;
@@ -45,8 +49,10 @@ function exitCodeOf({ status, error }: SyncSummary): number {
 }
 
 // Both `--only a b` and `--only a,b`.
-function listOf(values: readonly string[] | undefined): string[] | null {
-  return values?.flatMap((value) => value.split(',').filter((part) => part !== '')) ?? null;
+function listOf(flag: string, values: readonly string[] | undefined): string[] | null {
+  const parts = values?.flatMap((value) => value.split(',').filter((part) => part !== '')) ?? null;
+  if (parts?.length === 0) throw new SightlineError('usage', `${flag} names nothing; allowed: one name or several`);
+  return parts;
 }
 
 function rangeOf({ from, to }: SyncFlags): DayRange | null {

@@ -1,0 +1,458 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import { type Finished, makeFolder, runCli, serve } from './helpers.ts';
+
+// Distinctive, so that an echo is found wherever it stands.
+const KEY = 'gsk_never_to_be_seen_0123456789';
+const SIDE_BY_SIDE = 3;
+
+interface Case {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string | null>>;
+  readonly code: ErrorCode;
+  /** What the sentence has to say: the value, its name, what is allowed. */
+  readonly says: readonly string[];
+  /** What must not be said, beside the key. */
+  readonly hides?: readonly string[];
+  /** Whether the data folder may be there afterwards, because the trouble came later. */
+  readonly begins?: boolean;
+}
+
+interface Result extends Finished {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+const loopback = 'http://127.0.0.1:9/v1';
+const withKey = { SIGHTLINE_API_KEY: KEY };
+const withUrl = { SIGHTLINE_BASE_URL: loopback };
+const settings = { ...withKey, ...withUrl };
+const sync = ['sync'];
+const config = (value: unknown) => ({ 'sightline.config.json': JSON.stringify(value) });
+const https = { baseUrl: 'https://a.example/v1', apiKeyVariable: 'KEY_A' };
+const twoWorkspaces = config({ workspaces: { acme: https, globex: { ...https, apiKeyVariable: 'KEY_B' } } });
+
+let port = 0;
+const keys: Case[] = [
+  { name: 'no key', args: sync, env: withUrl, code: 'config_invalid', says: ['SIGHTLINE_API_KEY is not set', 'gsk_'] },
+  {
+    name: 'a blank key',
+    args: sync,
+    env: { ...withUrl, SIGHTLINE_API_KEY: '  ' },
+    code: 'config_invalid',
+    says: ['SIGHTLINE_API_KEY is not set', 'gsk_'],
+  },
+  ...['sk_live_of_something_else', `${KEY} x`, `"${KEY}"`, `${KEY}\u00e9`, `Bearer ${KEY}`, 'gsk_'].map(
+    (key): Case => ({
+      name: `the key ${JSON.stringify(key)}`,
+      args: sync,
+      env: { ...withUrl, SIGHTLINE_API_KEY: key },
+      code: 'config_invalid',
+      says: ['SIGHTLINE_API_KEY is not an API key', 'begins with gsk_', 'without spaces'],
+      hides: key === 'gsk_' ? [] : [key],
+    }),
+  ),
+];
+
+const urls: Case[] = [
+  {
+    name: 'no base URL',
+    args: sync,
+    env: withKey,
+    code: 'config_invalid',
+    says: ['SIGHTLINE_BASE_URL is not set', 'https'],
+  },
+  ...['not a url', 'ftp://127.0.0.1/v1', 'http://api.example.com/v1', 'https://api.example.com/v1?x=1'].map(
+    (url): Case => ({
+      name: `the base URL ${url}`,
+      args: sync,
+      env: { ...withKey, SIGHTLINE_BASE_URL: url },
+      code: 'config_invalid',
+      says: [`SIGHTLINE_BASE_URL is "${url}"`, 'https://api.example.com/v1'],
+    }),
+  ),
+  {
+    name: 'a base URL with a password',
+    args: sync,
+    env: { ...withKey, SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' },
+    code: 'config_invalid',
+    says: ['SIGHTLINE_BASE_URL holds a user name or password'],
+    hides: ['hunter2'],
+  },
+  {
+    name: 'a key in place of the base URL',
+    args: sync,
+    env: { SIGHTLINE_BASE_URL: KEY, SIGHTLINE_API_KEY: 'https://api.example.com/v1' },
+    code: 'config_invalid',
+    says: ['SIGHTLINE_BASE_URL is', 'https://api.example.com/v1'],
+  },
+  {
+    name: 'a key in the base URL',
+    args: sync,
+    env: { ...withKey, SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` },
+    code: 'config_invalid',
+    says: ['SIGHTLINE_BASE_URL is', 'without a query'],
+  },
+  {
+    name: 'a malformed --base-url',
+    args: ['sync', '--base-url', 'nowhere'],
+    env: settings,
+    code: 'config_invalid',
+    says: ['--base-url is "nowhere"', 'https'],
+  },
+];
+
+const flags: Case[] = [
+  ...['2026-02-30', 'yesterday', '2026-1-1', '', '2026-01-01T00:00:00Z'].flatMap((day): Case[] =>
+    ['--from', '--to'].map((flag) => ({
+      name: `${flag} ${JSON.stringify(day)}`,
+      args: ['sync', ...(flag === '--to' ? ['--from', '2026-01-01'] : []), flag, day],
+      env: settings,
+      code: 'usage',
+      says: [`${flag} is "${day}"`, 'YYYY-MM-DD'],
+    })),
+  ),
+  {
+    name: 'from after to',
+    args: ['sync', '--from', '2026-03-02', '--to', '2026-03-01'],
+    env: settings,
+    code: 'usage',
+    says: ['--from 2026-03-02 is after --to 2026-03-01', 'allowed'],
+  },
+  {
+    name: '--to alone',
+    args: ['sync', '--to', '2026-03-01'],
+    env: settings,
+    code: 'usage',
+    says: ['--to needs --from'],
+  },
+  {
+    name: 'an unknown resource',
+    args: ['sync', '--only', 'brands,responces'],
+    env: settings,
+    code: 'usage',
+    says: ['no resource "responces"', 'allowed', 'responses', 'competitors'],
+  },
+  { name: 'an unknown flag', args: ['sync', '--forse'], env: settings, code: 'usage', says: ['--forse'] },
+  { name: 'an unknown command', args: ['snyc'], code: 'usage', says: ['snyc', 'sync', 'export', 'sql'] },
+  { name: 'a flag before the command', args: ['--data-dir', 'x', 'sync'], code: 'usage', says: ['--data-dir'] },
+  { name: 'a missing argument', args: ['sql'], code: 'usage', says: ["'query'"] },
+  { name: 'an argument too many', args: ['sync', 'now'], env: settings, code: 'usage', says: ['too many arguments'] },
+  { name: 'a flag without its value', args: ['sync', '--data-dir'], code: 'usage', says: ['--data-dir'] },
+  {
+    name: 'an empty --data-dir',
+    args: ['sync', '--data-dir', ''],
+    env: settings,
+    code: 'config_invalid',
+    says: ['--data-dir'],
+  },
+  { name: 'an empty --only', args: ['sync', '--only', ','], env: settings, code: 'usage', says: ['--only', 'allowed'] },
+  { name: 'an empty query', args: ['sql', ' '], code: 'usage', says: ['query is empty'] },
+  {
+    name: 'an unknown format',
+    args: ['sql', 'select 1', '--format', 'xml'],
+    code: 'usage',
+    says: ['--format is "xml"', 'table, csv, json'],
+  },
+];
+
+const files: Case[] = [
+  {
+    name: 'a configuration file that is not JSON',
+    args: sync,
+    env: settings,
+    files: { 'sightline.config.json': '{"workspaces": ' },
+    code: 'config_invalid',
+    says: ['sightline.config.json is not JSON'],
+  },
+  {
+    name: 'a configuration file with an unknown setting',
+    args: sync,
+    env: settings,
+    files: config({ budgetshare: 1 }),
+    code: 'config_invalid',
+    says: ['sightline.config.json', '"budgetshare"', 'budgetShare'],
+  },
+  {
+    name: 'a configuration file with a wrong value',
+    args: sync,
+    env: settings,
+    files: config({ connections: 100 }),
+    code: 'config_invalid',
+    says: ['sightline.config.json', 'connections', '100', '64'],
+  },
+  {
+    name: 'a configuration file with a key in it',
+    args: sync,
+    env: settings,
+    files: config({ apiKey: KEY }),
+    code: 'config_invalid',
+    says: ['sightline.config.json', '"apiKey"'],
+  },
+  {
+    name: 'a configuration file with a key in place of its variable',
+    args: sync,
+    files: config({ workspaces: { acme: { ...https, apiKeyVariable: KEY } } }),
+    code: 'config_invalid',
+    says: ['workspaces.acme.apiKeyVariable', 'the name of the variable'],
+  },
+  {
+    name: 'a configuration file that is a list',
+    args: sync,
+    env: settings,
+    files: config([]),
+    code: 'config_invalid',
+    says: ['sightline.config.json', 'no JSON object', 'workspaces'],
+  },
+  {
+    name: 'a configuration file with a workspace name that leads out of the folder',
+    args: sync,
+    env: settings,
+    files: config({ workspaces: { '../x': https } }),
+    code: 'config_invalid',
+    says: ['sightline.config.json', '"../x"', 'lower-case letters'],
+  },
+  {
+    name: 'several workspaces and none chosen',
+    args: sync,
+    env: withKey,
+    files: twoWorkspaces,
+    code: 'config_invalid',
+    says: ['--workspace', 'acme, globex'],
+  },
+  {
+    name: 'a workspace that is not configured',
+    args: ['sync', '--workspace', 'initech'],
+    env: withKey,
+    files: twoWorkspaces,
+    code: 'config_invalid',
+    says: ['--workspace is "initech"', 'acme', 'globex'],
+  },
+  {
+    name: 'a workspace whose variable is not set',
+    args: ['sync', '--workspace', 'globex'],
+    env: { KEY_A: KEY },
+    files: twoWorkspaces,
+    code: 'config_invalid',
+    says: ['KEY_B is not set'],
+  },
+  {
+    name: 'a workspace name that leads out of the folder',
+    args: ['sync', '--workspace', '../x'],
+    env: settings,
+    code: 'config_invalid',
+    says: ['--workspace is "../x"', 'lower-case letters'],
+  },
+  {
+    name: 'a .env that is a folder',
+    args: sync,
+    env: settings,
+    files: { '.env': null },
+    code: 'config_invalid',
+    says: ['.env', 'cannot read'],
+  },
+  ...(
+    [
+      ['SIGHTLINE_BUDGET_SHARE', '2', 'above 0, at most 1'],
+      ['SIGHTLINE_BUDGET_SHARE', 'half', 'above 0, at most 1'],
+      ['SIGHTLINE_CONNECTIONS', '0', 'from 1 to 64'],
+      ['SIGHTLINE_CONNECTIONS', '1.5', 'from 1 to 64'],
+      ['SIGHTLINE_COMPRESSION', 'gzip', 'snappy or zstd'],
+      ['SIGHTLINE_KEY_HEADER', 'cookie', 'authorization or x-api-key'],
+    ] as const
+  ).map(
+    ([variable, value, allowed]): Case => ({
+      name: `${variable}=${value}`,
+      args: sync,
+      env: { ...settings, [variable]: value },
+      code: 'config_invalid',
+      says: [`${variable} is "${value}"`, allowed],
+    }),
+  ),
+];
+
+const folders: Case[] = [
+  {
+    name: 'a file in place of the data folder',
+    args: sync,
+    env: settings,
+    files: { data: 'a file' },
+    code: 'folder_unwritable',
+    says: ['data/default', 'EEXIST|ENOTDIR'],
+  },
+  {
+    name: 'a file in place of the workspace folder',
+    args: sync,
+    env: settings,
+    files: { 'data/default': 'a file' },
+    code: 'folder_unwritable',
+    says: ['data/default'],
+  },
+  {
+    name: 'a data folder where none can be made',
+    args: ['sync', '--data-dir', '/proc/sightline'],
+    env: settings,
+    code: 'folder_unwritable',
+    says: ['/proc/sightline/default'],
+  },
+  ...(['sync', 'export', 'sql'] as const).flatMap((command): Case[] => {
+    const args = command === 'sql' ? [command, 'select 1'] : [command];
+    const file = 'data/default/warehouse.duckdb';
+    return [
+      {
+        name: `${command} on a warehouse that is no database`,
+        args,
+        env: settings,
+        files: { [file]: `not a database, whatever its name is ${'.'.repeat(5000)}` },
+        code: 'warehouse_invalid',
+        says: [file],
+      },
+      {
+        name: `${command} on a warehouse file of no bytes`,
+        args,
+        env: settings,
+        files: { [file]: '' },
+        code: 'warehouse_invalid',
+        says: [file],
+      },
+      {
+        name: `${command} on a warehouse that is a folder`,
+        args,
+        env: settings,
+        files: { [file]: null },
+        code: 'warehouse_invalid',
+        says: [file],
+      },
+    ];
+  }),
+  { name: 'sql without data', args: ['sql', 'select 1'], code: 'no_data', says: ['default', 'data/default'] },
+  { name: 'export without data', args: ['export'], code: 'no_data', says: ['default', 'data/default'] },
+  {
+    name: 'demo in a folder that no demo made',
+    args: ['demo'],
+    files: { 'data/demo/precious.txt': 'mine' },
+    code: 'usage',
+    says: ['data/demo', '--data-dir'],
+  },
+];
+
+const sandboxes: Case[] = [
+  ...(
+    [
+      ['--port', '70000', '0 to 65535'],
+      ['--port', 'http', '0 to 65535'],
+      ['--seed', '1.5', 'whole number'],
+      ['--brands', '-1', '0 to 200'],
+      ['--prompts', '1e3', '0 to 5000'],
+      ['--days', '0', '1 to 2000'],
+      ['--responses-per-day', 'many', '0 to 100000'],
+      ['--rate-limit', '0', '1 to 100000000'],
+      ['--latency-ms', '-5', '0 to 600000'],
+      ['--window', 'hopping', 'sliding, fixed'],
+    ] as const
+  ).map(
+    ([flag, value, allowed]): Case => ({
+      name: `sandbox ${flag} ${value}`,
+      args: ['sandbox', flag, value],
+      code: 'usage',
+      says: [`${flag} is "${value}"`, allowed],
+    }),
+  ),
+  {
+    name: 'an unknown fault',
+    args: ['sandbox', '--faults', 'typo=1'],
+    code: 'usage',
+    says: ['--faults', 'typo', '429'],
+  },
+  {
+    name: 'a fault without a number',
+    args: ['sandbox', '--faults', '500=often'],
+    code: 'usage',
+    says: ['--faults', 'often'],
+  },
+  {
+    name: 'a port in use',
+    args: ['sandbox', '--port', 'PORT'],
+    code: 'usage',
+    says: ['--port PORT is in use', 'free port'],
+  },
+];
+
+const cases = [...keys, ...urls, ...flags, ...files, ...folders, ...sandboxes];
+const results = new Map<string, Result>();
+let occupied: Awaited<ReturnType<typeof serve>>;
+
+beforeAll(async () => {
+  occupied = await serve((_request, response) => response.end());
+  port = Number(new URL(occupied.origin).port);
+  const waiting = [...cases];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      results.set(next.name, await perform(next));
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+});
+
+afterAll(() => occupied.close());
+
+const withPort = (text: string): string => text.replace('PORT', String(port));
+
+async function perform({ args, env = {}, files: given = {} }: Case): Promise<Result> {
+  const cwd = await makeFolder();
+  try {
+    for (const [path, content] of Object.entries(given)) {
+      await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
+      if (content !== null) await writeFile(join(cwd, path), content);
+    }
+    const before = await listing(cwd);
+    const finished = await runCli(argumentsOf({ args }), { cwd, env });
+    return { ...finished, before, after: await listing(cwd) };
+  } finally {
+    await rm(cwd, { recursive: true, force: true });
+  }
+}
+
+// With --json right after the command, where no other flag takes it for its value.
+function argumentsOf({ args }: Pick<Case, 'args'>): string[] {
+  const [command = '', ...rest] = args.map(withPort);
+  if (command === 'demo') return [command, ...rest];
+  return command.startsWith('-') ? [command, ...rest, '--json'] : [command, '--json', ...rest];
+}
+
+async function listing(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).sort();
+}
+
+describe('a wrong value is refused with a sentence, a hint and its exit code, and leaves nothing behind', () => {
+  test.each(cases)('$name', ({ name, args, code, says, hides = [] }) => {
+    const { code: exit, stdout, stderr, before, after } = results.get(name) as Result;
+    expectRefusal({ code: exit, stdout, stderr }, code, args[0] !== 'demo');
+    for (const part of says.map(withPort))
+      expect(stderr.split('\n')[0]).toMatch(part.includes('|') ? new RegExp(part) : toPattern(part));
+    for (const part of hides) expect(stdout + stderr).not.toContain(part);
+    expect(after).toEqual(before);
+  });
+});
+
+function toPattern(text: string): RegExp {
+  return new RegExp(text.replace(/[.*+?^${}()[\]\\]/g, '\\$&'));
+}
+
+/** Checks what holds for every error: one sentence, its hint, the table's exit code, no stack, no key. */
+function expectRefusal(finished: Pick<Finished, 'code' | 'stdout' | 'stderr'>, code: ErrorCode, json: boolean): void {
+  const { stdout, stderr } = finished;
+  const { exit, hint } = errorTable[code];
+  expect(finished, stderr).toMatchObject({ code: exit });
+  expect(stderr).toMatch(/^sightline: \S.*\n.*\n$/);
+  const [sentence = '', told] = stderr.split('\n');
+  expect(told).toBe(hint);
+  expect(stdout + stderr).not.toMatch(/\n\s+at /);
+  expect(stdout + stderr).not.toContain(KEY);
+  if (json)
+    expect(JSON.parse(stdout)).toEqual({ error: { code, message: sentence.slice('sightline: '.length), hint } });
+  else expect(stdout).toBe('');
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+
+/** The built command line. */
+export const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+
+/** How a command ended, with all it said. */
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command under way. */
+export interface Running {
+  readonly process: ChildProcess;
+  readonly finished: Promise<Finished>;
+}
+
+/** Where and with which settings a command runs; nothing of the test's own environment reaches it. */
+export interface Surroundings {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts the built command line in a process of its own. */
+export function startCli(args: readonly string[], { cwd, env = {} }: Surroundings): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: cwd, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+  const finished = new Promise<Finished>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      resolve({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() });
+    });
+  });
+  return { process: child, finished };
+}
+
+/** Runs the built command line to its end. */
+export function runCli(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
+  return startCli(args, surroundings).finished;
+}
+
+/** Resolves as soon as `holds` does; fails with `what` when it never does. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let polls = 0; polls < 3_000; polls++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`waited in vain until ${what}`);
+}
+
+/** A folder outside any test's life; the caller removes it. */
+export function makeFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'sightline-cli-'));
+}
+
+/** A sandbox, a folder to work in, and commands on both; all of it ends with the test. */
+export interface CliWorkspace {
+  readonly sandbox: WorkspaceSandbox;
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The workspace's own folder within the data folder. */
+  readonly data: string;
+  run(...args: string[]): Promise<Finished>;
+  start(...args: string[]): Running;
+  /** Rows that a query gives, as objects. */
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+/** Opens a small workspace without a limit that would be felt. */
+export async function openCli(options: WorkspaceOptions = {}): Promise<CliWorkspace> {
+  const workspace = await openCliFor(options);
+  onTestFinished(workspace.close);
+  return workspace;
+}
+
+/** As `openCli`, for several tests together: the caller closes it. */
+export async function openCliFor(
+  options: WorkspaceOptions = {},
+): Promise<CliWorkspace & { close: () => Promise<void> }> {
+  const small = { brands: 1, prompts: 3, days: 4, rateLimit: 1_000_000 } as const;
+  const sandbox = await startSandboxWorkspace({ ...small, ...options });
+  const folder = await makeFolder();
+  const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const started: Running[] = [];
+  const start = (...args: string[]): Running => {
+    const running = startCli(args, { cwd: folder, env });
+    started.push(running);
+    return running;
+  };
+  const run = (...args: string[]): Promise<Finished> => start(...args).finished;
+  const rows = async (sql: string): Promise<Record<string, unknown>[]> => {
+    const { code, stdout, stderr } = await run('sql', sql, '--json');
+    if (code !== 0) throw new Error(`sql ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout) as Record<string, unknown>[];
+  };
+  const close = async (): Promise<void> => {
+    for (const running of started) {
+      running.process.kill('SIGKILL');
+      await running.finished;
+    }
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { sandbox, folder, env, data: join(folder, 'data', 'default'), run, start, rows, close };
+}
+
+/** Serves something that is no API, on a free port; the caller closes it. */
+export async function serve(listener: RequestListener): Promise<{ origin: string; close: () => Promise<void> }> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
