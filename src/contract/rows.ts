@@ -61,7 +61,17 @@ export interface RowReader {
 /** Compiles the reader of a resource; costly enough to be done once. */
 export function createRowReader(catalogue: Catalogue, resource: Resource): RowReader {
   const readers = resource.derived.map((table) => tableReader(catalogue, resource, table));
-  return { read: (body, fixed) => readers.map((read) => read(body, fixed)) };
+  return {
+    read: (body, fixed) => {
+      try {
+        return readers.map((read) => read(body, fixed));
+      } catch (thrown) {
+        // The stack ends before JSON does: an item nested that deeply cannot be hashed or written.
+        if (thrown instanceof RangeError) throw new BodyError('the body is nested too deeply', { cause: thrown });
+        throw thrown;
+      }
+    },
+  };
 }
 
 function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTable) {
@@ -80,7 +90,7 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
 
   return (body: unknown, fixed: Values): TableRows => {
     const items = itemsOf(resource, table, body);
-    const frame = beside.safeParse(declaration.beside === undefined ? {} : body);
+    const frame = beside.safeParse(declaration.beside === undefined || Array.isArray(body) ? {} : body);
     if (!frame.success) throw new BodyError(`beside the list: ${firstIssue(frame.error)}`);
     const common = { ...pick(fixed, table.fixed), ...readBeside(frame.data) };
     const rows = new Map<string, Row>();
@@ -96,7 +106,7 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       const parsed = item.safeParse(shaped);
       if (!parsed.success || key === null) {
         const reason = parsed.success ? `it lacks its key (${declaration.key.join(', ')})` : firstIssue(parsed.error);
-        rejected.push({ table: table.name, reason, item: raw });
+        rejected.push({ table: table.name, reason, item: writable(raw) });
         continue;
       }
       const values = Object.assign(readItem(parsed.data), common);
@@ -140,6 +150,9 @@ function converterOf(kind: ColumnKind): ((value: string) => unknown) | null {
   switch (kind) {
     case 'uuid':
       return (value) => value.toLowerCase();
+    // Half of a surrogate pair has no UTF-8 form: two keys that differ in it alone would be one in the warehouse.
+    case 'text':
+      return (value) => value.toWellFormed();
     case 'timestamp':
       return toTimestamp;
     case 'day':
@@ -239,6 +252,12 @@ function contentReader(columns: readonly Column[]): (values: Values) => unknown[
       const value = values[name];
       return kind === 'json' && value !== null ? toCanonicalJson(value) : value;
     });
+}
+
+// What is put aside is written as it came, so it must be known here that it can be.
+function writable(item: unknown): unknown {
+  JSON.stringify(item);
+  return item;
 }
 
 function checkUnique(resource: Resource, fields: Fields, fixed: Values, items: readonly unknown[]): void {

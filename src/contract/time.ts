@@ -21,8 +21,13 @@ export function toTimestamp(text: string): string | null {
   if (offset === 'Z') return `${year}-${month}-${day} ${hour}:${minute}:${second}.${micros}`;
   const offsetMs = toOffsetMs(offset);
   if (offsetMs === null) return null;
-  const utc = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  const whole = new Date(utc - offsetMs).toISOString();
+  // Built by setters, because Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  const moment = new Date(0);
+  moment.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  moment.setUTCHours(Number(hour), Number(minute), Number(second));
+  const utc = new Date(moment.getTime() - offsetMs);
+  if (utc.getUTCFullYear() < 1 || utc.getUTCFullYear() > 9999) return null;
+  const whole = utc.toISOString();
   return `${whole.slice(0, 10)} ${whole.slice(11, 19)}.${micros}`;
 }
 
@@ -51,7 +56,8 @@ export function daysInRange(from: string, to: string): number {
 
 function isCalendarDay(year: number, month: number, day: number): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  // The calendar repeats itself every 400 years, and Date.UTC takes the first hundred for others.
+  return day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
 function toOffsetMs(offset: string): number | null {

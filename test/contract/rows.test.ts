@@ -1,0 +1,383 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import { BodyError, nextCursorOf } from '../../src/contract/body.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import {
+  boolean,
+  children,
+  day,
+  group,
+  integer,
+  json,
+  number,
+  text,
+  timestamp,
+  uuid,
+} from '../../src/contract/fields.ts';
+import { defineResource, type ResourceDeclaration } from '../../src/contract/resource.ts';
+import { createRowReader, type Row, type TableRows } from '../../src/contract/rows.ts';
+
+const ID = '6F9619FF-8B86-D011-B42D-00C04FC964FF';
+const BRAND = '00000000-0000-4000-8000-000000000001';
+
+// One field of every kind.
+const things = defineResource({
+  name: 'things',
+  about: 'Things of every kind.',
+  scope: 'brand',
+  path: '/brands/{brandId}/things',
+  paging: 'single',
+  change: { kind: 'set' },
+  query: {},
+  tables: [
+    {
+      name: 'things',
+      about: 'Things.',
+      at: { list: 'data' },
+      key: ['id'],
+      fields: {
+        id: uuid('Id.'),
+        label: text('Label.'),
+        count: integer('Count.'),
+        score: number('Score.'),
+        isOn: boolean('On.'),
+        madeAt: timestamp('Made.'),
+        onDay: day('Day.'),
+        anything: json('Anything.'),
+        owner: group('Owner.', { id: uuid('Owner id.'), name: text('Owner name.') }),
+        parts: children('Parts.', { table: 'thing_parts', repeat: ['madeAt'], fields: { name: text('Name.') } }),
+      },
+      beside: { total: integer('Total.') },
+    },
+  ],
+  tool: 'list_things',
+});
+
+const full = {
+  id: ID,
+  label: 'a',
+  count: 1,
+  score: 1.5,
+  isOn: true,
+  madeAt: '2026-01-31T10:00:00.5Z',
+  onDay: '2026-01-31',
+  anything: { b: 1, a: [1, { d: 1, c: 2 }] },
+  owner: { id: ID, name: 'o' },
+  parts: [{ name: 'x' }, { name: 'y' }],
+};
+
+const read = reader(things);
+
+function reader(declaration: ResourceDeclaration) {
+  const catalogue = createCatalogue([...declarations, declaration]);
+  const rows = createRowReader(catalogue, catalogue.get(declaration.name));
+  return (body: unknown): TableRows => rows.read(body, { brand_id: BRAND })[0] as TableRows;
+}
+
+function one(item: unknown): Row {
+  const { rows, rejected } = read({ data: [item], total: 7 });
+  expect(rejected).toEqual([]);
+  expect(rows.length).toBe(1);
+  return rows[0] as Row;
+}
+
+describe('an item becomes a row', () => {
+  test('with its values in the form of the warehouse', () => {
+    const row = one(full);
+    expect(row.values).toEqual({
+      brand_id: BRAND,
+      id: ID.toLowerCase(),
+      label: 'a',
+      count: 1,
+      score: 1.5,
+      is_on: true,
+      made_at: '2026-01-31 10:00:00.500000',
+      on_day: '2026-01-31',
+      anything: full.anything,
+      owner_id: ID.toLowerCase(),
+      owner_name: 'o',
+      total: 7,
+    });
+    expect(row.key).toEqual({ brand_id: BRAND, id: ID.toLowerCase() });
+    expect(row.extra).toBeNull();
+    expect(row.children.map(({ table, inherited, rows }) => [table.name, inherited, rows])).toEqual([
+      [
+        'thing_parts',
+        { brand_id: BRAND, thing_id: ID.toLowerCase(), made_at: '2026-01-31 10:00:00.500000' },
+        [
+          { values: { name: 'x', ordinal: 0 }, extra: null },
+          { values: { name: 'y', ordinal: 1 }, extra: null },
+        ],
+      ],
+    ]);
+  });
+
+  test.for([
+    ['null', Object.fromEntries(Object.keys(full).map((name) => [name, name === 'id' ? ID : null]))],
+    ['missing', { id: ID }],
+  ] as const)('where everything but the key is %s', ([, item]) => {
+    const { values, children } = one(item);
+    const expected = { brand_id: BRAND, id: ID.toLowerCase(), total: 7 };
+    for (const [name, value] of Object.entries(values)) {
+      expect(value, name).toBe(name in expected ? expected[name as keyof typeof expected] : null);
+    }
+    expect(children.flatMap(({ rows }) => rows)).toEqual([]);
+  });
+
+  test.for([
+    ['2026-02-28T23:59:59Z', '2026-02-28 23:59:59.000000'],
+    ['2026-02-28T23:59:59.123456789Z', '2026-02-28 23:59:59.123456'],
+    ['2026-02-28t23:59:59z', '2026-02-28 23:59:59.000000'],
+    ['2026-02-28 23:59:59', '2026-02-28 23:59:59.000000'],
+    ['2026-02-28T23:30:00-01:00', '2026-03-01 00:30:00.000000'],
+    ['2026-03-01T00:30:00.25+05:30', '2026-02-28 19:00:00.250000'],
+    ['2024-02-29T00:00Z', '2024-02-29 00:00:00.000000'],
+    ['2026-02-28', '2026-02-28 00:00:00.000000'],
+    ['0001-01-01T00:30:00+00:15', '0001-01-01 00:15:00.000000'],
+    ['0099-12-31T23:30:00-01:00', '0100-01-01 00:30:00.000000'],
+  ] as const)('the moment %s is %s', ([given, moment]) => {
+    expect(one({ ...full, madeAt: given }).values['made_at']).toBe(moment);
+  });
+
+  test.for([
+    ['0', 0],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+    ['1e3', 1000],
+  ] as const)('the whole number %s', ([given, count]) => {
+    expect(one(JSON.parse(`{"id":"${ID}","count":${given}}`)).values['count']).toBe(count);
+  });
+});
+
+describe('an item is refused, and its key is known, when', () => {
+  test.for([
+    ['label', 1],
+    ['label', { a: 1 }],
+    ['count', 1.5],
+    ['count', '1'],
+    ['count', 2 ** 53],
+    ['count', 1e300],
+    ['score', '1.5'],
+    ['score', 'NaN'],
+    ['score', Number.POSITIVE_INFINITY],
+    ['isOn', 'true'],
+    ['isOn', 1],
+    ['madeAt', '2026-02-30T00:00:00Z'],
+    ['madeAt', '2026-02-29T00:00:00Z'],
+    ['madeAt', '2026-01-01T24:00:00Z'],
+    ['madeAt', '2026-01-01T10:00:00+25:00'],
+    ['madeAt', '9999-12-31T23:30:00-01:00'],
+    ['madeAt', '0001-01-01T00:00:00+01:00'],
+    ['madeAt', '0000-01-01T00:00:00Z'],
+    ['madeAt', 'yesterday'],
+    ['madeAt', 1767225600],
+    ['onDay', '2026-02-30'],
+    ['onDay', '2026-1-1'],
+    ['onDay', '2026-01-01T10:00:00Z'],
+    ['owner', 'me'],
+    ['owner', { id: 'no uuid' }],
+    ['owner', []],
+    ['parts', {}],
+    ['parts', ['x']],
+    ['parts', [null]],
+    ['parts', [{ name: 1 }]],
+  ] as const)('%s is %j', ([field, value]) => {
+    const { rows, rejected, seen, unidentified } = read({ data: [{ ...full, [field]: value }], total: 1 });
+    expect(rows).toEqual([]);
+    expect(rejected).toEqual([{ table: 'things', reason: expect.any(String), item: { ...full, [field]: value } }]);
+    expect(rejected[0]?.reason).toContain(field);
+    expect(seen).toEqual([{ brand_id: BRAND, id: ID.toLowerCase() }]);
+    expect(unidentified).toBe(0);
+  });
+
+  test.for([{}, { id: null }, { id: 7 }, { id: '' }, { id: 'x' }, { label: 'a' }, null, 'a', 7, [], true])(
+    'not even its key can be read: %j',
+    (item) => {
+      const { rows, rejected, seen, unidentified } = read({ data: [item, full], total: 1 });
+      expect(rows.length).toBe(1);
+      expect(rejected).toEqual([{ table: 'things', reason: expect.any(String), item }]);
+      expect(seen.length).toBe(1);
+      expect(unidentified).toBe(1);
+    },
+  );
+});
+
+describe('unknown fields', () => {
+  test('are kept: beside the others, in groups, in children', () => {
+    const row = one({
+      ...full,
+      more: { z: 1 },
+      none: null,
+      owner: { ...full.owner, since: 2020 },
+      parts: [{ name: 'x' }, { name: 'y', weight: 3 }],
+    });
+    expect(row.extra).toEqual({ more: { z: 1 }, none: null, owner: { since: 2020 } });
+    expect(row.children[0]?.rows.map(({ extra }) => extra)).toEqual([null, { weight: 3 }]);
+  });
+
+  test.for(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype', '', ' ', 'a.b', '\u0000'])(
+    'may be called %j',
+    (name) => {
+      const text = `{"id":"${ID}",${JSON.stringify(name)}:{"label":"not the label","count":5}}`;
+      const row = one(JSON.parse(text));
+      expect(row.values['label']).toBeNull();
+      expect(row.values['count']).toBeNull();
+      expect(JSON.stringify(row.extra)).toBe(`{${JSON.stringify(name)}:{"label":"not the label","count":5}}`);
+      expect(({} as Record<string, unknown>)['label']).toBeUndefined();
+    },
+  );
+
+  test('called __proto__ reach neither groups nor children', () => {
+    const text = `{"id":"${ID}","owner":{"__proto__":{"name":"no"}},"parts":[{"__proto__":{"name":"no"}}]}`;
+    const row = one(JSON.parse(text));
+    expect(row.values['owner_name']).toBeNull();
+    expect(row.children[0]?.rows[0]?.values['name']).toBeNull();
+  });
+});
+
+describe('text', () => {
+  test.for([
+    ['NUL', 'a\u0000b', 'a\u0000b'],
+    ['half of a surrogate pair', 'a\ud83d', 'a\ufffd'],
+    ['the other half', '\ude00b', '\ufffdb'],
+    ['a whole pair', '😀', '😀'],
+    ['a megabyte', 'ž'.repeat(500_000), 'ž'.repeat(500_000)],
+  ] as const)('may hold %s', ([, given, kept]) => {
+    expect(one({ ...full, label: given }).values['label']).toBe(kept);
+  });
+});
+
+describe('the hash', () => {
+  const hash = (item: unknown): string => one(item).hash;
+
+  test('does not depend on the order of keys, anywhere', () => {
+    const turned = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(turned);
+      if (typeof value !== 'object' || value === null) return value;
+      return Object.fromEntries(
+        Object.entries(value)
+          .map(([name, inner]) => [name, turned(inner)])
+          .reverse(),
+      );
+    };
+    const item = { ...full, more: { b: { y: 1, x: 2 }, a: 1 }, parts: [{ name: 'x', p: 1, q: { s: 1, r: 2 } }] };
+    expect(hash(turned(item))).toBe(hash(item));
+  });
+
+  test('is of the content and not of how it is written', () => {
+    expect(hash({ ...full, id: ID.toLowerCase() })).toBe(hash(full));
+    expect(hash({ ...full, madeAt: '2026-01-31T11:00:00.500+01:00' })).toBe(hash(full));
+    expect(hash({ id: ID, label: null })).toBe(hash({ id: ID }));
+  });
+
+  test.for<[string, Partial<Record<keyof typeof full | 'more', unknown>>]>([
+    ['a text', { label: 'b' }],
+    ['an empty text for none', { label: '' }],
+    ['a number', { score: 1.6 }],
+    ['null', { isOn: null }],
+    ['a microsecond', { madeAt: '2026-01-31T10:00:00.500001Z' }],
+    ['inside JSON', { anything: { b: 1, a: [1, { d: 1, c: 3 }] } }],
+    ['the order of a JSON list', { anything: { b: 1, a: [{ d: 1, c: 2 }, 1] } }],
+    ['a group', { owner: { id: ID, name: 'p' } }],
+    ['a child', { parts: [{ name: 'x' }, { name: 'z' }] }],
+    ['the order of children', { parts: [{ name: 'y' }, { name: 'x' }] }],
+    ['the number of children', { parts: [{ name: 'x' }] }],
+    ['an unknown field', { more: 1 }],
+    ["a child's unknown field", { parts: [{ name: 'x', more: 1 }, { name: 'y' }] }],
+  ])('sees a change of %s', ([, change]) => {
+    expect(hash({ ...full, ...change })).not.toBe(hash(full));
+  });
+});
+
+describe('a body', () => {
+  test('may give its list bare or under its name', () => {
+    for (const body of [{ data: [full] }, [full]]) {
+      expect(read(body).rows.length).toBe(1);
+    }
+  });
+
+  test.for([null, 'x', 7, {}, { data: null }, { data: {} }, { error: { message: 'no' } }, { items: [full] }])(
+    'without its rows is an error of the request: %j',
+    (body) => {
+      expect(() => read(body)).toThrow(BodyError);
+    },
+  );
+
+  test('that repeats a key gives one row, the last', () => {
+    const { rows, seen, repeated } = read({
+      data: [full, { ...full, label: 'later', id: ID.toLowerCase() }],
+      total: 1,
+    });
+    expect(rows.map(({ values }) => values['label'])).toEqual(['later']);
+    expect(seen.length).toBe(1);
+    expect(repeated).toBe(1);
+  });
+
+  test.for([
+    [{ nextCursor: 'a' }, 'a'],
+    [{ nextCursor: 12 }, '12'],
+    [{ nextCursor: '' }, null],
+    [{ nextCursor: null }, null],
+    [{}, null],
+    [[], null],
+  ] as const)('%j goes on at %j', ([body, cursor]) => {
+    expect(nextCursorOf(body)).toBe(cursor);
+  });
+
+  test.for([{ nextCursor: {} }, { nextCursor: ['a'] }, { nextCursor: true }])('%j has no usable cursor', (body) => {
+    expect(() => nextCursorOf(body)).toThrow(BodyError);
+  });
+
+  test('nested deeper than can be walked is an error of the request', () => {
+    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown;
+    for (const item of [{ ...full, anything: deep }, { ...full, more: deep }, { ...full, label: deep }, deep]) {
+      expect(() => read({ data: [item], total: 1 })).toThrow(BodyError);
+    }
+  });
+});
+
+describe('every resource of the API', () => {
+  const catalogue = createCatalogue(declarations);
+
+  test.for(catalogue.resources.map((resource) => [resource.name, resource] as const))(
+    '%s takes any JSON for an answer without harm',
+    ([, resource]) => {
+      const rows = createRowReader(catalogue, resource);
+      const names = resource.tables.flatMap(({ fields, at }) => [
+        ...Object.keys(fields),
+        ...(at === 'body' ? [] : [at.list]),
+      ]);
+      const value = fc.letrec((tie) => ({
+        value: fc.oneof(
+          { depthSize: 'small' },
+          fc.constantFrom(null, true, 0, -1.5, '', ID, '2026-01-01', '2026-01-01T00:00:00Z', 'brand'),
+          fc.array(tie('value'), { maxLength: 4 }),
+          fc.dictionary(fc.constantFrom('__proto__', 'data', ...names), tie('value'), { maxKeys: 6 }),
+        ),
+      })).value;
+      fc.assert(
+        fc.property(value, (body) => {
+          let read: readonly TableRows[];
+          try {
+            read = rows.read(body, { brand_id: BRAND });
+          } catch (thrown) {
+            expect(thrown).toBeInstanceOf(BodyError);
+            return;
+          }
+          for (const { table, rows: taken, seen } of read) {
+            const keys = taken.map(({ key }) => JSON.stringify(key));
+            expect(new Set(keys).size).toBe(keys.length);
+            const known = new Set(seen.map((key) => JSON.stringify(key)));
+            for (const key of keys) expect(known.has(key)).toBe(true);
+            for (const { values } of taken) {
+              for (const { name, source } of table.columns) {
+                if (source.from !== 'engine') expect(values).toHaveProperty(name);
+              }
+            }
+          }
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
+});
