@@ -14,6 +14,7 @@ import type { Tally } from './sync/tally.ts';
 import { type Budget, createBudget } from './upstream/budget.ts';
 import { openBudgetFile } from './upstream/budget-file.ts';
 import { createClient } from './upstream/client.ts';
+import { UpstreamError } from './upstream/errors.ts';
 import { openReader, type QueryResult } from './warehouse/reader.ts';
 import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
 
@@ -47,7 +48,7 @@ export async function syncWorkspace(
       const parts = { catalogue, warehouse, client, clock, connections, signal };
       const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
       await publishAnalytics(warehouse.database, layout.analytics);
-      return summary;
+      return { ...summary, error: withAddress(summary.error, upstream.baseUrl) };
     } finally {
       await client.close();
     }
@@ -97,6 +98,12 @@ async function openNewest(config: WorkspaceConfig, layout: Layout) {
     const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
     throw new SightlineError('no_data', message, { cause: thrown });
   }
+}
+
+// What upstream said may be the fault of the address, so the message shows it.
+function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
+  if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
+  return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
 }
 
 async function withWarehouse<T>(

@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 
 /** The built command line. */
 export const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -130,4 +131,22 @@ export async function serve(listener: RequestListener): Promise<{ origin: string
     await new Promise((resolve) => server.close(resolve));
   };
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
+
+/** Checks what holds for every error: one sentence, its hint, the table's exit code, no stack. */
+export function expectRefusal(
+  finished: Pick<Finished, 'code' | 'stdout' | 'stderr'>,
+  code: ErrorCode,
+  json: boolean,
+): void {
+  const { stdout, stderr } = finished;
+  const { exit, hint } = errorTable[code];
+  expect(finished, stderr).toMatchObject({ code: exit });
+  expect(stderr).toMatch(/^sightline: \S.*\n.*\n$/);
+  const [sentence = '', told] = stderr.split('\n');
+  expect(told).toBe(hint);
+  expect(stdout + stderr).not.toMatch(/\n\s+at /);
+  if (json)
+    expect(JSON.parse(stdout)).toEqual({ error: { code, message: sentence.slice('sightline: '.length), hint } });
+  else expect(stdout).toBe('');
 }

@@ -74,7 +74,7 @@ function describe(summary: SyncSummary, elapsedMs: number): void {
     sums.deleted += table.deleted;
   }
   say(
-    `sync ${status}: ${count(sums.inserted)} rows inserted, ${count(sums.updated)} updated, ${count(sums.deleted)} deleted; ` +
+    `sync ${status}: ${plural(sums.inserted, 'row')} inserted, ${count(sums.updated)} updated, ${count(sums.deleted)} deleted; ` +
       `${plural(requests, 'request')} (${count(retries)} repeated) in ${duration(elapsedMs)}`,
   );
   if (quarantined > 0) say(`${plural(quarantined, 'item')} in quarantine: select * from sync.quarantine`);
