@@ -87,8 +87,8 @@ function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaratio
     ...fieldColumns(declaration.fields, 'item', [], ''),
     ...fieldColumns(declaration.beside ?? {}, 'body', [], ''),
   ];
-  const key =
-    resource.change.kind === 'value' ? [OBSERVED_AT] : [...new Set([...fixed.map((c) => c.name), ...keyColumns])];
+  const identifying = resource.change.kind === 'value' ? [OBSERVED_AT] : keyColumns;
+  const key = [...new Set([...fixed.map((column) => column.name), ...identifying])];
   return {
     declaration,
     name: declaration.name,

@@ -3,7 +3,7 @@ import { detailColumns, engineColumns, OBSERVED_AT, type ResourceTable } from '.
 import { createChildWriter } from './children.ts';
 import type { Session } from './database.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
-import { quoted } from './schema.ts';
+import { quoted, sqlTypes } from './schema.ts';
 import { stage, staged } from './staging.ts';
 import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
 
@@ -97,13 +97,18 @@ function seriesWriter(table: ResourceTable): TableWriter {
   const columns = [...table.columns, ...engineColumns];
   const statements = statementsOf(columns, table.key, [...table.fixed, ...PROVENANCE]);
   const insert = insertSql(table.name, columns, statements);
+  const scope = table.fixed.map((name, index) => {
+    const kind = table.columns.find((column) => column.name === name)?.kind ?? 'text';
+    return `AND ${quoted(name)} IS NOT DISTINCT FROM CAST($${index + 1} AS ${sqlTypes[kind]})`;
+  });
   const latest = `SELECT "_row_hash" AS hash, epoch_ms("${OBSERVED_AT}") AS observed_ms FROM ${quoted(table.name)}
-    ORDER BY "${OBSERVED_AT}" DESC LIMIT 1`;
+    WHERE true ${scope.join(' ')} ORDER BY "${OBSERVED_AT}" DESC LIMIT 1`;
   return {
     write: async (session, { rows }, fixed, provenance) => {
       const changes = nothing();
+      const scoped = table.fixed.map((name) => (fixed[name] ?? null) as string | null);
       for (const row of rows) {
-        const [last] = await session.all(latest);
+        const [last] = await session.all(latest, scoped);
         if (last?.['hash'] === row.hash) continue;
         const observed = later(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
         const values = { ...row.values, [OBSERVED_AT]: observed, _row_hash: row.hash, _extra: row.extra };

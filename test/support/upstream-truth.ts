@@ -176,11 +176,13 @@ function rangesOf(upstream: Upstream, { change }: ResourceDeclaration, brand: Js
 }
 
 // A list's pages, or the one body.
-async function readAll(get: Get, { paging }: ResourceDeclaration, path: string, query: Record<string, string>) {
-  if (paging === 'single') return get(path, { ...query, ...(path.includes('/sources/') ? { limit: '200' } : {}) });
+async function readAll(get: Get, declaration: ResourceDeclaration, path: string, query: Record<string, string>) {
+  const most = declaration.query['limit']?.max;
+  const asked = { ...query, ...(most === undefined ? {} : { limit: String(most) }) };
+  if (declaration.paging === 'single') return get(path, asked);
   const data: Json[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Json = await get(path, { ...query, limit: '100', ...(cursor === '' ? {} : { cursor }) });
+    const page: Json = await get(path, { ...asked, ...(cursor === '' ? {} : { cursor }) });
     data.push(...page.data);
     cursor = page.nextCursor;
   }

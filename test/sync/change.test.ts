@@ -1,5 +1,5 @@
-import { type Advance } from '../../schemas/fixtures/world/model.ts';
 import { describe, expect, test } from 'vitest';
+import type { Advance } from '../../schemas/fixtures/world/model.ts';
 
 import type { Catalogue } from '../../src/contract/catalogue.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';

@@ -1,6 +1,6 @@
-import { type Workspace } from '../../schemas/fixtures/world/model.ts';
 import { describe, expect, test } from 'vitest';
 import { fixtures } from '../../schemas/fixtures/all.ts';
+import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 
 import { type Fixture, notFound } from '../../src/sandbox/fixture.ts';
 import type { Tally } from '../../src/sync/tally.ts';

@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import type { Workspace } from '../../schemas/fixtures/world/model.ts';
+import { createCatalogue, detailsOf, providerOf } from '../../src/contract/catalogue.ts';
+import { children, json, number, text, timestamp, uuid } from '../../src/contract/fields.ts';
+import { cursorParameter, limitParameter } from '../../src/contract/parameters.ts';
+import { defineResource, type ResourceDeclaration } from '../../src/contract/resource.ts';
+import { type Fixture, pagedFrom } from '../../src/sandbox/fixture.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import { changesOf, openWorkspace } from '../support/workspace.ts';
+
+const catalogue = createCatalogue(declarations);
+
+describe('every declaration', () => {
+  test.for(catalogue.tables.map((table) => [table.name, table] as const))('gives %s sound columns', ([, table]) => {
+    const names = table.columns.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name, about } of table.columns) {
+      expect(name).toMatch(/^_?[a-z][a-z0-9_]*$/);
+      expect(about.trim().length).toBeGreaterThan(2);
+    }
+    for (const key of table.key) expect(names).toContain(key);
+    expect(table.key.length).toBeGreaterThan(0);
+    for (const name of ['_synced_at', '_run_id', '_row_hash', '_deleted_at', '_extra']) expect(names).toContain(name);
+    expect(table.about.endsWith('.')).toBe(true);
+    if (table.time !== undefined) expect(names).toContain(table.time);
+  });
+
+  test.for(catalogue.resources.map((resource) => [resource.name, resource] as const))(
+    '%s is scoped',
+    ([, resource]) => {
+      for (const table of resource.derived) {
+        const columns = table.columns.map(({ name }) => name);
+        expect(columns.includes('brand_id')).toBe(resource.scope === 'brand');
+        for (const child of table.children) {
+          expect(child.key).toEqual([...child.parentKey, 'ordinal']);
+          expect(child.columns.map(({ name }) => name).includes('brand_id')).toBe(resource.scope === 'brand');
+        }
+      }
+      expect(resource.about.endsWith('.')).toBe(true);
+    },
+  );
+
+  test('has a name and a tool of its own', () => {
+    for (const of of [declarations.map(({ name }) => name), declarations.map(({ tool }) => tool)]) {
+      expect(new Set(of).size).toBe(of.length);
+    }
+  });
+
+  test('can be found, with its details and the provider of its scope', () => {
+    for (const { name } of declarations) expect(catalogue.get(name).name).toBe(name);
+    expect(() => catalogue.get('nothing')).toThrow(/no resource nothing; known: .*responses/);
+    const provider = providerOf(catalogue, 'brand');
+    expect(detailsOf(catalogue, provider.name).length).toBe(1);
+  });
+});
+
+describe('a declaration that contradicts itself is refused:', () => {
+  const sound: ResourceDeclaration = {
+    name: 'things',
+    about: 'Things.',
+    scope: 'brand',
+    path: '/brands/{brandId}/things',
+    paging: 'single',
+    change: { kind: 'set' },
+    query: {},
+    tables: [{ name: 'things', about: 'Things.', at: { list: 'data' }, key: ['id'], fields: { id: uuid('Id.') } }],
+    tool: 'list_things',
+  };
+  const [table] = sound.tables as [ResourceDeclaration['tables'][number]];
+
+  test('the sound one is not', () => {
+    expect(defineResource(sound)).toEqual(sound);
+  });
+
+  test.for<[string, Partial<ResourceDeclaration>]>([
+    ['snake_case', { name: 'Things' }],
+    ['nothing fills {other}', { path: '/brands/{other}/things' }],
+    ['nothing fills {brandId}', { scope: 'workspace' }],
+    ['no cursor parameter', { paging: 'cursor' }],
+    ['no parameter mode', { each: { parameter: 'mode', column: 'mode', about: 'Mode.' } }],
+    ['no key', { tables: [{ ...table, key: [] }] }],
+    ['no field name', { tables: [{ ...table, key: ['name'] }] }],
+    [
+      'is no column',
+      {
+        tables: [{ ...table, key: ['list'], fields: { list: children('L.', { table: 'l', repeat: [], fields: {} }) } }],
+      },
+    ],
+    ['no time extent', { change: { kind: 'window' } }],
+    ['no field at', { tables: [{ ...table, extent: { kind: 'time', field: 'at' } }] }],
+  ])('%s', ([about, change]) => {
+    expect(() => defineResource({ ...sound, ...change })).toThrow(about);
+  });
+
+  test('two of one name, two of one table', () => {
+    expect(() => createCatalogue([sound, sound])).toThrow('same name');
+    expect(() => createCatalogue([sound, { ...sound, name: 'others' }])).toThrow('declared twice');
+  });
+});
+
+// One declaration and one fixture each: that is all it takes.
+const launches = defineResource({
+  name: 'launches',
+  about: 'Launches of the brand.',
+  scope: 'brand',
+  path: '/brands/{brandId}/launches',
+  paging: 'cursor',
+  change: { kind: 'walk' },
+  query: { limit: limitParameter(10, 5), cursor: cursorParameter() },
+  order: ['-launchedAt'],
+  tables: [
+    {
+      name: 'launches',
+      about: 'Launches.',
+      at: { list: 'data' },
+      key: ['id'],
+      fields: {
+        id: uuid('Id.'),
+        title: text('Title.'),
+        budget: number('Budget.'),
+        plan: json('Plan.'),
+        launchedAt: timestamp('When.'),
+        steps: children('Steps of launches.', {
+          table: 'launch_steps',
+          repeat: ['launchedAt'],
+          fields: { name: text('Name.') },
+        }),
+      },
+    },
+  ],
+  tool: 'list_launches',
+});
+
+const mood = defineResource({
+  name: 'mood',
+  about: 'The mood of a brand, one value.',
+  scope: 'brand',
+  path: '/brands/{brandId}/mood',
+  paging: 'single',
+  change: { kind: 'value' },
+  query: {},
+  tables: [{ name: 'moods', about: 'Moods over time.', at: 'body', key: [], fields: { mood: text('Mood.') } }],
+  tool: 'get_mood',
+});
+
+test('an endpoint is added by one declaration and one fixture', async () => {
+  const start = Date.parse('2026-03-01T00:00:00Z');
+  const count = { value: 23 };
+  const launchesFixture: Fixture<Workspace> = {
+    rows: (_question, after) =>
+      pagedFrom(
+        Array.from({ length: count.value }, (_, index) => {
+          const atMs = start + index * 3_600_000;
+          const id = `00000000-0000-4000-8000-${index.toString(16).padStart(12, '0')}`;
+          const steps = Array.from({ length: index % 3 }, (_step, place) => ({ name: `step ${place}` }));
+          const item = {
+            id,
+            title: `Launch “${index}”`,
+            budget: index / 3,
+            plan: { index },
+            launchedAt: new Date(atMs).toISOString(),
+            steps,
+          };
+          return { atMs, id, item: () => item };
+        }),
+        after,
+      ),
+  };
+  const moods = new Map<string, string>();
+  const moodFixture: Fixture<Workspace> = {
+    answer: ({ path }) => ({ mood: moods.get(path['brandId'] ?? '') ?? 'calm' }),
+  };
+  const workspace = await openWorkspace({
+    prompts: 3,
+    days: 3,
+    declarations: [launches, mood],
+    fixtures: { launches: launchesFixture, mood: moodFixture },
+  });
+  expect(await workspace.sync()).toMatchObject({ status: 'complete', quarantined: 0 });
+  const upstream = { declarations: [...declarations, launches] };
+  const tables = workspace.catalogue.tables.filter(({ name }) => name !== 'moods');
+  const compared = await expectEqualToUpstream(
+    { ...workspace, catalogue: { ...workspace.catalogue, tables } },
+    upstream,
+  );
+  expect(compared).toMatchObject({ launches: 46, launch_steps: 44 });
+  expect(changesOf(await workspace.sync())).toEqual({});
+
+  count.value = 20;
+  moods.set(workspace.sandbox.world.brands[1]?.id ?? '', 'cheerful');
+  expect(changesOf(await workspace.sync())).toEqual({
+    launches: { inserted: 0, updated: 0, deleted: 6 },
+    moods: { inserted: 1, updated: 0, deleted: 0 },
+  });
+  expect(changesOf(await workspace.sync())).toEqual({});
+  // Each brand has a series of its own.
+  const series = await workspace.query(
+    'SELECT CAST(brand_id AS VARCHAR) AS brand, string_agg(mood, $$ $$ ORDER BY observed_at) AS moods FROM moods GROUP BY brand_id',
+  );
+  const expected = workspace.sandbox.world.brands.map(({ id }, index) => ({
+    brand: id,
+    moods: index === 1 ? 'calm cheerful' : 'calm',
+  }));
+  expect(series).toEqual(expect.arrayContaining(expected));
+  expect(series.length).toBe(2);
+});

@@ -1,0 +1,185 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { startChild } from '../support/child.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+const catalogue = createCatalogue(declarations);
+
+async function newPath(): Promise<string> {
+  return join(await temporaryFolder(), 'warehouse.duckdb');
+}
+
+// Changes a warehouse behind sightline's back.
+async function change(path: string, sql: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+async function make(path: string): Promise<void> {
+  const warehouse = await openWarehouse(path, catalogue, {});
+  await warehouse.close();
+}
+
+describe('a new warehouse', () => {
+  test('has every table and column of the catalogue, typed and described', async () => {
+    const path = await newPath();
+    const warehouse = await openWarehouse(path, catalogue, {});
+    const rows = await warehouse.database.exclusive((session) =>
+      session.all(`SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main'
+        AND NOT internal ORDER BY table_name, column_index`),
+    );
+    const tables = await warehouse.database.exclusive((session) =>
+      session.all("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'main'"),
+    );
+    await warehouse.close();
+    const byTable = catalogue.tables.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    expect(rows).toEqual(
+      byTable.flatMap(({ name, columns }) =>
+        columns.map((column) => ({
+          table_name: name,
+          column_name: column.name,
+          data_type: sqlTypes[column.kind],
+          comment: column.about,
+        })),
+      ),
+    );
+    expect(new Map(tables.map((row) => [row['table_name'], row['comment']]))).toEqual(
+      new Map(catalogue.tables.map(({ name, about }) => [name, about])),
+    );
+  });
+
+  test('is opened again as it is', async () => {
+    const path = await newPath();
+    await make(path);
+    await change(path, "INSERT INTO tags (id, name) VALUES (uuid(), 'x')");
+    const warehouse = await openWarehouse(path, catalogue, {});
+    const [row] = await warehouse.database.exclusive((session) => session.all('SELECT count(*) AS n FROM tags'));
+    expect(row).toEqual({ n: 1n });
+    await warehouse.close();
+  });
+});
+
+describe('an older warehouse', () => {
+  test('gets the columns and tables it lacks, and keeps its rows', async () => {
+    const path = await newPath();
+    await make(path);
+    await change(
+      path,
+      "INSERT INTO tags (id, name) VALUES (uuid(), 'x'); ALTER TABLE tags DROP COLUMN _extra; DROP TABLE alerts",
+    );
+    const warehouse = await openWarehouse(path, catalogue, {});
+    const [row] = await warehouse.database.exclusive((session) => session.all('SELECT name, _extra FROM tags'));
+    expect(row).toEqual({ name: 'x', _extra: null });
+    const [alerts] = await warehouse.database.exclusive((session) => session.all('SELECT count(*) AS n FROM alerts'));
+    expect(alerts).toEqual({ n: 0n });
+    const comment = await warehouse.database.exclusive((session) =>
+      session.all("SELECT comment FROM duckdb_columns() WHERE table_name = 'tags' AND column_name = '_extra'"),
+    );
+    expect(comment).toEqual([{ comment: expect.stringContaining('JSON') }]);
+    await warehouse.close();
+  });
+
+  test('with a column of another type is refused, by name, and left as it was', async () => {
+    const path = await newPath();
+    await make(path);
+    await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER; ALTER TABLE tags DROP COLUMN _extra');
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+      code: 'warehouse_invalid',
+      message: expect.stringMatching(/tags\.name .* is INTEGER, not VARCHAR/),
+    });
+    await change(path, 'ALTER TABLE tags ADD COLUMN _extra JSON');
+    await change(path, 'ALTER TABLE tags ALTER name TYPE VARCHAR');
+    await make(path);
+  });
+});
+
+describe('a warehouse is refused when', () => {
+  test('a newer sightline wrote it', async () => {
+    const path = await newPath();
+    await make(path);
+    await change(path, `UPDATE sync.meta SET value = '${SCHEMA_VERSION + 1}'`);
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'warehouse_newer' });
+    await change(path, `UPDATE sync.meta SET value = '${SCHEMA_VERSION}'`);
+    await make(path);
+  });
+
+  test.for<[string, string]>([
+    ['text', 'this is no database, and longer than a header of one would be: '.repeat(100)],
+    ['half a page', 'DUCK'],
+  ])('the file is no database but %s, which is left untouched', async ([, content]) => {
+    const path = await newPath();
+    await writeFile(path, content);
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+      code: 'warehouse_invalid',
+      message: expect.stringContaining(path),
+    });
+    expect(await readFile(path, 'utf8')).toBe(content);
+  });
+
+  test('the file is a folder', async () => {
+    const path = await newPath();
+    await mkdir(path);
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ message: expect.stringContaining(path) });
+  });
+
+  test('it was cut short', async () => {
+    const path = await newPath();
+    await make(path);
+    const whole = await readFile(path);
+    await writeFile(path, whole.subarray(0, Math.floor(whole.length / 3)));
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'warehouse_invalid' });
+  });
+
+  test.skipIf(process.getuid?.() === 0)('this user may not write to it', async () => {
+    const path = await newPath();
+    await make(path);
+    await chmod(path, 0o444);
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'folder_unwritable' });
+  });
+
+  test('this process has it open already', async () => {
+    const path = await newPath();
+    const warehouse = await openWarehouse(path, catalogue, {});
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'internal' });
+    await warehouse.close();
+    await make(path);
+  });
+
+  test('another process owns it, until that is gone', { timeout: 60_000 }, async () => {
+    const path = await newPath();
+    const child = startChild('sync-child.ts', path);
+    expect(await child.message()).toBe('open');
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+      code: 'warehouse_locked',
+      exit: 4,
+      message: expect.stringContaining(String(child.process.pid)),
+    });
+    await child.kill();
+    await make(path);
+  });
+});
+
+test('a failed transaction leaves nothing, and the next goes on', async () => {
+  const warehouse = await openWarehouse(await newPath(), catalogue, {});
+  const { database } = warehouse;
+  const failed = database.transaction(async (session) => {
+    await session.run("INSERT INTO tags (id, name) VALUES (uuid(), 'x')");
+    throw new Error('stop');
+  });
+  await expect(failed).rejects.toThrow('stop');
+  const broken = database.transaction((session) => session.run('SELECT * FROM nothing'));
+  await expect(broken).rejects.toThrow('nothing');
+  await database.transaction((session) => session.run("INSERT INTO tags (id, name) VALUES (uuid(), 'y')"));
+  expect(await database.exclusive((session) => session.all('SELECT name FROM tags'))).toEqual([{ name: 'y' }]);
+  await warehouse.close();
+  await expect(database.exclusive((session) => session.all('SELECT 1'))).rejects.toThrow('closed');
+});
