@@ -15,6 +15,7 @@ import { type Budget, createBudget } from './upstream/budget.ts';
 import { openBudgetFile } from './upstream/budget-file.ts';
 import { createClient } from './upstream/client.ts';
 import { UpstreamError } from './upstream/errors.ts';
+import type { DatabaseOptions } from './warehouse/database.ts';
 import { openReader, type QueryResult } from './warehouse/reader.ts';
 import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
 
@@ -39,7 +40,8 @@ export async function syncWorkspace(
   const { config, clock, signal } = context;
   const upstream = config.upstream();
   for (const name of options.only ?? []) checkResource(name);
-  return withWarehouse(context, async (warehouse, layout) => {
+  // Pages are small: one thread writes them as fast as two, and what is not kept in memory is on disk already.
+  return withWarehouse(context, { memoryLimitMb: 96, threads: 1 }, async (warehouse, layout) => {
     const store = openBudgetFile(layout.budget, clock.now());
     const budget = createBudget({ clock, share: config.budgetShare, store });
     const { connections } = config;
@@ -62,7 +64,7 @@ export async function exportWorkspace(
 ): Promise<Snapshot> {
   const { config, clock, signal } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
-  return withWarehouse(context, (warehouse, layout) =>
+  return withWarehouse(context, {}, (warehouse, layout) =>
     exportSnapshot(warehouse.database, catalogue, layout, {
       compression: config.compression,
       clock,
@@ -108,12 +110,14 @@ function withAddress(error: SightlineError | null, baseUrl: string): SightlineEr
 
 async function withWarehouse<T>(
   { config, command, clock }: Context,
+  resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (warehouse: Warehouse, layout: Layout) => Promise<T>,
 ): Promise<T> {
   await ensureWritableFolder(config.folder);
   const layout = layoutOf(config.folder);
   const owner = await readOwner(layout.owner);
   const warehouse = await openWarehouse(layout.warehouse, catalogue, {
+    ...resources,
     temporaryFolder: layout.temporary,
     describeOwner: (pid) =>
       owner !== null && (pid === null || pid === owner.pid)

@@ -5,6 +5,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 /** How long a lock that a process just killed may linger. */
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
+const MEMORY_MB_DEFAULT = 512;
 
 /** A value that a statement takes. Lists hold text; the statement casts. */
 export type Parameter = string | number | boolean | null | readonly string[];
@@ -33,7 +34,10 @@ export interface Database {
 
 /** Settings that trade memory for time. */
 export interface DatabaseOptions {
+  /** Memory DuckDB may use, in MB; the rest goes to the temporary folder. */
   readonly memoryLimitMb?: number;
+  /** Threads DuckDB may use; default one a core. */
+  readonly threads?: number;
   /** Folder for what does not fit into memory. */
   readonly temporaryFolder?: string;
   /** Who holds the file, for the message when it is locked. */
@@ -53,7 +57,7 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   try {
     const instance = await createInstance(path, options);
     const connection = await instance.connect();
-    await connection.run("SET TimeZone = 'UTC'; SET wal_autocheckpoint = '256MB'");
+    await connection.run("SET TimeZone = 'UTC'; SET wal_autocheckpoint = '32MB'");
     return database(path, instance, connection);
   } catch (thrown) {
     open.delete(path);
@@ -155,10 +159,11 @@ function bind(statement: DuckDBPreparedStatement, index: number, value: Paramete
 
 async function createInstance(path: string, options: DatabaseOptions): Promise<DuckDBInstance> {
   const settings: Record<string, string> = {
-    memory_limit: `${options.memoryLimitMb ?? 256}MB`,
+    memory_limit: `${options.memoryLimitMb ?? MEMORY_MB_DEFAULT}MB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     storage_compatibility_version: 'v1.5.0',
+    ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),
   };
   for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {

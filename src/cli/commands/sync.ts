@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { syncWorkspace } from '../../app.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { DayRange } from '../../sync/chain.ts';
@@ -19,6 +20,8 @@ export interface SyncFlags extends WorkspaceFlags {
 
 /** Runs `sightline sync` and returns its exit code. */
 export async function sync(flags: SyncFlags, signal: AbortSignal): Promise<number> {
+  // Pages come and go by the thousand; V8 would rather let its heap grow than collect them.
+  setFlagsFromString('--optimize-for-size');
   const context = commandContext('sync', flags, signal);
   const options = {
     only: listOf('--only', flags.only),

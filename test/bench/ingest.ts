@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { finished } from 'node:stream/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+
+const cli = join(import.meta.dirname, '../../src/cli/main.js');
+const SAMPLE_MS = 50;
+const DAYS = 60;
+
+/**
+ * Syncs a sandbox of `responses` answers over HTTP with the limit lifted, in a process of its own, and loads the same
+ * answers from disk with bare DuckDB; returns the figures as lines of text.
+ */
+export async function ingest(folder: string, responses: number): Promise<string[]> {
+  const perDay = Math.ceil(responses / DAYS);
+  const flags = ['--port', '0', '--brands', '1', '--days', `${DAYS}`, '--responses-per-day', `${perDay}`];
+  const sandbox = spawn(process.execPath, [cli, 'sandbox', ...flags, '--rate-limit', '100000000', '--json'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  try {
+    const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
+    const synced = await sync(folder, upstream);
+    const saved = await savePages(folder, upstream);
+    const bare = await loadBare(folder);
+    if (bare.rows !== synced.rows) throw new Error(`sightline has ${synced.rows} answers, DuckDB alone ${bare.rows}`);
+    const rate = (rows: number, seconds: number): string => `${Math.round(rows / seconds).toLocaleString('en-US')}/s`;
+    return [
+      `ingest of ${synced.rows.toLocaleString('en-US')} answers with their competitors and citations`,
+      `  sightline, HTTP, ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   ${rate(synced.rows, synced.seconds)}   peak ${synced.peakMb} MB resident`,
+      `  the same pages over HTTP to disk, nothing else                ${saved.seconds.toFixed(1)} s   ${rate(synced.rows, saved.seconds)}`,
+      `  DuckDB alone, from those files, one statement a table         ${bare.seconds.toFixed(1)} s   ${rate(bare.rows, bare.seconds)}`,
+      `  sightline : DuckDB alone                                      ${(synced.seconds / bare.seconds).toFixed(1)} : 1`,
+    ];
+  } finally {
+    sandbox.kill('SIGKILL');
+  }
+}
+
+async function sync(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
+  const environment = {
+    ...process.env,
+    SIGHTLINE_BASE_URL: baseUrl,
+    SIGHTLINE_API_KEY: key,
+    SIGHTLINE_DATA_DIR: folder,
+  };
+  const child = spawn(process.execPath, [cli, 'sync', '--json'], {
+    env: environment,
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const startedAt = performance.now();
+  let peakKb = 0;
+  const sampler = setInterval(() => {
+    void peakOf(child).then((kb) => {
+      peakKb = Math.max(peakKb, kb);
+    });
+  }, SAMPLE_MS);
+  const line = await firstLine(child);
+  const seconds = (performance.now() - startedAt) / 1000;
+  clearInterval(sampler);
+  const summary = JSON.parse(line) as {
+    status: string;
+    requests: number;
+    tables: Record<string, { inserted: number }>;
+  };
+  if (summary.status !== 'complete') throw new Error(`the sync ended ${summary.status}`);
+  await once(child, 'exit');
+  const rows = summary.tables['responses']?.inserted ?? 0;
+  return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakKb / 1000) };
+}
+
+// Linux keeps the peak itself, so sampling misses nothing but the last moment.
+async function peakOf(child: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
+}
+
+async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
+  await mkdir(join(folder, 'pages'));
+  const startedAt = performance.now();
+  const ask = async (path: string): Promise<string> =>
+    (await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).text();
+  const brands = JSON.parse(await ask('/brands')) as { data: { id: string }[] };
+  const today = Date.now();
+  const days = Array.from({ length: DAYS }, (_, index) =>
+    new Date(today - index * 86_400_000).toISOString().slice(0, 10),
+  );
+  const chains = Array.from({ length: 8 }, async (_, chain) => {
+    const file = createWriteStream(join(folder, 'pages', `${chain}.ndjson`));
+    for (let index = chain; index < days.length; index += 8) {
+      const day = days[index] as string;
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query = new URLSearchParams({ from: day, to: day, limit: '100', ...(cursor === '' ? {} : { cursor }) });
+        const body = await ask(`/brands/${brands.data[0]?.id}/responses?${query}`);
+        file.write(`${body}\n`);
+        cursor = (JSON.parse(body) as { nextCursor: string | null }).nextCursor;
+      }
+    }
+    file.end();
+    await finished(file);
+  });
+  await Promise.all(chains);
+  return { seconds: (performance.now() - startedAt) / 1000 };
+}
+
+const item = `{"id":"UUID","promptId":"UUID","prompt":"VARCHAR","engine":"VARCHAR","createdAt":"TIMESTAMP",
+  "brandMentioned":"BOOLEAN","brandPosition":"BIGINT","brandSentiment":"VARCHAR",
+  "competitors":[{"competitorId":"UUID","name":"VARCHAR","position":"BIGINT","sentiment":"VARCHAR"}],
+  "citations":[{"url":"VARCHAR","domain":"VARCHAR","title":"VARCHAR","position":"BIGINT"}]}`;
+
+async function loadBare(folder: string): Promise<{ rows: number; seconds: number }> {
+  const instance = await DuckDBInstance.create(join(folder, 'bare.duckdb'));
+  const connection = await instance.connect();
+  const startedAt = performance.now();
+  const struct = `STRUCT(${Object.entries(JSON.parse(item) as Record<string, unknown>)
+    .map(([name, type]) => `"${name}" ${sqlType(type)}`)
+    .join(', ')})`;
+  const source = `(SELECT unnest(data, max_depth := 1) AS r FROM read_json('${folder}/pages/*.ndjson',
+    format = 'newline_delimited', maximum_object_size = 67108864, columns = {data: '${struct}[]'}))`;
+  await connection.run(`CREATE TABLE responses AS
+    SELECT r.id, r."promptId", r.prompt, r.engine, r."createdAt", r."brandMentioned", r."brandPosition", r."brandSentiment"
+    FROM ${source}`);
+  for (const child of ['competitors', 'citations']) {
+    await connection.run(`CREATE TABLE ${child} AS SELECT id, "promptId", engine, "createdAt", unnest(items, recursive := true)
+      FROM (SELECT r.id, r."promptId", r.engine, r."createdAt", unnest(r.${child}) AS items FROM ${source})`);
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const counted = await connection.runAndReadAll('SELECT count(*) FROM responses');
+  connection.closeSync();
+  instance.closeSync();
+  return { rows: Number(counted.getRows()[0]?.[0]), seconds };
+}
+
+function sqlType(type: unknown): string {
+  if (typeof type === 'string') return type;
+  const [fields] = type as [Record<string, string>];
+  return `STRUCT(${Object.entries(fields)
+    .map(([name, kind]) => `"${name}" ${kind}`)
+    .join(', ')})[]`;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error('the process has no output');
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error(`the process ended without output (exit ${child.exitCode})`);
+}
