@@ -33,4 +33,14 @@ process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
   throw thrown;
 });
 
-process.exit(await main(process.argv.slice(2)));
+// Nobody listens any more; what the command does is worth finishing.
+process.stderr.on('error', () => undefined);
+
+// Writing to a pipe takes as long as its reader does, and exiting would cut it off.
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()));
+}
+
+const exitCode = await main(process.argv.slice(2));
+await Promise.all([written(process.stdout), written(process.stderr)]);
+process.exit(exitCode);
