@@ -25,7 +25,7 @@ export function formatRows(result: QueryResult, format: Format): string {
 function toTable({ columns, rows }: QueryResult): string {
   const numeric = columns.map((_column, index) => rows.some((row) => typeof row[index] === 'number'));
   const table = new Table({
-    head: columns.map((column) => column.name),
+    head: columns.map((column) => cell(column.name)),
     colAligns: numeric.map((right) => (right ? 'right' : 'left')),
     style: { head: [], border: [], compact: true },
   });
@@ -42,16 +42,18 @@ function cell(value: unknown): string {
 function toCsv({ columns, rows }: QueryResult): string {
   const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map(plain))];
-  return lines.map((line) => line.map(field).join(',')).join('\r\n');
+  return lines.map((line) => `${line.map(field).join(',')}\r\n`).join('');
 }
 
 // A query may give two columns one name; an object would keep the last one only.
 function toJson({ columns, rows }: QueryResult): string {
-  const used = new Map<string, number>();
+  const given = new Set(columns.map(({ name }) => name));
+  const used = new Set<string>();
   const names = columns.map(({ name }) => {
-    const times = (used.get(name) ?? 0) + 1;
-    used.set(name, times);
-    return times === 1 ? name : `${name}_${times}`;
+    let unique = name;
+    for (let times = 2; used.has(unique) || (times > 2 && given.has(unique)); times++) unique = `${name}_${times}`;
+    used.add(unique);
+    return unique;
   });
   return JSON.stringify(rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))));
 }

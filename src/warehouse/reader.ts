@@ -1,16 +1,16 @@
 import {
+  DuckDBArrayValue,
   DuckDBDateValue,
+  DuckDBDecimalValue,
   DuckDBInstance,
+  DuckDBListValue,
+  DuckDBMapValue,
+  DuckDBStructValue,
   DuckDBTimestampMillisecondsValue,
   DuckDBTimestampNanosecondsValue,
   DuckDBTimestampSecondsValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
-  DuckDBDecimalValue,
-  DuckDBListValue,
-  DuckDBMapValue,
-  DuckDBStructValue,
-  DuckDBArrayValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { SightlineError } from '../base/errors.ts';
@@ -51,7 +51,8 @@ export async function openReader(path: string): Promise<Reader> {
   return {
     query: async (sql) => {
       try {
-        const reader = await connection.runAndReadAll(sql);
+        // Without values, even none, the binding returns the first statement's rows.
+        const reader = await connection.runAndReadAll(sql, []);
         const types = reader.columnTypes();
         const columns = reader.columnNames().map((name, index) => ({ name, type: String(types[index]) }));
         return { columns, rows: reader.getRows().map((row) => row.map(toPlain)) };
@@ -68,16 +69,16 @@ export async function openReader(path: string): Promise<Reader> {
 }
 
 /**
- * A DuckDB value as JSON has it: integers as numbers while JSON carries them exactly and as text beyond, moments as
- * ISO 8601 with Z, days as YYYY-MM-DD, everything without a JSON form as DuckDB writes it.
+ * A DuckDB value as JSON has it: numbers while JSON carries them exactly and text beyond, moments as ISO 8601 with Z,
+ * days as YYYY-MM-DD, everything without a JSON form as DuckDB writes it.
  */
 export function toPlain(value: DuckDBValue): unknown {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
-  if (value instanceof DuckDBDecimalValue) return value.toDouble();
+  if (value instanceof DuckDBDecimalValue) return toExactNumber(value);
   if (value instanceof DuckDBDateValue) return value.toString();
-  if (isMoment(value)) return `${value.toString().replace(/[+-]\d{2}(:\d{2})?$/, '').replace(' ', 'T')}Z`;
+  if (isMoment(value)) return toIsoTime(value);
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) return value.items.map(toPlain);
   if (value instanceof DuckDBStructValue) {
     return Object.fromEntries(Object.entries(value.entries).map(([name, inner]) => [name, toPlain(inner)]));
@@ -88,7 +89,21 @@ export function toPlain(value: DuckDBValue): unknown {
   return value.toString();
 }
 
-function isMoment(value: object): boolean {
+type Moment = Extract<DuckDBValue, { readonly isFinite: boolean }>;
+
+// With a time zone, the binding would write the machine's own; the moment itself is in UTC.
+function toIsoTime(value: Moment): string {
+  const text = (value instanceof DuckDBTimestampTZValue ? new DuckDBTimestampValue(value.micros) : value).toString();
+  return /^\d{4,}-\d{2}-\d{2} [\d:.]+$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
+}
+
+// Up to 15 digits a double gives back what was put in.
+function toExactNumber(value: DuckDBDecimalValue): number | string {
+  const text = value.toString();
+  return text.replace(/[-.]/g, '').replace(/^0+/, '').length <= 15 ? Number(text) : text;
+}
+
+function isMoment(value: object): value is Moment {
   return (
     value instanceof DuckDBTimestampValue ||
     value instanceof DuckDBTimestampTZValue ||
