@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -99,8 +100,11 @@ export async function openCliFor(
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
   const folder = await makeFolder();
   const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const data = join(folder, 'data', 'default');
   const started: Running[] = [];
   const start = (...args: string[]): Running => {
+    // Until upstream has told its limit, a new process takes 120 a minute for granted, and would wait a real one.
+    if (args[0] === 'sync') rmSync(join(data, 'budget.log'), { force: true });
     const running = startCli(args, { cwd: folder, env });
     started.push(running);
     return running;
@@ -119,7 +123,7 @@ export async function openCliFor(
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return { sandbox, folder, env, data: join(folder, 'data', 'default'), run, start, rows, close };
+  return { sandbox, folder, env, data, run, start, rows, close };
 }
 
 /** Serves something that is no API, on a free port; the caller closes it. */
