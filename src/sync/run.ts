@@ -117,7 +117,8 @@ async function readAll(
   tally.planned([opening]);
   const { date } = await reader.read(opening, first);
   const names = await reader.learnNames();
-  const context: PlanContext = { ...first, today: dayOf(date), names };
+  // Upstream's clock, as in the checkpoints: ours may be wrong.
+  const context: PlanContext = { ...first, now: date, today: dayOf(date), names };
 
   const gone = new Set<string>();
   const follower = createFollower(parts, context);

@@ -17,7 +17,9 @@ export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
 /** What a test may change about a run. */
 export type RunChanges = Partial<SyncOptions> &
-  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress'>> & { readonly limits?: Partial<ClientLimits> };
+  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'clock'>> & {
+    readonly limits?: Partial<ClientLimits>;
+  };
 
 /** A sandbox, a warehouse, and a way to bring one into the other. */
 export interface TestWorkspace {

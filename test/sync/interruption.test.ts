@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { RunStatus } from '../../src/warehouse/runs.ts';
 import { startChild } from '../support/child.ts';
+import { hurriedClock } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -46,6 +47,27 @@ describe('a run that is interrupted', () => {
     await expectEqualToUpstream(workspace);
     expect(await workspace.query('SELECT count(DISTINCT pass_id) AS passes FROM sync.runs')).toEqual([{ passes: 1n }]);
     expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
+  });
+
+  test.for([-5, 5])("is gone on with when our clock is %i days from upstream's", async (days) => {
+    const workspace = await openWorkspace(many);
+    const clock = hurriedClock(() => NOW_MS + days * 86_400_000);
+    const stop = new AbortController();
+    await workspace.sync({
+      clock,
+      connections: 2,
+      signal: stop.signal,
+      onProgress: (tally) => {
+        if ((tally.resources.get('responses')?.done ?? 0) >= 6) stop.abort(new Error('Ctrl-C'));
+      },
+    });
+    const { closed } = await workUnderWay(workspace);
+    expect(closed.length).toBeGreaterThan(0);
+    const sent = workspace.sandbox.requests.length;
+    expect(await workspace.sync({ clock })).toMatchObject({ status: 'complete', failures: [] });
+    const asked = workspace.sandbox.requests.slice(sent).filter(({ path }) => path.endsWith('/responses'));
+    expect(asked.filter(({ query }) => closed.includes(rangeOf(query)))).toEqual([]);
+    await expectEqualToUpstream(workspace);
   });
 
   test('begins anew what is too old to go on with', async () => {
