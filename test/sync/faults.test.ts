@@ -18,11 +18,9 @@ const bent: Partial<Record<FaultKind, readonly string[]>> = {
 const times: Partial<Record<FaultKind, number>> = { expiredcursor: 2, stuckcursor: 2, headinsert: 2 };
 
 const groups: readonly (readonly FaultKind[])[] = [
-  ['429', '500', '502', '503'],
+  ['429', '500', '502', '503', 'badjson', 'norows'],
   ['reset', 'truncate', 'hang', 'slowbody'],
-  ['badjson', 'norows'],
-  ['wrongtypes'],
-  ['unknownfields'],
+  ['wrongtypes', 'unknownfields'],
   ['unknownenums'],
   ['expiredcursor', 'stuckcursor'],
   ['headinsert'],

@@ -131,7 +131,16 @@ const words = fc.option(
   { freq: 5 },
 );
 
-const note: fc.Arbitrary<Note> = fc
+// Half of the notes stand as they always do, so that the same content comes back after a deletion.
+const usual: fc.Arbitrary<Note> = fc.nat(9).map((index) => ({
+  id: idOf(index),
+  at: atOf(index),
+  text: `note ${index}`,
+  amount: index,
+  lines: [{ text: 'a' }, { text: null }].slice(0, index % 3),
+}));
+
+const unusual: fc.Arbitrary<Note> = fc
   .record({
     index: fc.nat(9),
     text: words,
@@ -145,6 +154,8 @@ const note: fc.Arbitrary<Note> = fc
     ...rest,
     ...(more === undefined ? {} : { more }),
   }));
+
+const note = fc.oneof(usual, unusual);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
