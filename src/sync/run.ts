@@ -2,16 +2,15 @@ import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
-import { IgnoredParameterError } from '../contract/rows.ts';
+import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import type { Client } from '../upstream/client.ts';
-import { UpstreamError } from '../upstream/errors.ts';
 import type { RunRef, RunStatus } from '../warehouse/runs.ts';
 import { type Member, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Chain, DayRange } from './chain.ts';
 import { createFollower } from './follow.ts';
+import { createPerformer } from './perform.ts';
 import { type PlanContext, planBrand, planWorkspace, withDependencies } from './plan.ts';
 import { createChainReader } from './read.ts';
 import { createTally, type TableTally, type Tally, type Trouble } from './tally.ts';
@@ -120,50 +119,20 @@ async function readAll(
   // Upstream's clock, as in the checkpoints: ours may be wrong.
   const context: PlanContext = { ...first, now: date, today: dayOf(date), names };
 
-  const gone = new Set<string>();
+  const perform = createPerformer(parts, reader, tally, context);
   const follower = createFollower(parts, context);
   const add = (chains: readonly Chain[]): void => {
     tally.planned(chains);
     parts.onProgress?.(tally);
     for (const chain of chains) {
       const task = async (): Promise<void> => {
-        if (!signal.aborted) await perform(chain);
+        if (signal.aborted) return;
+        await perform(chain);
+        parts.onProgress?.(tally);
+        add(await follower.after(chain));
       };
       queue.add(task, { priority: chain.priority }).catch(stop);
     }
-  };
-  const perform = async (chain: Chain): Promise<void> => {
-    const pages = { count: 0 };
-    try {
-      if (chain.brandId !== null && gone.has(chain.brandId)) tally.closed(chain, 0);
-      else await reader.read(chain, context, pages);
-    } catch (thrown) {
-      if (signal.aborted) return;
-      if (!(thrown instanceof UpstreamError)) throw thrown;
-      if (thrown.code === 'unauthorized' || thrown.code === 'plan_required') throw thrown;
-      const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
-      if (await isGone(chain, thrown)) tally.closed(chain, pages.count);
-      else if (isOptional(chain, thrown)) {
-        tally.warned(trouble);
-        tally.closed(chain, pages.count);
-      } else tally.failed(chain, pages.count, trouble);
-    }
-    parts.onProgress?.(tally);
-    add(await follower.after(chain));
-  };
-  const isGone = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
-    if (error.status !== 404) return false;
-    const resource = catalogue.get(chain.resource);
-    const date = clock.now();
-    if (resource.change.kind === 'detail') {
-      await markMember(parts, catalogue.get(resource.change.of), chain, date);
-      return true;
-    }
-    const brand = chain.brandId;
-    if (brand === null || !(await reader.isBrandGone(brand, context))) return false;
-    gone.add(brand);
-    await warehouse.markDeleted(provider, [{ id: brand }], date);
-    return true;
   };
 
   const brands = await readMembers(warehouse.database, provider, null, {
@@ -189,16 +158,4 @@ function chooseBrands(brands: readonly Member[], wanted: readonly string[] | nul
     }
   }
   return brands.filter((brand) => wanted.some((id) => id.toLowerCase() === brand.id));
-}
-
-async function markMember(parts: SyncParts, list: Resource, chain: Chain, date: number): Promise<void> {
-  const table = list.derived[0];
-  const key = table?.declaration.key[0];
-  if (key === undefined) return;
-  await parts.warehouse.markDeleted(list, [{ ...chain.fixed, [key]: chain.member }], date);
-}
-
-// What upstream need not have: a way of asking whose name had to be guessed.
-function isOptional(chain: Chain, error: UpstreamError): boolean {
-  return error.cause instanceof IgnoredParameterError || (chain.guessed && error.status === 400);
 }

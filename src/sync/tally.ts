@@ -42,6 +42,8 @@ export interface Tally {
   page(chain: Chain, pages: number, last: boolean, result: PageResult): void;
   closed(chain: Chain, pages: number): void;
   failed(chain: Chain, pages: number, trouble: Trouble): void;
+  /** Rows of a table that were marked as deleted outside of a page. */
+  deleted(table: string, rows: number): void;
   warned(trouble: Trouble): void;
 }
 
@@ -57,6 +59,11 @@ export function createTally(): Tally {
     const tally = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
     resources.set(name, tally);
     return tally;
+  };
+  const tableOf = (name: string): TableTally => {
+    const table = tables.get(name) ?? { read: 0, inserted: 0, updated: 0, deleted: 0 };
+    tables.set(name, table);
+    return table;
   };
   const expect = (chain: Chain, requests: number): void => {
     resourceOf(chain.resource).expected += requests - (expectedOf.get(chain.id) ?? 0);
@@ -96,12 +103,11 @@ export function createTally(): Tally {
       expect(chain, last ? pages : Math.max(expectedOf.get(chain.id) ?? 1, pages + 1));
       totals.quarantined += result.quarantined;
       for (const [name, changes] of result.tables) {
-        const table = tables.get(name) ?? { read: 0, inserted: 0, updated: 0, deleted: 0 };
+        const table = tableOf(name);
         table.read += changes.read;
         table.inserted += changes.inserted;
         table.updated += changes.updated;
         table.deleted += changes.deleted;
-        tables.set(name, table);
         resource.rows += changes.read;
       }
       if (result.deletionsSkipped !== null) {
@@ -119,6 +125,9 @@ export function createTally(): Tally {
       resource.failed += 1;
       expect(chain, pages);
       failures.push(trouble);
+    },
+    deleted: (name, rows) => {
+      tableOf(name).deleted += rows;
     },
     warned: (trouble) => {
       warnings.push(trouble);

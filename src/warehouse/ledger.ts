@@ -75,10 +75,13 @@ export async function writeRequests(
   }
 }
 
-/** The version of the data: it grows with every page that changes a row. */
+/** The version of the data: it grows with every page, or deletion, that changes a row. */
 export async function readDataVersion(database: Database): Promise<number> {
   const [row] = await database.exclusive((session) =>
-    session.all('SELECT max(data_version) AS version FROM sync.requests'),
+    session.all(
+      `SELECT max(data_version) AS version FROM (
+         SELECT data_version FROM sync.requests UNION ALL SELECT data_version FROM sync.runs)`,
+    ),
   );
   return Number(row?.['version'] ?? 0);
 }

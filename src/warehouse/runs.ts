@@ -50,10 +50,15 @@ export async function beginRun(
 }
 
 /** Ends a run. */
-export async function endRun(session: Session, run: RunRef, totals: RunTotals, now: number): Promise<void> {
+export async function endRun(
+  session: Session,
+  run: RunRef,
+  totals: RunTotals & { readonly dataVersion: number },
+  now: number,
+): Promise<void> {
   await session.run(
     `UPDATE sync.runs SET status = $2, ended_at = CAST($3 AS TIMESTAMP), requests = $4, retries = $5, waited_ms = $6,
-       quarantined = $7, tables = CAST($8 AS JSON), error = $9 WHERE run_id = CAST($1 AS UUID)`,
+       quarantined = $7, tables = CAST($8 AS JSON), error = $9, data_version = $10 WHERE run_id = CAST($1 AS UUID)`,
     [
       run.runId,
       totals.status,
@@ -64,6 +69,7 @@ export async function endRun(session: Session, run: RunRef, totals: RunTotals, n
       totals.quarantined,
       JSON.stringify(totals.tables),
       totals.error,
+      totals.dataVersion,
     ],
   );
 }

@@ -35,7 +35,8 @@ CREATE TABLE IF NOT EXISTS sync.meta (name VARCHAR NOT NULL, value VARCHAR);
 CREATE TABLE IF NOT EXISTS sync.runs (
   run_id UUID NOT NULL, pass_id UUID NOT NULL, started_at TIMESTAMP NOT NULL, ended_at TIMESTAMP,
   status VARCHAR NOT NULL, options VARCHAR NOT NULL, requests BIGINT, retries BIGINT, waited_ms BIGINT,
-  quarantined BIGINT, tables JSON, error VARCHAR, pid BIGINT);
+  quarantined BIGINT, tables JSON, error VARCHAR, data_version BIGINT,
+  pid BIGINT);
 CREATE TABLE IF NOT EXISTS sync.requests (
   run_id UUID NOT NULL, sent_at TIMESTAMP NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR NOT NULL,
   path VARCHAR NOT NULL, query JSON, attempt BIGINT, status BIGINT, waited_ms BIGINT, took_ms BIGINT, bytes BIGINT,

@@ -144,7 +144,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   return {
     database,
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
-    endRun: (run, totals, now) => database.transaction((session) => endRun(session, run, totals, now)),
+    endRun: (run, totals, now) =>
+      database.transaction((session) => endRun(session, run, { ...totals, dataVersion }, now)),
     commitPage: (page) => database.transaction((session) => commit(session, page)),
     noteRequests: (run, chain, requests) =>
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
@@ -155,6 +156,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         for (const table of resource.derived) {
           marked += await reaperOf(resource.name, table.name).mark(session, keys, toTimestampText(date));
         }
+        if (marked > 0) dataVersion += 1;
         return marked;
       }),
     close: () => database.close(),

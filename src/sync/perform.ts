@@ -1,0 +1,69 @@
+import { providerOf, type Resource } from '../contract/catalogue.ts';
+import { IgnoredParameterError, type Values } from '../contract/rows.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import type { Chain } from './chain.ts';
+import type { PlanContext } from './plan.ts';
+import type { ChainReader, ReaderParts } from './read.ts';
+import type { Tally } from './tally.ts';
+
+/**
+ * Reads chains to their end and decides what an error of one means: the end of the run, of the chain, or a deletion.
+ * Throws what ends the run: a refused key or workspace, an aborted signal, anything that is not upstream's doing.
+ */
+export function createPerformer(
+  parts: ReaderParts,
+  reader: ChainReader,
+  tally: Tally,
+  context: PlanContext,
+): (chain: Chain) => Promise<void> {
+  const { catalogue, warehouse, clock, signal } = parts;
+  const provider = providerOf(catalogue, 'brand');
+  const gone = new Set<string>();
+
+  const markMember = async (list: Resource, fixed: Values, member: string): Promise<void> => {
+    const table = list.derived[0] as ResourceTable;
+    const key = table.declaration.key[0] as string;
+    const marked = await warehouse.markDeleted(list, [{ ...fixed, [key]: member }], clock.now());
+    tally.deleted(table.name, marked);
+  };
+
+  // 404 means that a listed thing has gone, unless it is the endpoint that upstream does not have.
+  const isGone = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
+    if (error.status !== 404) return false;
+    const { change } = catalogue.get(chain.resource);
+    if (change.kind === 'detail' && chain.member !== null) {
+      await markMember(catalogue.get(change.of), chain.fixed, chain.member);
+      return true;
+    }
+    if (chain.brandId === null || !(await reader.isBrandGone(chain.brandId, context))) return false;
+    gone.add(chain.brandId);
+    await markMember(provider, {}, chain.brandId);
+    return true;
+  };
+
+  return async (chain) => {
+    const pages = { count: 0 };
+    if (chain.brandId !== null && gone.has(chain.brandId)) return tally.closed(chain, 0);
+    try {
+      await reader.read(chain, context, pages);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!(thrown instanceof UpstreamError) || endsTheRun(thrown)) throw thrown;
+      const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
+      if (await isGone(chain, thrown)) return tally.closed(chain, pages.count);
+      if (!isOptional(chain, thrown)) return tally.failed(chain, pages.count, trouble);
+      tally.warned(trouble);
+      tally.closed(chain, pages.count);
+    }
+  };
+}
+
+function endsTheRun(error: UpstreamError): boolean {
+  return error.code === 'unauthorized' || error.code === 'plan_required';
+}
+
+// What upstream need not have: a way of asking whose name had to be guessed.
+function isOptional(chain: Chain, error: UpstreamError): boolean {
+  return error.cause instanceof IgnoredParameterError || (chain.guessed && error.status === 400);
+}

@@ -1,0 +1,75 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { declarations } from '../schemas/catalogue.ts';
+import { errorTable } from '../src/base/errors.ts';
+import { createProgram } from '../src/cli/program.ts';
+import { createCatalogue } from '../src/contract/catalogue.ts';
+
+const root = join(import.meta.dirname, '..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+describe('the README', () => {
+  it('lists every error with its exit code, and no other', () => {
+    const listed = rowsOf('Errors').map(([code, exit]) => [code?.replaceAll('`', ''), Number(exit)]);
+    const known = Object.entries(errorTable).map(([code, { exit }]) => [code, exit]);
+    expect(sorted(listed)).toEqual(sorted(known));
+  });
+
+  it('lists every command, and no other', () => {
+    const listed = rowsOf('Commands').map(([command]) => command?.replaceAll('`', ''));
+    const known = createProgram(() => undefined).commands.map((command) => command.name());
+    expect(sorted(listed)).toEqual(sorted(known));
+  });
+
+  it('lists every variable that is read, and no other', () => {
+    const listed = rowsOf('Settings').map(([variable]) => variable?.replaceAll('`', ''));
+    const source = readFileSync(join(root, 'src/base/config.ts'), 'utf8');
+    expect(sorted(listed)).toEqual(sorted([...new Set(source.match(/\bSIGHTLINE_[A-Z_]+\b/g))]));
+  });
+
+  it('lists every table, and no other', () => {
+    const paragraph = /Tables, named after the API[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(readme)?.[1] ?? '';
+    const listed = [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1]);
+    const known = createCatalogue(declarations).tables.map((table) => table.name);
+    expect(sorted(listed)).toEqual(sorted(known));
+  });
+
+  it('maps every folder of src, and no other', () => {
+    const listed = [...section('Map of the code').matchAll(/^ {4}src\/([\w.]+)\/? /gm)].map((match) => match[1]);
+    expect(sorted(listed)).toEqual(sorted(readdirSync(join(root, 'src'))));
+  });
+
+  it('names only scripts and files that are there', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
+    const named = [...readme.matchAll(/npm run (\w+)/g)].map((match) => match[1] as string);
+    expect(named.length).toBeGreaterThan(0);
+    for (const script of named) expect(Object.keys(scripts)).toContain(script);
+    for (const file of ['schemas/catalogue.ts', 'schemas/fixtures/all.ts', 'test/bench']) {
+      expect(readme).toContain(file);
+      expect(existsSync(join(root, file))).toBe(true);
+    }
+  });
+});
+
+function section(title: string): string {
+  return readme.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? '';
+}
+
+function rowsOf(title: string): string[][] {
+  const rows = section(title)
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  expect(rows.length).toBeGreaterThan(2);
+  return rows.slice(2);
+}
+
+function sorted<T>(values: readonly T[]): string[] {
+  return values.map((value) => JSON.stringify(value)).sort();
+}
