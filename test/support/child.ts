@@ -11,11 +11,13 @@ export interface Child {
   kill(): Promise<void>;
 }
 
-/** Runs a TypeScript file of test/support in a process of its own, which does not outlive the test. */
-export function startChild(file: string, ...given: readonly string[]): Child {
+/** Runs a TypeScript file in a process of its own, which does not outlive the test. */
+export function startChild(file: URL, ...given: readonly string[]): Child {
   const runner = fileURLToPath(new URL('run-typescript.mjs', import.meta.url));
-  const script = fileURLToPath(new URL(file, import.meta.url));
-  const child = fork(runner, [script, ...given], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(runner, [fileURLToPath(file), ...given], {
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const messages: string[] = [];
   const waiting: ((message: string | null) => void)[] = [];
   const exited = new Promise<null>((resolve) => child.once('exit', () => resolve(null)));

@@ -6,6 +6,8 @@ import { hurriedClock } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
+const script = new URL('../support/sync-child.ts', import.meta.url);
+
 const many = { brands: 1, prompts: 4, days: 5, responsesPerDay: 320, seed: 21 } as const;
 
 describe('a run that is interrupted', () => {
@@ -89,7 +91,7 @@ describe('a run that is interrupted', () => {
     const { sandbox } = workspace;
     await workspace.warehouse().close();
     for (const requests of [6, 24, 40]) {
-      const child = startChild('sync-child.ts', workspace.path, sandbox.baseUrl, sandbox.key, String(NOW_MS));
+      const child = startChild(script, workspace.path, sandbox.baseUrl, sandbox.key, String(NOW_MS));
       expect(await child.message()).toBe('open');
       const sent = sandbox.requests.length;
       while (sandbox.requests.length < sent + requests && child.process.exitCode === null) await delay(1);

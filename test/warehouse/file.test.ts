@@ -9,6 +9,8 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
+const script = new URL('../support/sync-child.ts', import.meta.url);
+
 const catalogue = createCatalogue(declarations);
 
 async function newPath(): Promise<string> {
@@ -156,7 +158,7 @@ describe('a warehouse is refused when', () => {
 
   test('another process owns it, until that is gone', { timeout: 60_000 }, async () => {
     const path = await newPath();
-    const child = startChild('sync-child.ts', path);
+    const child = startChild(script, path);
     expect(await child.message()).toBe('open');
     await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
       code: 'warehouse_locked',
