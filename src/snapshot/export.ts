@@ -1,7 +1,8 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { swapSymlink, syncToDisk } from '../base/files.ts';
+import { SightlineError } from '../base/errors.ts';
+import { ensureWritableFolder, swapSymlink, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Database, Session } from '../warehouse/database.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
@@ -50,7 +51,8 @@ export async function exportSnapshot(
   layout: Layout,
   options: ExportOptions,
 ): Promise<Snapshot> {
-  await mkdir(layout.snapshots, { recursive: true });
+  await ensureWritableFolder(layout.snapshots);
+  await checkLink(layout.latest);
   await clearLitter(layout.snapshots);
   const now = options.clock.now();
   const aside = join(layout.snapshots, `${ASIDE}${process.pid}`);
@@ -118,6 +120,13 @@ async function freeId(folder: string, createdAt: string): Promise<string> {
     if (!taken.has(id)) return id;
   }
   throw new Error(`more than ${SAME_SECOND_MAX} snapshots within one second`);
+}
+
+// A folder that somebody has put there would be found out only after all is written.
+async function checkLink(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || found.isSymbolicLink()) return;
+  throw new SightlineError('folder_unwritable', `${path} is no symlink and is not replaced; move it away`);
 }
 
 // Only the process that owns the warehouse exports, so what stands aside is left over from one that died.

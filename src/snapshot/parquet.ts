@@ -105,9 +105,13 @@ function copySql(table: WarehouseTable, where: string, path: string, compression
   const columns = table.columns.map(
     ({ name, kind }) => `CAST(${quoted(name)} AS ${parquetTypes[kind]}) AS ${quoted(name)}`,
   );
+  // Weak readers take snappy only, and of a dictionary make texts out of numbers and nothing out of times
+  // (parquetjs-lite 0.8): with snappy there is none, at 1.2 to 2.2 times the size. Who reads zstd reads both.
+  const dictionary = compression === 'snappy' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
   const order = [...(table.time === undefined ? [] : [table.time]), ...table.key].map(quoted);
   return `COPY (SELECT ${columns.join(', ')} FROM ${quoted(table.name)} ${where} ORDER BY ${order.join(', ')})
-    TO ${literal(path)} (FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`;
+    TO ${literal(path)} (FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1,
+      ROW_GROUP_SIZE ${ROW_GROUP_ROWS}${dictionary})`;
 }
 
 async function hashFile(path: string): Promise<string> {

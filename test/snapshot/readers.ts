@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import parquetjs from 'parquetjs-lite';
+import type { WarehouseTable } from '../../src/contract/catalogue.ts';
+import { parquetColumns } from '../../src/snapshot/parquet.ts';
+import type { OddWorkspace } from './odd-workspace.ts';
+
+/** A row as comparable texts, by column. */
+export type Comparable = Readonly<Record<string, string | null>>;
+
+/** Something that reads Parquet and owes nothing to DuckDB. */
+export interface ParquetReader {
+  readonly name: string;
+  /** Digits of a second that it keeps. */
+  readonly digits: 3 | 6;
+  read(path: string, types: Readonly<Record<string, string>>): Promise<Comparable[]>;
+}
+
+/** The two independent readers that every file has to agree with. */
+export const readers: readonly ParquetReader[] = [
+  {
+    name: 'hyparquet',
+    digits: 6,
+    read: async (path, types) => {
+      const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
+      const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path), parsers });
+      return rows.map((row) => comparable(row, types));
+    },
+  },
+  {
+    name: 'parquetjs-lite',
+    digits: 3,
+    read: async (path, types) => {
+      const reader = await parquetjs.ParquetReader.openFile(path);
+      const cursor = reader.getCursor();
+      const rows: Comparable[] = [];
+      for (let row = await cursor.next(); row !== null; row = await cursor.next()) rows.push(comparable(row, types));
+      await reader.close();
+      return rows;
+    },
+  },
+];
+
+/** Column types of a table's files, by name. */
+export function typesOf(table: WarehouseTable): Readonly<Record<string, string>> {
+  return Object.fromEntries(parquetColumns(table).map(({ name, type }) => [name, type]));
+}
+
+/** What a table holds in the warehouse, in the same texts; times with as many digits as the reader keeps. */
+export async function warehouseRows(
+  { query }: Pick<OddWorkspace, 'query'>,
+  table: WarehouseTable,
+  digits: 3 | 6,
+): Promise<string[]> {
+  const types = typesOf(table);
+  const list = Object.entries(types).map(([name, type]) => {
+    const divisor = digits === 3 ? ' // 1000' : '';
+    if (type === 'TIMESTAMP') return `CAST(epoch_us("${name}")${divisor} AS VARCHAR) AS "${name}"`;
+    return type === 'DOUBLE' ? `"${name}"` : `CAST("${name}" AS VARCHAR) AS "${name}"`;
+  });
+  const rows = await query(`SELECT ${list.join(', ')} FROM "${table.name}"`);
+  return lines(rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, text(value)]))));
+}
+
+/** Rows as sorted lines, so that they can be compared as a multiset. */
+export function lines(rows: readonly Comparable[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).sort();
+}
+
+/** Every file below a folder, with its SHA-256. */
+export function hashes(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path.slice(folder.length + 1), createHash('sha256').update(readFileSync(path)).digest('hex')];
+    }),
+  );
+}
+
+/** A file's metadata. */
+export async function metadataOf(path: string) {
+  return parquetMetadataAsync(await asyncBufferFromFile(path));
+}
+
+// Times are bigint microseconds from one reader, and Date from the other.
+function comparable(row: Readonly<Record<string, unknown>>, types: Readonly<Record<string, string>>): Comparable {
+  const unknown = Object.keys(row).filter((name) => !(name in types));
+  if (unknown.length > 0) throw new Error(`columns that the table has not: ${unknown.join(', ')}`);
+  return Object.fromEntries(
+    Object.entries(types).map(([name, type]) => {
+      const value = row[name];
+      if (typeof value === 'string' && type !== 'VARCHAR') throw new Error(`${name} is a text and not a ${type}`);
+      if (value instanceof Date)
+        return [name, type === 'DATE' ? value.toISOString().slice(0, 10) : text(value.getTime())];
+      return [name, text(value)];
+    }),
+  );
+}
+
+function text(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
