@@ -23,7 +23,7 @@ export const engines = defineResource({
         record: json('The engine exactly as upstream sent it.'),
       },
       normalize: (item) => ({
-        slug: typeof item === 'string' ? item : firstText(item, ['slug', 'engine', 'id', 'key', 'name']),
+        slug: typeof item === 'string' ? item : slugOf(item),
         name: isRecord(item) ? firstText(item, ['name', 'label', 'title', 'displayName']) : null,
         record: item,
       }),
@@ -31,3 +31,8 @@ export const engines = defineResource({
   ],
   tool: 'list_engines',
 });
+
+// Only a record without the field may carry its slug elsewhere: a slug of null is none.
+function slugOf(item: unknown): string | null {
+  return isRecord(item) && 'slug' in item ? firstText(item, ['slug']) : firstText(item, ['engine', 'id', 'key']);
+}

@@ -8,14 +8,16 @@ export class BodyError extends Error {
 }
 
 /**
- * The items of one table in a body: a list under its name or under `data`, or the body itself as the only item.
- * Throws a BodyError when the body has no such rows.
+ * The items of one table in a body: a list under its name or under `data`, or the body itself as the only item; null
+ * where upstream has nothing to report and sends null for the list. Throws a BodyError when the body has no such rows.
  */
-export function itemsOf(resource: Resource, table: ResourceTable, body: unknown): readonly unknown[] {
+export function itemsOf(resource: Resource, table: ResourceTable, body: unknown): readonly unknown[] | null {
   const { at } = table.declaration;
   if (at === 'body') return [objectOf(resource, table, body)];
   if (Array.isArray(body) && at.list === 'data') return body;
-  const list = isRecord(body) ? (body[at.list] ?? (isRecord(body['data']) ? body['data'][at.list] : undefined)) : body;
+  const holder = isRecord(body) && !(at.list in body) && isRecord(body['data']) ? body['data'] : body;
+  const list = isRecord(holder) ? holder[at.list] : undefined;
+  if (list === null && resource.change.kind === 'report') return null;
   if (!Array.isArray(list)) throw new BodyError(`the body has no list ${at.list}`);
   return list;
 }

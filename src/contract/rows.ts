@@ -43,10 +43,8 @@ export interface TableRows {
   readonly rejected: readonly Rejected[];
   /** Keys of every item in the answer, rejected ones included: none of these is a deletion. */
   readonly seen: readonly Values[];
-  /** How many items had no readable key, so that nothing may be concluded from what the answer lacks. */
+  /** How many items had no readable key, or lists were null: nothing may be concluded from what the answer lacks. */
   readonly unidentified: number;
-  /** Items that repeated a key of the same answer; the last one counts. */
-  readonly repeated: number;
 }
 
 /** Reads an answer of one resource into rows. */
@@ -89,14 +87,16 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
   const hashOf = createHasher(table);
 
   return (body: unknown, fixed: Values): TableRows => {
-    const items = itemsOf(resource, table, body);
+    const listed = itemsOf(resource, table, body);
+    const items = listed ?? [];
     const frame = beside.safeParse(declaration.beside === undefined || Array.isArray(body) ? {} : body);
     if (!frame.success) throw new BodyError(`beside the list: ${firstIssue(frame.error)}`);
     const common = { ...pick(fixed, table.fixed), ...readBeside(frame.data) };
     const rows = new Map<string, Row>();
     const rejected: Rejected[] = [];
     const seen = new Map<string, Values>();
-    let unidentified = 0;
+    // Null may stand for an empty list; it is no proof that every row is gone.
+    let unidentified = listed === null ? 1 : 0;
     for (const raw of items) {
       const shaped = declaration.normalize === undefined ? raw : declaration.normalize(raw);
       const key = readKey(shaped, common);
@@ -115,8 +115,7 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       rows.set(keyText, { values, key, extra, children, hash: hashOf(values, children, extra) });
     }
     checkUnique(resource, declaration.fields, fixed, items);
-    const repeated = items.length - rejected.length - rows.size;
-    return { table, rows: [...rows.values()], rejected, seen: [...seen.values()], unidentified, repeated };
+    return { table, rows: [...rows.values()], rejected, seen: [...seen.values()], unidentified };
   };
 }
 

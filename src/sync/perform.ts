@@ -1,6 +1,7 @@
 import { providerOf, type Resource } from '../contract/catalogue.ts';
 import { IgnoredParameterError, type Values } from '../contract/rows.ts';
 import type { ResourceTable } from '../contract/tables.ts';
+import { RETRY_AFTER_MS_MAX } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Chain } from './chain.ts';
 import type { PlanContext } from './plan.ts';
@@ -59,8 +60,10 @@ export function createPerformer(
   };
 }
 
+// A refused key or workspace is refused for every chain, and so is one that upstream wants to be silent for long.
 function endsTheRun(error: UpstreamError): boolean {
-  return error.code === 'unauthorized' || error.code === 'plan_required';
+  const isSentAway = (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
+  return error.code === 'unauthorized' || error.code === 'plan_required' || isSentAway;
 }
 
 // What upstream need not have: a way of asking whose name had to be guessed.

@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
-import { nextCursorOf } from '../contract/body.ts';
+import { BodyError, nextCursorOf } from '../contract/body.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
+import { columnOf } from '../contract/tables.ts';
 import type { Attempt, Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
@@ -59,7 +60,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query },
-        read: (body) => reader.read(body, chain.fixed),
+        read: (body) => aboutMember(chain, reader.read(body, chain.fixed)),
         nextOf: (body) => (isPaged ? nextCursorOf(body) : null),
         from,
         signal,
@@ -150,4 +151,15 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       }
     },
   };
+}
+
+// A detail that is another row's is not written over that row.
+function aboutMember(chain: Chain, tables: readonly TableRows[]): readonly TableRows[] {
+  if (chain.member === null) return tables;
+  for (const { table, seen } of tables) {
+    const id = columnOf(table.declaration.fields, table.declaration.key[0] as string);
+    const other = seen.find((key) => key[id] !== chain.member);
+    if (other !== undefined) throw new BodyError(`it is about ${String(other[id])}, not about ${chain.member}`);
+  }
+  return tables;
 }

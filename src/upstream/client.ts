@@ -17,7 +17,7 @@ const BACKOFF_MS_FIRST = 500;
 const BACKOFF_MS_MAX = 30_000;
 /** Wait after a 429 that names none, and the longest wait that is obeyed rather than reported. */
 const RETRY_AFTER_MS_DEFAULT = 5_000;
-const RETRY_AFTER_MS_MAX = 15 * 60_000;
+export const RETRY_AFTER_MS_MAX = 15 * 60_000;
 /** Spread of the moment at which a closed gate opens. */
 const GATE_JITTER_MS = 500;
 /** Longest excerpt of an upstream message that is repeated. */

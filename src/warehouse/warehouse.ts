@@ -65,13 +65,14 @@ export interface Warehouse {
 /** Opens the warehouse and brings its tables up to the catalogue. */
 export async function openWarehouse(path: string, catalogue: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
   const database = await openDatabase(path, options);
+  let dataVersion: number;
   try {
     await migrate(database, catalogue);
+    dataVersion = await readDataVersion(database);
   } catch (thrown) {
     await database.close();
     throw thrown;
   }
-  let dataVersion = await readDataVersion(database);
   const writers = new Map<string, TableWriter>();
   const reapers = new Map<string, TableReaper>();
   for (const resource of catalogue.resources) {
@@ -126,7 +127,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   ): Promise<string | null> => {
     const earlier = page === 1 ? { unidentified: 0, rows: 0 } : await sumCheckpoints(session, chain.id);
     const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
-    const skipped = unidentified > 0 ? `${unidentified} items had no readable key` : null;
+    const skipped = unidentified > 0 ? 'items without a readable key, or null in place of a list' : null;
     if (accountsForAbsence(catalogue.get(chain.resource)) && skipped === null) {
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
       for (const { table, keys } of seen) {

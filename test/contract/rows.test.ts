@@ -303,14 +303,24 @@ describe('a body', () => {
     },
   );
 
+  test('may give null for a list of numbers when there are none, which proves no deletion', () => {
+    const report: ResourceDeclaration = { ...things, change: { kind: 'report', span: 'recent' } };
+    const catalogue = createCatalogue([report]);
+    const [rows] = createRowReader(catalogue, catalogue.get('things')).read(
+      { data: null, total: 1 },
+      { brand_id: BRAND },
+    );
+    expect(rows?.rows).toEqual([]);
+    expect(rows?.unidentified).toBe(1);
+  });
+
   test('that repeats a key gives one row, the last', () => {
-    const { rows, seen, repeated } = read({
+    const { rows, seen } = read({
       data: [full, { ...full, label: 'later', id: ID.toLowerCase() }],
       total: 1,
     });
     expect(rows.map(({ values }) => values['label'])).toEqual(['later']);
     expect(seen.length).toBe(1);
-    expect(repeated).toBe(1);
   });
 
   test.for([

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fixtures } from '../../schemas/fixtures/all.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
-
 import { type Fixture, notFound } from '../../src/sandbox/fixture.ts';
 import type { Tally } from '../../src/sync/tally.ts';
 import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
@@ -98,6 +97,38 @@ describe('what upstream no longer has', () => {
     gone = null;
     await workspace.sync();
     await expectEqualToUpstream(workspace);
+  });
+
+  test('a wait of hours ends the run instead of being waited for, or asked again', async () => {
+    const workspace = await openWorkspace();
+    workspace.sandbox.setFaults([{ kind: '429', match: '/competitors', retryAfterSeconds: 7_200 }]);
+    const summary = await workspace.sync();
+    expect(summary.status).toBe('failed');
+    expect(summary.error?.code).toBe('upstream_failed');
+    const refused = workspace.sandbox.requests.filter(({ status }) => status === 429);
+    expect(refused.length).toBeLessThanOrEqual(2);
+    workspace.sandbox.setFaults([]);
+    expect((await workspace.sync()).status).toBe('complete');
+  });
+
+  test('a detail that is about another row is not written', async () => {
+    const workspace = await openWorkspace();
+    await workspace.sync();
+    const before = await workspace.query('SELECT id, _detail_hash FROM articles ORDER BY id');
+    const other = String(before[0]?.['id']);
+    const listed = fixtures['article'] as Answering;
+    const lying = await openWorkspace({
+      fixtures: {
+        article: { ...listed, answer: (question) => ({ ...(listed.answer(question) as object), id: other }) },
+      },
+    });
+    const summary = await lying.sync();
+    expect(summary.status).toBe('partial');
+    expect(summary.failures.every(({ code, chain }) => code === 'bad_answer' && chain.startsWith('article '))).toBe(
+      true,
+    );
+    const [row] = await lying.query('SELECT count(*) AS n FROM articles WHERE _detail_hash IS NOT NULL');
+    expect(Number(row?.['n'])).toBe(1);
   });
 
   test('an endpoint that is missing fails its own chains only', async () => {
