@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type CliWorkspace, type Finished, MAIN, openCli, type Running, until } from './helpers.ts';
+
+const COUNT = 'select count(*) as n from responses where _deleted_at is null';
+const STATUSES = 'select status from sync.runs order by started_at, rowid';
+
+interface Stuck extends CliWorkspace {
+  readonly victim: Running;
+}
+
+/** A workspace whose first sync is in the middle of its responses, and stays there. */
+async function openStuck(): Promise<Stuck> {
+  const now = Date.now();
+  const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 500, clock: () => now });
+  const { sandbox, start } = workspace;
+  const victim = start('sync', '--json');
+  await until('some pages of responses are read', () => pagesAsked(workspace) >= 6);
+  // From here on upstream falls silent, so that the signal meets requests that are under way.
+  sandbox.setFaults([{ kind: 'hang' }]);
+  await until('requests hang', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
+  return { ...workspace, victim };
+}
+
+function pagesAsked({ sandbox }: CliWorkspace): number {
+  return sandbox.requests.filter(({ path, fault }) => path.endsWith('/responses') && fault !== 'hang').length;
+}
+
+/** The next sync completes, with every answer there is, and without reading anew what was kept. */
+async function expectNextCompletes(workspace: CliWorkspace): Promise<void> {
+  const { sandbox, run, rows } = workspace;
+  sandbox.setFaults([]);
+  const before = pagesAsked(workspace);
+  const { code, stdout, stderr } = await run('sync', '--json');
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', failures: [] });
+  const pages = pagesAsked(workspace) - before;
+  const answers = await countUpstream(workspace);
+  expect(await rows(COUNT)).toEqual([{ n: answers }]);
+  expect(pages, 'pages read again').toBeLessThan(Math.ceil(answers / 100));
+  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'budget.log', 'warehouse.duckdb']);
+}
+
+async function countUpstream({ sandbox }: CliWorkspace): Promise<number> {
+  let answers = 0;
+  const [brand] = sandbox.world.brands;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query = new URLSearchParams({ limit: '100', ...(cursor === '' ? {} : { cursor }) });
+    const url = `${sandbox.baseUrl}/brands/${brand?.id}/responses?${query}`;
+    const response = await fetch(url, { headers: { 'x-api-key': sandbox.key } });
+    const page = (await response.json()) as { data: unknown[]; nextCursor: string | null };
+    answers += page.data.length;
+    cursor = page.nextCursor;
+  }
+  return answers;
+}
+
+describe('a sync that is stopped', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'by %s keeps what it has, says so, and goes on the next time',
+    async (signal) => {
+      const workspace = await openStuck();
+      workspace.victim.process.kill(signal);
+      const { code, stdout, stderr } = await workspace.victim.finished;
+      expect(code, stderr).toBe(130);
+      const summary = JSON.parse(stdout);
+      expect(summary).toMatchObject({ status: 'interrupted', error: { code: 'interrupted' } });
+      expect(stderr).toMatch(
+        /^Stopping after what is under way; press Ctrl-C again to stop at once\.\nsync interrupted: /,
+      );
+      expect(stderr).toContain('the next one goes on from here');
+      expect(stderr).not.toMatch(/\n\s+at /);
+      const kept = summary.tables.responses.inserted;
+      expect(kept).toBeGreaterThanOrEqual(100);
+      expect(await workspace.rows(COUNT)).toEqual([{ n: kept }]);
+      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
+      expect(existsSync(join(workspace.data, 'owner.json'))).toBe(false);
+      await expectNextCompletes(workspace);
+      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }, { status: 'complete' }]);
+    },
+  );
+
+  test('a second time ends at once, and loses nothing', async () => {
+    const workspace = await openStuck();
+    const { process: victim, finished } = workspace.victim;
+    // While it stands still both signals arrive, so that it has had no time to end by itself.
+    victim.kill('SIGSTOP');
+    victim.kill('SIGINT');
+    victim.kill('SIGTERM');
+    victim.kill('SIGCONT');
+    const { code, stdout, stderr } = await finished;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(stderr).toBe('Stopping after what is under way; press Ctrl-C again to stop at once.\n');
+    await expectNextCompletes(workspace);
+  });
+
+  test('by kill -9 goes on the next time', async () => {
+    const workspace = await openStuck();
+    const { process: victim, finished } = workspace.victim;
+    victim.kill('SIGKILL');
+    expect(await finished).toMatchObject({ code: null, signal: 'SIGKILL', stdout: '' });
+    const [kept] = await workspace.rows(COUNT);
+    expect(Number(kept?.['n'])).toBeGreaterThanOrEqual(100);
+    await expectNextCompletes(workspace);
+    expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }, { status: 'complete' }]);
+  });
+});
+
+describe('a reader that has seen enough', () => {
+  test('ends sql without a word', async () => {
+    const workspace = await openCli({ prompts: 1, days: 1 });
+    expect(await workspace.run('sync', '--only', 'brands')).toMatchObject({ code: 0 });
+    const query = "select range as i, repeat('x', 1000) as x from range(20000)";
+    const script = `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`;
+    const args = ['--norc', '-c', script, process.execPath, MAIN, 'sql', query, '--format', 'csv'];
+    const finished = await new Promise<Omit<Finished, 'signal'>>((resolve) => {
+      const child = spawn('bash', args, { cwd: workspace.folder, env: { PATH: process.env['PATH'] } });
+      let stdout = '';
+      let stderr = '';
+      child.stdout.on('data', (chunk) => {
+        stdout += chunk;
+      });
+      child.stderr.on('data', (chunk) => {
+        stderr += chunk;
+      });
+      child.on('close', (code) => resolve({ code, stdout, stderr }));
+    });
+    expect(finished).toEqual({ code: 0, stdout: 'i,x\r\n0\n', stderr: '' });
+  });
+});
