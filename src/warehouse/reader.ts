@@ -16,6 +16,9 @@ import {
 import { SightlineError } from '../base/errors.ts';
 import { toOpenError } from './database.ts';
 
+/** What the binding says of a text that holds no statement, such as a lone semicolon. */
+const SAID_OF_NOTHING = 'Error in native callback';
+
 /** A query's result, whole. */
 export interface QueryResult {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
@@ -57,7 +60,8 @@ export async function openReader(path: string): Promise<Reader> {
         const columns = reader.columnNames().map((name, index) => ({ name, type: String(types[index]) }));
         return { columns, rows: reader.getRows().map((row) => row.map(toPlain)) };
       } catch (thrown) {
-        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        const said = thrown instanceof Error ? thrown.message : String(thrown);
+        const message = said === SAID_OF_NOTHING ? 'the query holds no statement' : said;
         throw new SightlineError('sql_invalid', message, { cause: thrown });
       }
     },
