@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { errorTable } from '../../src/base/errors.ts';
+import { type CliWorkspace, expectRefusal, openCli, openCliFor, until } from './helpers.ts';
+
+describe('sql reads only', () => {
+  let workspace: CliWorkspace & { close: () => Promise<void> };
+
+  beforeAll(async () => {
+    workspace = await openCliFor({ prompts: 1, days: 1 });
+    expect(await workspace.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+  });
+
+  afterAll(() => workspace.close());
+
+  test.each([
+    ['INSERT INTO brands (id) VALUES (uuid())', 'read-only'],
+    ['DELETE FROM prompts', 'read-only'],
+    ['CREATE TABLE x (i INTEGER)', 'read-only'],
+    ['DROP TABLE brands', 'read-only'],
+    ["COPY brands TO 'brands.csv'", 'disabled'],
+    ["COPY (SELECT 1) TO '/tmp/sightline-must-not-exist.parquet' (FORMAT parquet)", 'disabled'],
+    ["EXPORT DATABASE 'dump'", 'disabled'],
+    ["ATTACH 'other.duckdb' AS other", 'disabled'],
+    ["ATTACH ':memory:' AS other", 'read-only'],
+    ["SELECT * FROM read_csv('/etc/passwd')", 'disabled'],
+    ["SELECT * FROM read_text('/etc/passwd')", 'disabled'],
+    ["SELECT * FROM '/etc/passwd'", 'passwd'],
+    ["SELECT * FROM glob('/etc/*')", 'disabled'],
+    ['SET enable_external_access = true', 'locked|external access'],
+    ['SET threads = 1', 'locked'],
+    ["SET memory_limit = '100GB'", 'locked'],
+    ['INSTALL httpfs', 'disabled'],
+    ['LOAD httpfs', 'disabled|locked'],
+    ['SELECT 1; DELETE FROM prompts; SELECT 2', 'read-only'],
+    ['SELECT nonsense FROM brands', 'nonsense'],
+    ['SELEKT 1', 'SELEKT'],
+    ["SELECT CAST('x' AS INTEGER)", 'Could not convert'],
+    [';', 'no statement'],
+    ['/* nothing */', 'no statement'],
+  ])('%s is refused', async (query, says) => {
+    const finished = await workspace.run('sql', query, '--json');
+    const { exit, hint } = errorTable.sql_invalid;
+    expect(finished.code, finished.stderr).toBe(exit);
+    // DuckDB points at the place, on lines of its own.
+    const { error } = JSON.parse(finished.stdout);
+    expect(finished.stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
+    expect(error).toEqual({ code: 'sql_invalid', message: expect.any(String), hint });
+    expect(error.message).toMatch(new RegExp(says, 'i'));
+    expect(error.message).not.toMatch(/\n\s+at /);
+  });
+
+  test('and nothing came of it', async () => {
+    const [row] = await workspace.rows('select count(*) as n from prompts');
+    expect(Number(row?.['n'])).toBeGreaterThan(0);
+    expect(await readdir(workspace.folder)).toEqual(['data']);
+    expect(existsSync('/tmp/sightline-must-not-exist.parquet')).toBe(false);
+    expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'budget.log', 'warehouse.duckdb']);
+  });
+});
+
+describe('sql while a sync runs in another process', () => {
+  test('says before the first sync is over that it still runs, and answers from the copy afterwards', async () => {
+    const now = Date.now();
+    const workspace = await openCli({ prompts: 2, days: 2, clock: () => now });
+    const { sandbox, start, run, rows } = workspace;
+    const under = async (): Promise<ReturnType<typeof start>> => {
+      sandbox.setFaults([{ kind: 'hang', match: '/responses' }]);
+      const asked = sandbox.requests.length;
+      const running = start('sync');
+      await until('the sync waits for responses', () =>
+        sandbox.requests.slice(asked).some(({ fault }) => fault === 'hang'),
+      );
+      return running;
+    };
+    const first = await under();
+    const refused = await run('sql', 'select 1', '--json');
+    expectRefusal(refused, 'no_data', true);
+    expect(refused.stderr).toContain('its first sync is still running');
+    first.process.kill('SIGKILL');
+    await first.finished;
+    sandbox.setFaults([]);
+    expect(await run('sync')).toMatchObject({ code: 0 });
+
+    const counts = 'select (select count(*) from responses) as responses, (select count(*) from sync.runs) as runs';
+    const [before] = await rows(counts);
+    expect(before).toEqual({ responses: expect.any(Number), runs: 2 });
+    expect(Number(before?.['responses'])).toBeGreaterThan(0);
+    const second = await under();
+    // The copy is as of the last sync: the run under way is not in it.
+    expect(await rows(counts)).toEqual([before]);
+    expect(await rows(counts)).toEqual([before]);
+    expect(existsSync(join(workspace.data, 'owner.json'))).toBe(true);
+    second.process.kill('SIGINT');
+    expect(await second.finished).toMatchObject({ code: 130 });
+    expect(await rows(counts)).toEqual([{ ...before, runs: 3 }]);
+  });
+});

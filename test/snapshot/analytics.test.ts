@@ -1,0 +1,74 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { catalogue } from '../../src/app.ts';
+import { openReader, type QueryResult } from '../../src/warehouse/reader.ts';
+import { openCli } from '../cli/helpers.ts';
+
+async function ask(path: string, sql: string): Promise<QueryResult['rows']> {
+  const reader = await openReader(path);
+  try {
+    return (await reader.query(sql)).rows;
+  } finally {
+    reader.close();
+  }
+}
+
+const ALL_TABLES = `SELECT schema_name, table_name, column_count FROM duckdb_tables() ORDER BY ALL`;
+const COMMENTS = `SELECT schema_name, table_name, '' AS name, comment FROM duckdb_tables()
+  UNION ALL SELECT schema_name, table_name, column_name, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL`;
+
+test("the analysts' copy is what the warehouse is, table by table, with its comments", async () => {
+  const workspace = await openCli({ prompts: 2, days: 3 });
+  expect(await workspace.run('sync')).toMatchObject({ code: 0 });
+  const warehouse = join(workspace.data, 'warehouse.duckdb');
+  const copy = join(workspace.data, 'analytics.duckdb');
+  const tables = await ask(warehouse, ALL_TABLES);
+  expect(tables.length).toBe(catalogue.tables.length + 6);
+  expect(await ask(copy, ALL_TABLES)).toEqual(tables);
+  const prints = tables.map(([schema, name]) => {
+    const table = `"${schema}"."${name}"`;
+    return `SELECT '${schema}.${name}' AS name, count(*) AS rows, CAST(bit_xor(hash(t)) AS VARCHAR) AS hash FROM ${table} t`;
+  });
+  const contents = await ask(warehouse, prints.join(' UNION ALL '));
+  expect(await ask(copy, prints.join(' UNION ALL '))).toEqual(contents);
+  expect(contents.filter(([, rows]) => Number(rows) > 0).length).toBeGreaterThan(20);
+
+  const comments = await ask(copy, COMMENTS);
+  expect(comments).toEqual(await ask(warehouse, COMMENTS));
+  for (const { name, about, columns } of catalogue.tables) {
+    expect(comments).toContainEqual(['main', name, '', about]);
+    for (const column of columns) expect(comments).toContainEqual(['main', name, column.name, column.about]);
+  }
+});
+
+test("the analysts' copy can be opened at any moment while syncs publish new ones", async () => {
+  const workspace = await openCli({ prompts: 1, days: 1 });
+  expect(await workspace.run('sync')).toMatchObject({ code: 0 });
+  const copy = join(workspace.data, 'analytics.duckdb');
+  let syncing = true;
+  const seen: number[] = [];
+  const look = async (): Promise<void> => {
+    while (syncing) {
+      const [row] = await ask(copy, 'SELECT (SELECT count(*) FROM sync.runs), (SELECT count(*) FROM responses)');
+      const [runs, answers] = row as readonly [number, number];
+      expect(answers).toBeGreaterThan(0);
+      seen.push(runs);
+    }
+  };
+  // One reader holds its file open over all of the syncs, as a notebook would.
+  const notebook = await openReader(copy);
+  const looking = look();
+  try {
+    for (let times = 0; times < 3; times++) expect(await workspace.run('sync')).toMatchObject({ code: 0 });
+  } finally {
+    syncing = false;
+    await looking;
+  }
+  expect((await notebook.query('SELECT count(*) FROM sync.runs')).rows).toEqual([[1]]);
+  notebook.close();
+  expect(seen.length).toBeGreaterThan(20);
+  expect([...seen].sort((a, b) => a - b)).toEqual(seen);
+  expect(await ask(copy, 'SELECT count(*) FROM sync.runs')).toEqual([[4]]);
+  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'budget.log', 'warehouse.duckdb']);
+});
