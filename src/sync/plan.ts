@@ -79,7 +79,7 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
             : make(context, resource, history(context, brandId, context.range?.to ?? context.today));
         case 'window':
           return change.census === undefined ? planWindows(resource, brand, new Map(), context) : [];
-        case 'detail':
+        default:
           return [];
       }
     });
