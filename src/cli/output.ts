@@ -43,7 +43,7 @@ export function size(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
   let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
+  while (Math.round(value) >= 1000 && unit < units.length - 1) {
     value /= 1000;
     unit += 1;
   }

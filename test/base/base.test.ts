@@ -1,0 +1,151 @@
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { EXIT, errorTable, hideKeys, SightlineError, toSightlineError } from '../../src/base/errors.ts';
+import { ensureWritableFolder, publishByRename, swapSymlink } from '../../src/base/files.ts';
+import { toCanonicalJson } from '../../src/base/json.ts';
+import { count, duration, plural, size } from '../../src/cli/output.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+describe('files', () => {
+  test('a folder is made with its parents, and again without a word', async () => {
+    const folder = join(await temporaryFolder(), 'a', 'b', 'c');
+    await ensureWritableFolder(folder);
+    await ensureWritableFolder(folder);
+    expect((await stat(folder)).isDirectory()).toBe(true);
+  });
+
+  test('a folder may be behind a symlink', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'real'));
+    await symlink('real', join(folder, 'link'));
+    await ensureWritableFolder(join(folder, 'link', 'x'));
+    expect(await readdir(join(folder, 'real'))).toEqual(['x']);
+  });
+
+  test.each(['file', 'file/x', 'file/x/y', 'dangling', 'dangling/x'])('a folder cannot be made at %s', async (path) => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'file'), '');
+    await symlink('nowhere', join(folder, 'dangling'));
+    const at = join(folder, path);
+    await expect(ensureWritableFolder(at)).rejects.toMatchObject({
+      code: 'folder_unwritable',
+      message: expect.stringContaining(at),
+    });
+    expect((await readdir(folder)).sort()).toEqual(['dangling', 'file']);
+  });
+
+  test('a folder cannot be made in /proc', async () => {
+    await expect(ensureWritableFolder('/proc/a/b')).rejects.toMatchObject({ code: 'folder_unwritable' });
+  });
+
+  test('a link is there at every moment while it is swapped', async () => {
+    const folder = await temporaryFolder();
+    const link = join(folder, 'latest');
+    for (const name of ['one', 'two']) await mkdir(join(folder, name));
+    await swapSymlink('one', link);
+    let swapping = true;
+    const seen = new Set<string>();
+    const look = async (): Promise<void> => {
+      while (swapping) seen.add(await readlink(link));
+    };
+    const looking = look();
+    for (let times = 0; times < 100; times++) await swapSymlink(times % 2 === 0 ? 'two' : 'one', link);
+    swapping = false;
+    await looking;
+    expect([...seen].sort()).toEqual(['one', 'two']);
+    expect((await readdir(folder)).sort()).toEqual(['latest', 'one', 'two']);
+  });
+
+  test('a link that cannot be swapped leaves nothing aside', async () => {
+    const folder = await temporaryFolder();
+    const link = join(folder, 'latest');
+    await mkdir(link);
+    await expect(swapSymlink('one', link)).rejects.toMatchObject({ code: 'EISDIR' });
+    expect(await readdir(folder)).toEqual(['latest']);
+    await rm(link, { recursive: true });
+    await swapSymlink('one', link);
+    expect(await readlink(link)).toBe('one');
+  });
+
+  test('a file is published over the one before', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'old'), 'old');
+    await writeFile(join(folder, 'new'), 'new');
+    await publishByRename(join(folder, 'new'), join(folder, 'old'));
+    expect(await readdir(folder)).toEqual(['old']);
+    expect(await readFile(join(folder, 'old'), 'utf8')).toBe('new');
+  });
+});
+
+describe('errors', () => {
+  const system = (code: string, message = `${code}: something`): Error => Object.assign(new Error(message), { code });
+
+  test.each([
+    [system('ENOSPC'), 'disk_full'],
+    [system('EDQUOT'), 'disk_full'],
+    [new Error('IO Error: Could not write file "x": No space left on device'), 'disk_full'],
+    [system('EACCES'), 'folder_unwritable'],
+    [system('EROFS'), 'folder_unwritable'],
+    [system('EPERM'), 'folder_unwritable'],
+    [system('ENOENT'), 'internal'],
+    [new TypeError('x is not a function'), 'internal'],
+    ['a text', 'internal'],
+    [undefined, 'internal'],
+  ] as const)('%s is %s', (thrown, code) => {
+    const error = toSightlineError(thrown);
+    expect(error).toMatchObject({ code, exit: errorTable[code].exit, hint: errorTable[code].hint, cause: thrown });
+    expect(error.message).toBe(thrown instanceof Error ? thrown.message : String(thrown));
+  });
+
+  test('of the table stay what they are', () => {
+    const error = new SightlineError('no_data', 'nothing here');
+    expect(toSightlineError(error)).toBe(error);
+  });
+
+  test('end with an exit code that is documented', () => {
+    const codes: number[] = Object.values(EXIT);
+    for (const { exit, about, hint } of Object.values(errorTable)) {
+      expect(codes).toContain(exit);
+      expect(exit).not.toBe(EXIT.done);
+      for (const sentence of [about, hint]) expect(sentence).toMatch(/^[A-Z`].*\.$/);
+    }
+  });
+
+  test('show no key', () => {
+    expect(new SightlineError('usage', 'the key gsk_ab-CD.12+/= is wrong').message).toBe('the key gsk_… is wrong');
+    expect(hideKeys('begins with gsk_; or gsk_ alone')).toBe('begins with gsk_; or gsk_ alone');
+    expect(hideKeys('"gsk_12345678",gsk_abcdefgh')).toBe('"gsk_…",gsk_…');
+  });
+});
+
+test('canonical JSON has its keys in order at every depth, and arrays as they are', () => {
+  expect(toCanonicalJson({ b: [{ d: 1, c: 2 }, 3, null], a: 'x' })).toBe('{"a":"x","b":[{"c":2,"d":1},3,null]}');
+});
+
+describe('numbers for people', () => {
+  test.each([
+    [0, '0 s'],
+    [59_400, '59 s'],
+    [59_600, '1 min 0 s'],
+    [185_000, '3 min 5 s'],
+    [3_599_600, '1 h 0 min'],
+    [7_800_000, '2 h 10 min'],
+    [-5, '0 s'],
+  ])('%d ms take %s', (ms, text) => expect(duration(ms)).toBe(text));
+
+  test.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [812_345, '812 kB'],
+    [999_999, '1.0 MB'],
+    [1_234_567, '1.2 MB'],
+    [3_000_000_000_000_000, '3000 TB'],
+  ])('%d bytes are %s', (bytes, text) => expect(size(bytes)).toBe(text));
+
+  test('thousands are set apart, and one is singular', () => {
+    expect(count(1234567)).toBe('1,234,567');
+    expect([plural(0, 'file'), plural(1, 'file'), plural(1200, 'file')]).toEqual(['0 files', '1 file', '1,200 files']);
+  });
+});

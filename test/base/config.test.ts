@@ -1,0 +1,202 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ConfigSources, loadConfig, readEnvironment } from '../../src/base/config.ts';
+import { SightlineError } from '../../src/base/errors.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+const KEY = 'gsk_0123456789';
+const BASE_URL = 'https://api.example.com/v1';
+
+interface Given extends Partial<Omit<ConfigSources, 'folder'>> {
+  readonly file?: unknown;
+}
+
+async function load({ flags = {}, environment = {}, file }: Given) {
+  const folder = await temporaryFolder();
+  if (file !== undefined) await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(file));
+  return { folder, config: loadConfig({ flags, environment, folder }) };
+}
+
+async function refusal(given: Given, upstream = false): Promise<string> {
+  try {
+    const { config } = await load(given);
+    if (upstream) config.upstream();
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(SightlineError);
+    expect(thrown).toMatchObject({ code: 'config_invalid', exit: 2 });
+    return (thrown as SightlineError).message;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('settings', () => {
+  test('have defaults', async () => {
+    const { folder, config } = await load({});
+    expect(config).toMatchObject({ name: 'default', folder: join(folder, 'data', 'default') });
+    expect(config).toMatchObject({ budgetShare: 1, connections: 8, compression: 'snappy' });
+  });
+
+  test('of the flags beat the environment, which beats the file', async () => {
+    const workspaces = { acme: { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A', connections: 2 } };
+    const file = { dataDir: 'of-the-file', connections: 3, budgetShare: 0.25, compression: 'zstd', workspaces };
+    const environment = { SIGHTLINE_DATA_DIR: 'of-the-environment', SIGHTLINE_CONNECTIONS: '5', KEY_A: KEY };
+    const byFile = await load({ file, environment: { KEY_A: KEY } });
+    expect(byFile.config).toMatchObject({ name: 'acme', connections: 2, budgetShare: 0.25, compression: 'zstd' });
+    expect(byFile.config.folder).toBe(join(byFile.folder, 'of-the-file', 'acme'));
+    expect(byFile.config.upstream()).toEqual({
+      baseUrl: 'https://file.example/v1',
+      key: KEY,
+      keyHeader: 'authorization',
+    });
+    const byEnvironment = await load({ file, environment });
+    expect(byEnvironment.config).toMatchObject({ connections: 5, budgetShare: 0.25 });
+    expect(byEnvironment.config.folder).toBe(join(byEnvironment.folder, 'of-the-environment', 'acme'));
+    const flags = { dataDir: 'of-the-flags', baseUrl: 'https://flag.example/v1' };
+    const byFlags = await load({ file, environment, flags });
+    expect(byFlags.config.folder).toBe(join(byFlags.folder, 'of-the-flags', 'acme'));
+    expect(byFlags.config.upstream().baseUrl).toBe('https://flag.example/v1');
+  });
+
+  test('of a workspace beat those of the file for all', async () => {
+    const acme = { baseUrl: BASE_URL, apiKeyVariable: 'KEY_A', budgetShare: 0.5 };
+    const { config } = await load({
+      file: { budgetShare: 0.9, keyHeader: 'x-api-key', workspaces: { acme } },
+      environment: { KEY_A: KEY },
+    });
+    expect(config.budgetShare).toBe(0.5);
+    expect(config.upstream().keyHeader).toBe('x-api-key');
+  });
+
+  test('that are empty count as not set', async () => {
+    const environment = {
+      SIGHTLINE_DATA_DIR: '',
+      SIGHTLINE_CONNECTIONS: '',
+      SIGHTLINE_BUDGET_SHARE: '',
+      SIGHTLINE_WORKSPACE: '',
+    };
+    const { folder, config } = await load({ environment });
+    expect(config).toMatchObject({ folder: join(folder, 'data', 'default'), connections: 8, budgetShare: 1 });
+  });
+
+  test.each([
+    ['SIGHTLINE_BUDGET_SHARE', 'budgetShare', ['0.01', '1'], ['0', '1.01', '-1', 'x', 'NaN', 'Infinity']],
+    ['SIGHTLINE_CONNECTIONS', 'connections', ['1', '64'], ['0', '65', '2.5', '-1', 'x', ' ']],
+  ] as const)('%s has bounds, from the environment and from the file', async (variable, name, good, bad) => {
+    for (const value of good) {
+      expect((await load({ environment: { [variable]: value } })).config[name]).toBe(Number(value));
+      expect((await load({ file: { [name]: Number(value) } })).config[name]).toBe(Number(value));
+    }
+    for (const value of bad) {
+      expect(await refusal({ environment: { [variable]: value } })).toContain(
+        `${variable} is ${JSON.stringify(value)}; allowed: `,
+      );
+      if (!Number.isFinite(Number(value)) || value === ' ') continue;
+      expect(await refusal({ file: { [name]: Number(value) } })).toContain(`${name} is ${value}; allowed: `);
+    }
+    expect(await refusal({ file: { [name]: '1' } })).toContain(`${name} is "1"; allowed: `);
+  });
+
+  test('with a few values take each of them', async () => {
+    for (const compression of ['snappy', 'zstd', 'ZSTD']) {
+      const { config } = await load({ environment: { SIGHTLINE_COMPRESSION: compression } });
+      expect(config.compression).toBe(compression.toLowerCase());
+    }
+    for (const header of ['authorization', 'x-api-key', 'X-Api-Key']) {
+      const environment = { SIGHTLINE_BASE_URL: BASE_URL, SIGHTLINE_API_KEY: KEY, SIGHTLINE_KEY_HEADER: header };
+      expect((await load({ environment })).config.upstream().keyHeader).toBe(header.toLowerCase());
+    }
+    expect(await refusal({ file: { compression: 'gzip' } })).toContain(
+      'compression is "gzip"; allowed: snappy or zstd',
+    );
+  });
+});
+
+describe('the workspace', () => {
+  const of = (apiKeyVariable: string) => ({ baseUrl: BASE_URL, apiKeyVariable });
+  const file = { workspaces: { acme: of('KEY_A'), globex: of('KEY_B') } };
+
+  test('is the one that is named, or the only one', async () => {
+    expect((await load({ file, flags: { workspace: 'globex' } })).config.name).toBe('globex');
+    expect((await load({ file, environment: { SIGHTLINE_WORKSPACE: 'acme' } })).config.name).toBe('acme');
+    expect((await load({ file: { workspaces: { acme: of('KEY_A') } } })).config.name).toBe('acme');
+    expect((await load({ flags: { workspace: 'anything' } })).config.name).toBe('anything');
+    const environment = { SIGHTLINE_BASE_URL: BASE_URL };
+    expect((await load({ file, environment })).config.name).toBe('default');
+    expect(await refusal({ file })).toContain('--workspace is not set; allowed: one of acme, globex');
+  });
+
+  test.each(['../x', 'a/b', 'A', '', '.', '-x', 'x'.repeat(65)])('is not called %j', async (workspace) => {
+    expect(await refusal({ flags: { workspace } })).toContain(`--workspace is ${JSON.stringify(workspace)}; allowed: `);
+  });
+
+  test('reads the key of its own variable, and no other', async () => {
+    const environment = { SIGHTLINE_API_KEY: KEY, KEY_A: 'gsk_of_acme' };
+    const acme = await load({ file, environment, flags: { workspace: 'acme' } });
+    expect(acme.config.upstream().key).toBe('gsk_of_acme');
+    expect(await refusal({ file, environment, flags: { workspace: 'globex' } }, true)).toContain('KEY_B is not set');
+  });
+});
+
+describe('the base URL', () => {
+  const urlOf = async (url: string, more: Record<string, string> = {}): Promise<string> => {
+    const environment = { SIGHTLINE_BASE_URL: url, SIGHTLINE_API_KEY: KEY, ...more };
+    return (await load({ environment })).config.upstream().baseUrl;
+  };
+
+  test.each(['http://localhost:1/v1', 'http://127.0.0.1:1/v1', 'http://127.9.9.9:1/v1', 'http://[::1]:1/v1', BASE_URL])(
+    'may be %s',
+    async (url) => {
+      expect(await urlOf(url)).toBe(url);
+      expect(await urlOf(`${url}//`)).toBe(url);
+    },
+  );
+
+  test.each([
+    'http://localhost.example.com/v1',
+    'http://127.0.0.1.example.com/v1',
+    'http://10.0.0.1/v1',
+    'file:///etc',
+    'javascript:0',
+    '//x/v1',
+  ])('may not be %s', async (url) => {
+    const environment = { SIGHTLINE_BASE_URL: url, SIGHTLINE_API_KEY: KEY };
+    expect(await refusal({ environment }, true)).toContain(`SIGHTLINE_BASE_URL is ${JSON.stringify(url)}; allowed: `);
+  });
+
+  test('may be http elsewhere when that was allowed in so many words', async () => {
+    expect(await urlOf('http://10.0.0.1/v1', { SIGHTLINE_ALLOW_HTTP: '1' })).toBe('http://10.0.0.1/v1');
+  });
+});
+
+test('a key in place of anything else is not repeated', async () => {
+  const secret = 'gsk_abcdefghijklmnop';
+  const given: Given[] = [
+    { environment: { SIGHTLINE_BASE_URL: secret } },
+    { environment: { SIGHTLINE_BASE_URL: `ftp://x/?${secret}` } },
+    { environment: { SIGHTLINE_CONNECTIONS: secret } },
+    { flags: { workspace: secret.toUpperCase().toLowerCase(), baseUrl: 'x' } },
+    { file: { compression: secret } },
+    { file: { [secret]: 1 } },
+    { file: { workspaces: { acme: { baseUrl: BASE_URL, apiKeyVariable: secret } } } },
+    { file: { workspaces: { acme: { baseUrl: secret, apiKeyVariable: 'K' } } } },
+  ];
+  for (const each of given) expect(await refusal(each, true)).not.toContain('abcdefgh');
+});
+
+describe('.env', () => {
+  test('is read beneath the environment', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), "# comment\nSIGHTLINE_TEST_A='of the file'\nPATH=nowhere\n");
+    const environment = readEnvironment(folder);
+    expect(environment['SIGHTLINE_TEST_A']).toBe('of the file');
+    expect(environment['PATH']).toBe(process.env['PATH']);
+  });
+
+  test('need not be there, and cannot be a folder', async () => {
+    const folder = await temporaryFolder();
+    expect(readEnvironment(folder)).toEqual({ ...process.env });
+    await mkdir(join(folder, '.env'));
+    expect(() => readEnvironment(folder)).toThrow(/cannot read .*\.env \(EISDIR\)/);
+  });
+});
