@@ -47,13 +47,19 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     return reader;
   };
 
-  const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<number> => {
+  // What was sent and is not in the ledger yet.
+  const collect = () => {
     const requests: RequestRecord[] = [];
     const onAttempt = (attempt: Attempt): void => {
       requests.push(attempt);
       tally.attempted(attempt);
       parts.onProgress?.(tally);
     };
+    return { requests, onAttempt };
+  };
+
+  const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<number> => {
+    const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
     const isPaged = catalogue.get(chain.resource).paging === 'cursor';
     let date = parts.clock.now();
@@ -99,7 +105,8 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       pages.count = resume?.pages ?? 0;
       let date: number;
       try {
-        if (resume === null) await warehouse.restartChain(chain.id);
+        const isStale = resume === null && context.open.some(({ id }) => id === chain.id);
+        if (isStale) await warehouse.restartChain(chain.id);
         date = await readFrom(chain, resume?.cursor ?? null, pages);
       } catch (thrown) {
         // A 400 after a first page, or on a cursor kept from an earlier run, is about the cursor.
@@ -112,11 +119,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     },
     learnNames: async () => {
       const asked = { path: OPENAPI_PATH, query: {} };
-      const requests: RequestRecord[] = [];
-      const onAttempt = (attempt: Attempt): void => {
-        requests.push(attempt);
-        tally.attempted(attempt);
-      };
+      const { requests, onAttempt } = collect();
       try {
         const answer = await client.get(asked, (body) => learnParameterNames(catalogue.resources, body), {
           signal,
@@ -136,11 +139,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       if (detail === undefined) return false;
       const scope = { member: brandId, reason: 'is it still there', priority: 0 };
       const [chain] = chainsOf(detail, scope, context.names) as [Chain];
-      const requests: RequestRecord[] = [];
-      const onAttempt = (attempt: Attempt): void => {
-        requests.push(attempt);
-        tally.attempted(attempt);
-      };
+      const { requests, onAttempt } = collect();
       try {
         await client.get({ path: chain.path, query: {} }, () => null, { signal, onAttempt });
         return false;
