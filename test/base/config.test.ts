@@ -169,6 +169,16 @@ describe('the base URL', () => {
   });
 });
 
+test.each(['sk_other', 'gsk_', `${KEY} x`, `"${KEY}"`, `${KEY}\u00e9`, `Bearer ${KEY}`])(
+  '%j is no key',
+  async (key) => {
+    const environment = { SIGHTLINE_BASE_URL: BASE_URL, SIGHTLINE_API_KEY: key };
+    const message = await refusal({ environment }, true);
+    expect(message).toMatch(/^SIGHTLINE_API_KEY is not an API key; allowed: .*begins with gsk_, without spaces$/);
+    expect(message).not.toContain(KEY);
+  },
+);
+
 test('a key in place of anything else is not repeated', async () => {
   const secret = 'gsk_abcdefghijklmnop';
   const given: Given[] = [

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/base/errors.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
 import { type CliWorkspace, expectRefusal, openCli, openCliFor, until } from './helpers.ts';
 
 describe('sql reads only', () => {
@@ -41,16 +42,29 @@ describe('sql reads only', () => {
     [';', 'no statement'],
     ['/* nothing */', 'no statement'],
   ])('%s is refused', async (query, says) => {
-    const finished = await workspace.run('sql', query, '--json');
-    const { exit, hint } = errorTable.sql_invalid;
-    expect(finished.code, finished.stderr).toBe(exit);
-    // DuckDB points at the place, on lines of its own.
-    const { error } = JSON.parse(finished.stdout);
-    expect(finished.stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
-    expect(error).toEqual({ code: 'sql_invalid', message: expect.any(String), hint });
-    expect(error.message).toMatch(new RegExp(says, 'i'));
-    expect(error.message).not.toMatch(/\n\s+at /);
+    const reader = await openReader(join(workspace.data, 'analytics.duckdb'));
+    try {
+      const message = expect.stringMatching(new RegExp(says, 'i'));
+      await expect(reader.query(query)).rejects.toMatchObject({ code: 'sql_invalid', message });
+      expect((await reader.query('SELECT 1')).rows, 'and the next query is answered').toEqual([[1]]);
+    } finally {
+      reader.close();
+    }
   });
+
+  test.each(['DELETE FROM prompts', "SELECT * FROM read_text('/etc/passwd')", ';'])(
+    '%s ends with exit code 2',
+    async (query) => {
+      const { code, stdout, stderr } = await workspace.run('sql', query, '--json');
+      const { exit, hint } = errorTable.sql_invalid;
+      expect(code, stderr).toBe(exit);
+      const { error } = JSON.parse(stdout);
+      expect(error).toEqual({ code: 'sql_invalid', message: expect.any(String), hint });
+      // DuckDB points at the place, on lines of its own.
+      expect(stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    },
+  );
 
   test('and nothing came of it', async () => {
     const [row] = await workspace.rows('select count(*) as n from prompts');
