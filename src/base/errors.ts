@@ -93,7 +93,7 @@ export const errorTable = {
   sql_invalid: {
     exit: EXIT.usage,
     about: 'DuckDB refused the query.',
-    hint: 'The data is open read-only, without access to files or the network.',
+    hint: 'Correct the query. Data are open read-only, without access to other files or the network.',
   },
   interrupted: {
     exit: EXIT.interrupted,

@@ -9,11 +9,12 @@ const SKEW_MS = 10;
 /** Limit while upstream has not said another. */
 const LIMIT_DEFAULT = 120;
 
-/** Keeps the send times of the last minute beyond the process, so that a restart does not forget them. */
+/** Keeps the send times of the last minute, and upstream's limit, beyond the process: a restart forgets neither. */
 export interface BudgetStore {
-  /** Epoch milliseconds of recent sends, in any order. */
-  load(): readonly number[];
+  /** Epoch milliseconds of recent sends, in any order, and the limit that upstream last named. */
+  load(): { readonly sentAt: readonly number[]; readonly limit: number | null };
   append(epochMs: number): void;
+  remember(limit: number): void;
 }
 
 /** Permission to send one request. */
@@ -56,10 +57,11 @@ interface Entry {
  */
 export function createBudget(options: { clock: Clock; share?: number; store?: BudgetStore }): Budget {
   const { clock, share = 1, store } = options;
-  let limit = LIMIT_DEFAULT;
+  const kept = store?.load() ?? { sentAt: [], limit: null };
+  let limit = kept.limit ?? LIMIT_DEFAULT;
   let heard = false;
   let gateUntil = 0;
-  let entries: Entry[] = restore(clock, store);
+  let entries: Entry[] = restore(clock, kept.sentAt);
   let inFlight = 0;
   let turn: Promise<void> = Promise.resolve();
 
@@ -95,7 +97,10 @@ export function createBudget(options: { clock: Clock; share?: number; store?: Bu
       answered: (headers) => {
         end();
         heard = true;
-        if (headers.limit !== null) limit = headers.limit;
+        if (headers.limit !== null && headers.limit !== limit) {
+          limit = headers.limit;
+          store?.remember(limit);
+        }
         if (headers.remaining !== null) giveWay(limit - headers.remaining, clock.monotonic());
       },
       failed: end,
@@ -144,10 +149,10 @@ function untilFewer(entries: readonly Entry[], bound: number, now: number): numb
 }
 
 // A time that is still to come was noted before the wall clock was set back: it counts as this moment.
-function restore(clock: Clock, store: BudgetStore | undefined): Entry[] {
+function restore(clock: Clock, sentAt: readonly number[]): Entry[] {
   const now = clock.now();
-  return (store?.load() ?? [])
-    .map((sentAt) => Math.min(sentAt, now) + WINDOW_MS + ARRIVAL_MS_MAX - now)
+  return sentAt
+    .map((time) => Math.min(time, now) + WINDOW_MS + ARRIVAL_MS_MAX - now)
     .filter((heldMs) => heldMs > 0)
     .map((heldMs) => ({ heldUntil: clock.monotonic() + heldMs, own: true }));
 }

@@ -19,6 +19,9 @@ import { toOpenError } from './database.ts';
 /** What the binding says of a text that holds no statement, such as a lone semicolon. */
 const SAID_OF_NOTHING = 'Error in native callback';
 
+/** DuckDB's own bound would be most of the machine. */
+const MEMORY_LIMIT = '1GB';
+
 /** A query's result, whole. */
 export interface QueryResult {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
@@ -45,6 +48,7 @@ export async function openReader(path: string): Promise<Reader> {
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       enable_external_access: 'false',
+      memory_limit: MEMORY_LIMIT,
     });
   } catch (thrown) {
     throw toOpenError(path, thrown);

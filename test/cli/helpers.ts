@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -103,8 +102,6 @@ export async function openCliFor(
   const data = join(folder, 'data', 'default');
   const started: Running[] = [];
   const start = (...args: string[]): Running => {
-    // Until upstream has told its limit, a new process takes 120 a minute for granted, and would wait a real one.
-    if (args[0] === 'sync') rmSync(join(data, 'budget.log'), { force: true });
     const running = startCli(args, { cwd: folder, env });
     started.push(running);
     return running;

@@ -23,6 +23,19 @@ test('a restart remembers the last minute, and no more', async () => {
   expect(await readFile(path, 'utf8')).toBe('');
 });
 
+test('a restart remembers the limit that upstream named last, whatever else the file holds', async () => {
+  const path = join(await temporaryFolder(), 'budget');
+  const clock = virtualClock();
+  const { signal } = new AbortController();
+  const first = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
+  for (const limit of [120, 3_000, 600]) (await first.acquire(signal)).answered({ limit, remaining: null });
+  for (let index = 0; index < 300; index++) (await first.acquire(signal)).answered({ limit: 600, remaining: null });
+  const again = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
+  expect(again.state()).toEqual({ limit: 600, capacity: 594, left: 594 - 303 });
+  await clock.advanceTo(300_000);
+  expect(createBudget({ clock, store: openBudgetFile(path, clock.now()) }).state().limit).toBe(600);
+});
+
 test('times are noted before the request is sent', async () => {
   const path = join(await temporaryFolder(), 'budget');
   const clock = virtualClock();
@@ -36,7 +49,7 @@ test('a file of garbage is read for what it holds', async () => {
   const clock = virtualClock();
   const now = clock.now();
   await writeFile(path, `\0\n{"a":1}\nNaN\nInfinity\n-5\n\n1e999\n${now - 1_000}\n  ${now - 2_000}  \n12`);
-  expect(openBudgetFile(path, now).load()).toEqual([now - 1_000, now - 2_000]);
+  expect(openBudgetFile(path, now).load()).toEqual({ sentAt: [now - 1_000, now - 2_000], limit: null });
 });
 
 test('times from before the clock was set back count as now', async () => {

@@ -70,10 +70,14 @@ function mostInAnyMinute(arrivals: readonly number[]): number {
 
 function memoryStore(clock: VirtualClock): BudgetStore & { readonly times: number[] } {
   const times: number[] = [];
+  let limit: number | null = null;
   return {
     times,
-    load: () => times.filter((time) => time > clock.now() - 2 * MINUTE_MS),
+    load: () => ({ sentAt: times.filter((time) => time > clock.now() - 2 * MINUTE_MS), limit }),
     append: (at) => times.push(at),
+    remember: (named) => {
+      limit = named;
+    },
   };
 }
 
