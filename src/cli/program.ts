@@ -114,7 +114,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .command('demo')
     .description('see it work: a sandbox, a sync, a snapshot, three questions')
     .option('--data-dir <folder>', 'where data are kept (default: SIGHTLINE_DATA_DIR or ./data)')
-    .action((flags) => choose(false, async (signal) => (await import('./commands/demo.ts')).demo(flags, signal)));
+    .option('--json', 'print where things are and the answers as JSON')
+    .action((flags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/demo.ts')).demo(flags, signal)),
+    );
 
   return program;
 }

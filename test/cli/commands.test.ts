@@ -307,4 +307,14 @@ describe('demo', () => {
     });
     expect(JSON.parse(asked.stdout)[0].n).toBeGreaterThan(1000);
   });
+
+  test('--json says where things are, with the answers', async () => {
+    const cwd = await makeFolder();
+    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+    const { code, stdout, stderr } = await runCli(['demo', '--json'], { cwd });
+    expect(code, stderr).toBe(0);
+    const told = JSON.parse(stdout) as { folder: string; snapshotId: string; answers: { rows: object[] }[] };
+    expect(existsSync(join(told.folder, 'snapshots', told.snapshotId, 'manifest.json'))).toBe(true);
+    expect(told.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
+  });
 });

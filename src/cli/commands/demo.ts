@@ -9,6 +9,7 @@ import { EXIT, SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder } from '../../base/files.ts';
 import { questions } from '../../metrics/questions.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
+import type { QueryResult } from '../../warehouse/reader.ts';
 import { formatRows } from '../format.ts';
 import { count, duration, plural, printData, say, size } from '../output.ts';
 import { createSyncProgress } from '../progress.ts';
@@ -19,6 +20,7 @@ const MARKER = '.demo';
 /** Flags of `demo`. */
 export interface DemoFlags {
   readonly dataDir?: string;
+  readonly json?: boolean;
 }
 
 /** Runs `sightline demo`: a sandbox, a sync, a snapshot and three questions; leaves the data to look at. */
@@ -44,10 +46,18 @@ export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<numbe
     const snapshot = await exportWorkspace(context, () => undefined);
     const bytes = snapshot.tables.reduce((sum, table) => sum + table.bytes, 0);
     say(`Exported ${plural(snapshot.tables.length, 'table')} to Parquet, ${size(bytes)}.`);
-    for (const { title, sql } of questions) {
-      printData(`\n${title}\n${formatRows(await queryWorkspace(config, sql), 'table')}`);
+    const answers = [];
+    for (const { title, sql } of questions) answers.push({ title, result: await queryWorkspace(config, sql) });
+    if (flags.json === true) {
+      const rowsOf = (result: QueryResult): unknown => JSON.parse(formatRows(result, 'json'));
+      const shown = answers.map(({ title, result }) => ({ title, rows: rowsOf(result) }));
+      printData(
+        JSON.stringify({ workspace: DEMO_WORKSPACE, folder: config.folder, snapshotId: snapshot.id, answers: shown }),
+      );
+    } else {
+      for (const { title, result } of answers) printData(`\n${title}\n${formatRows(result, 'table')}`);
+      printData(whatIsWhere(config.folder, flags));
     }
-    printData(whatIsWhere(config.folder, flags));
     say(`\nDone in ${duration(performance.now() - startedAt)}.`);
     return EXIT.done;
   } finally {
