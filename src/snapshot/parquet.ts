@@ -86,15 +86,19 @@ async function partsOf(session: Session, table: WarehouseTable, month: string): 
   const time = table.time === undefined ? null : quoted(table.time);
   const shown = (value: string): string => (time === null ? 'NULL' : `strftime(${value}, '%Y-%m-%dT%H:%M:%S.%fZ')`);
   const monthSql = time === null ? 'NULL' : `strftime(${time}, '%Y-%m')`;
+  const startSql = time === null ? 'NULL' : `CAST(date_trunc('month', ${time}) AS VARCHAR)`;
   const found = await session.all(
-    `SELECT ${monthSql} AS month, count(*) AS rows, ${shown(`min(${time ?? 'NULL'})`)} AS min,
-       ${shown(`max(${time ?? 'NULL'})`)} AS max FROM ${quoted(table.name)} GROUP BY 1 ORDER BY 1`,
+    `SELECT ${monthSql} AS month, ${startSql} AS start, count(*) AS rows, ${shown(`min(${time ?? 'NULL'})`)} AS min,
+       ${shown(`max(${time ?? 'NULL'})`)} AS max FROM ${quoted(table.name)} GROUP BY 1, 2 ORDER BY 2`,
   );
   if (time === null) return [{ month: null, where: '', rows: Number(found[0]?.['rows'] ?? 0), min: null, max: null }];
   if (found.length === 0) return [{ month, where: '', rows: 0, min: null, max: null }];
   return found.map((row) => {
     const of = row['month'] === null ? null : String(row['month']);
-    const where = of === null ? `WHERE ${time} IS NULL` : `WHERE ${monthSql} = ${literal(of)}`;
+    // As a range, which lets DuckDB skip what other months hold.
+    const start = `CAST(${literal(String(row['start']))} AS TIMESTAMP)`;
+    const range = `WHERE ${time} >= ${start} AND ${time} < ${start} + INTERVAL 1 MONTH`;
+    const where = of === null ? `WHERE ${time} IS NULL` : range;
     const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
     return { month: of ?? 'unknown', where, rows: Number(row['rows']), min: text('min'), max: text('max') };
   });

@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import { BodyError, nextCursorOf } from '../contract/body.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
+import type { Attempt } from '../contract/request.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
-import type { Attempt, Client } from '../upstream/client.ts';
+import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { walkPages } from '../upstream/pages.ts';
-import type { RequestRecord } from '../warehouse/ledger.ts';
 import type { RunRef } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
@@ -49,7 +49,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
 
   // What was sent and is not in the ledger yet.
   const collect = () => {
-    const requests: RequestRecord[] = [];
+    const requests: Attempt[] = [];
     const onAttempt = (attempt: Attempt): void => {
       requests.push(attempt);
       tally.attempted(attempt);

@@ -1,4 +1,4 @@
-import type { Attempt } from '../upstream/client.ts';
+import type { Attempt } from '../contract/request.ts';
 import type { PageResult } from '../warehouse/warehouse.ts';
 import type { Chain } from './chain.ts';
 

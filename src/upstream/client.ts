@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
 import { BodyError } from '../contract/body.ts';
+import type { Attempt, Request } from '../contract/request.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
 import type { Budget } from './budget.ts';
 import { statusError, UpstreamError } from './errors.ts';
@@ -41,27 +42,6 @@ export const CLIENT_LIMITS: ClientLimits = {
   totalMs: 120_000,
   bodyBytesMax: 64 * 1024 * 1024,
 };
-
-/** What to ask: the path below the base URL and its parameters. */
-export interface Request {
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-}
-
-/** One attempt, for the ledger. */
-export interface Attempt {
-  /** Epoch milliseconds at which it was sent. */
-  readonly sentAt: number;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  /** HTTP status, or null when no answer came. */
-  readonly status: number | null;
-  readonly attempt: number;
-  readonly waitedMs: number;
-  readonly tookMs: number;
-  readonly bytes: number;
-  readonly error: string | null;
-}
 
 /** An answer that was read. */
 export interface Answer<T> {

@@ -1,4 +1,5 @@
-import type { Answer, Attempt, Client, Request } from './client.ts';
+import type { Attempt, Request } from '../contract/request.ts';
+import type { Answer, Client } from './client.ts';
 import { UpstreamError } from './errors.ts';
 
 /** More pages than this in one walk mean that upstream never ends it: a million items at 100 a page. */

@@ -1,3 +1,4 @@
+import type { Attempt } from '../contract/request.ts';
 import type { Values } from '../contract/rows.ts';
 import type { Database, Session } from './database.ts';
 import { stage } from './staging.ts';
@@ -10,19 +11,6 @@ export interface ChainRef {
   readonly fixed: Values;
   readonly from: string | null;
   readonly to: string | null;
-}
-
-/** A request as it was sent, for `sync.requests`. */
-export interface RequestRecord {
-  readonly sentAt: number;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  readonly status: number | null;
-  readonly attempt: number;
-  readonly waitedMs: number;
-  readonly tookMs: number;
-  readonly bytes: number;
-  readonly error: string | null;
 }
 
 /** What a page brought. */
@@ -48,7 +36,7 @@ export async function writeRequests(
   session: Session,
   runId: string,
   chain: Pick<ChainRef, 'id' | 'resource'>,
-  requests: readonly RequestRecord[],
+  requests: readonly Attempt[],
   counts: PageCounts | null,
 ): Promise<void> {
   for (const request of requests) {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
+import type { Attempt } from '../contract/request.ts';
 import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
 import { createTableReaper, type TableReaper } from './deletion.ts';
 import {
   type ChainRef,
   clearCheckpoints,
-  type RequestRecord,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -32,7 +32,7 @@ export interface PageCommit {
   readonly page: number;
   /** Cursor of the next page; null closes the chain. */
   readonly next: string | null;
-  readonly requests: readonly RequestRecord[];
+  readonly requests: readonly Attempt[];
 }
 
 /** What a committed page changed, by table. */
@@ -50,11 +50,7 @@ export interface Warehouse {
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
   commitPage(commit: PageCommit): Promise<PageResult>;
   /** Writes requests that brought no page. */
-  noteRequests(
-    run: RunRef,
-    chain: Pick<ChainRef, 'id' | 'resource'>,
-    requests: readonly RequestRecord[],
-  ): Promise<void>;
+  noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
   /** Forgets what a chain has read so far. */
   restartChain(chainId: string): Promise<void>;
   /** Marks rows of a list as deleted, because upstream no longer knows them. */

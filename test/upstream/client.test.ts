@@ -3,14 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { BodyError } from '../../src/contract/body.ts';
+import type { Attempt } from '../../src/contract/request.ts';
 import { createBudget } from '../../src/upstream/budget.ts';
-import {
-  type Attempt,
-  CLIENT_LIMITS,
-  type ClientLimits,
-  type ClientOptions,
-  createClient,
-} from '../../src/upstream/client.ts';
+import { CLIENT_LIMITS, type ClientLimits, type ClientOptions, createClient } from '../../src/upstream/client.ts';
 import { UpstreamError } from '../../src/upstream/errors.ts';
 import { PAGES_MAX, walkPages } from '../../src/upstream/pages.ts';
 import { hurriedClock } from '../support/clocks.ts';
