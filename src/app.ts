@@ -41,7 +41,8 @@ export async function syncWorkspace(
   const upstream = config.upstream();
   for (const name of options.only ?? []) checkResource(name);
   // Pages are small: one thread writes them as fast as two, and what is not kept in memory is on disk already.
-  return withWarehouse(context, { memoryLimitMb: 96, threads: 1 }, async (warehouse, layout) => {
+  return withWarehouse(context, { memoryLimitMb: 96, threads: 1 }, async ({ warehouse, layout, copy }) => {
+    copy.isCurrent = false;
     const store = openBudgetFile(layout.budget, clock.now());
     const budget = createBudget({ clock, share: config.budgetShare, store });
     const { connections } = config;
@@ -49,7 +50,7 @@ export async function syncWorkspace(
     try {
       const parts = { catalogue, warehouse, client, clock, connections, signal };
       const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
-      await publishAnalytics(warehouse.database, layout.analytics);
+      await publish(warehouse, layout, copy);
       return { ...summary, error: withAddress(summary.error, upstream.baseUrl) };
     } finally {
       await client.close();
@@ -64,14 +65,12 @@ export async function exportWorkspace(
 ): Promise<Snapshot> {
   const { config, clock, signal } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
-  return withWarehouse(context, {}, (warehouse, layout) =>
-    exportSnapshot(warehouse.database, catalogue, layout, {
-      compression: config.compression,
-      clock,
-      signal,
-      onProgress,
-    }),
-  );
+  return withWarehouse(context, {}, async ({ warehouse, layout, copy }) => {
+    // A sync that was killed has committed pages that no copy holds.
+    if (!copy.isCurrent) await publish(warehouse, layout, copy);
+    const { compression } = config;
+    return exportSnapshot(warehouse.database, catalogue, layout, { compression, clock, signal, onProgress });
+  });
 }
 
 /** Runs SQL on a workspace's data, read-only, whoever else has them open. */
@@ -87,8 +86,7 @@ export async function queryWorkspace(config: WorkspaceConfig, sql: string): Prom
 
 // The copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it.
 async function openNewest(config: WorkspaceConfig, layout: Layout) {
-  const copy = modifiedAt(layout.analytics);
-  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
+  const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
   if (copy >= live) return openReader(layout.analytics);
   try {
@@ -108,14 +106,28 @@ function withAddress(error: SightlineError | null, baseUrl: string): SightlineEr
   return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
 }
 
+interface Opened {
+  readonly warehouse: Warehouse;
+  readonly layout: Layout;
+  /** Whether the analysts' copy holds all that the warehouse holds. */
+  readonly copy: { isCurrent: boolean };
+}
+
+async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
+  await publishAnalytics(warehouse.database, layout.analytics);
+  copy.isCurrent = true;
+}
+
 async function withWarehouse<T>(
   { config, command, clock }: Context,
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
-  work: (warehouse: Warehouse, layout: Layout) => Promise<T>,
+  work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   await ensureWritableFolder(config.folder);
   const layout = layoutOf(config.folder);
   const owner = await readOwner(layout.owner);
+  const { copy: copiedAt, live } = agesOf(layout);
+  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live };
   const warehouse = await openWarehouse(layout.warehouse, catalogue, {
     ...resources,
     temporaryFolder: layout.temporary,
@@ -127,13 +139,13 @@ async function withWarehouse<T>(
   try {
     const since = new Date(clock.now()).toISOString();
     await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
-    return await work(warehouse, layout);
+    return await work({ warehouse, layout, copy });
   } finally {
     await checkpoint(warehouse);
     await warehouse.close();
     await rm(layout.owner, { force: true });
     await rm(layout.temporary, { recursive: true, force: true });
-    await markCurrent(layout);
+    if (copy.isCurrent) await markCurrent(layout);
   }
 }
 
@@ -145,7 +157,7 @@ async function checkpoint(warehouse: Warehouse): Promise<void> {
 // Closing the warehouse touches it after the copy was made; the copy holds the same, and says so by its time.
 async function markCurrent({ analytics }: Layout): Promise<void> {
   const now = new Date();
-  if (existsSync(analytics)) await utimes(analytics, now, now);
+  await utimes(analytics, now, now);
 }
 
 async function readOwner(path: string): Promise<{ pid: number; command: string; since: string } | null> {
@@ -164,6 +176,11 @@ function checkResource(name: string): void {
 
 function noData(config: WorkspaceConfig): SightlineError {
   return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
+}
+
+function agesOf(layout: Layout): { copy: number; live: number } {
+  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
+  return { copy: modifiedAt(layout.analytics), live };
 }
 
 function modifiedAt(path: string): number {

@@ -17,9 +17,17 @@ export function itemsOf(resource: Resource, table: ResourceTable, body: unknown)
   if (Array.isArray(body) && at.list === 'data') return body;
   const holder = isRecord(body) && !(at.list in body) && isRecord(body['data']) ? body['data'] : body;
   const list = isRecord(holder) ? holder[at.list] : undefined;
-  if (list === null && resource.change.kind === 'report') return null;
+  if ((list ?? null) === null && hasNothingToReport(resource, holder, list)) return null;
   if (!Array.isArray(list)) throw new BodyError(`the body has no list ${at.list}`);
   return list;
+}
+
+// A report without rows may say so by null, or by leaving its list out where its other fields are there.
+function hasNothingToReport(resource: Resource, body: unknown, list: unknown): boolean {
+  if (resource.change.kind !== 'report') return false;
+  const beside = resource.derived.filter(({ declaration: { at } }) => at === 'body');
+  const fields = beside.flatMap(({ declaration }) => Object.keys(declaration.fields));
+  return list === null || (isRecord(body) && fields.some((field) => field in body));
 }
 
 /** The cursor of the next page, or null on the last; throws a BodyError when it is no cursor. */

@@ -9,8 +9,8 @@ import { followingDetails, type PlanContext, planDays, planDetails, planOlder, p
 export interface Follower {
   /** The brands of the run. */
   brands(members: readonly Member[]): void;
-  /** The chains to read next, once `chain` has ended, well or not. */
-  after(chain: Chain): Promise<Chain[]>;
+  /** The chains to read next, once `chain` has ended; `wasRead` tells whether it was read whole. */
+  after(chain: Chain, wasRead: boolean): Promise<Chain[]>;
 }
 
 /** Joins the pure plan with what the warehouse holds once a chain has ended. */
@@ -52,7 +52,7 @@ export function createFollower(
     return chains;
   };
 
-  const history = async (resource: Resource, chain: Chain, brand: Member): Promise<Chain[]> => {
+  const history = async (resource: Resource, chain: Chain, brand: Member, wasRead: boolean): Promise<Chain[]> => {
     const { change } = resource;
     if (change.kind !== 'report' || change.span !== 'history' || chain.from === null || chain.to === null) return [];
     if (!chain.oldest) return [];
@@ -60,7 +60,8 @@ export function createFollower(
     if (table === undefined || table.extent.kind !== 'time') return [];
     const range = { from: chain.from, to: chain.to };
     const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
-    const older = planOlder(resource, chain, brand, firstDay, context);
+    // What upstream refuses for one range it refuses for the one before.
+    const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
     const days = change.eachDay === undefined ? [] : planDays(resource, chain, await firstOf(change.eachDay), context);
     return [...older, ...days, ...(await windows(resource, chain, brand, older))];
 
@@ -74,12 +75,12 @@ export function createFollower(
     brands: (members) => {
       for (const member of members) brands.set(member.id, member);
     },
-    after: async (chain) => {
+    after: async (chain, wasRead) => {
       const resource = catalogue.get(chain.resource);
       const brand = chain.brandId === null ? undefined : brands.get(chain.brandId);
       return [
         ...(await details(resource, chain)),
-        ...(brand === undefined ? [] : await history(resource, chain, brand)),
+        ...(brand === undefined ? [] : await history(resource, chain, brand, wasRead)),
       ];
     },
   };

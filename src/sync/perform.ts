@@ -10,14 +10,14 @@ import type { Tally } from './tally.ts';
 
 /**
  * Reads chains to their end and decides what an error of one means: the end of the run, of the chain, or a deletion.
- * Throws what ends the run: a refused key or workspace, an aborted signal, anything that is not upstream's doing.
+ * Returns whether the chain was read. Throws what ends the run: a refused key or workspace, an aborted signal, anything that is not upstream's doing.
  */
 export function createPerformer(
   parts: ReaderParts,
   reader: ChainReader,
   tally: Tally,
   context: PlanContext,
-): (chain: Chain) => Promise<void> {
+): (chain: Chain) => Promise<boolean> {
   const { catalogue, warehouse, clock, signal } = parts;
   const provider = providerOf(catalogue, 'brand');
   const gone = new Set<string>();
@@ -45,17 +45,23 @@ export function createPerformer(
 
   return async (chain) => {
     const pages = { count: 0 };
-    if (chain.brandId !== null && gone.has(chain.brandId)) return tally.closed(chain, 0);
+    if (chain.brandId !== null && gone.has(chain.brandId)) {
+      tally.closed(chain, 0);
+      return false;
+    }
     try {
       await reader.read(chain, context, pages);
+      return true;
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof UpstreamError) || endsTheRun(thrown)) throw thrown;
       const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
-      if (await isGone(chain, thrown)) return tally.closed(chain, pages.count);
-      if (!isOptional(chain, thrown)) return tally.failed(chain, pages.count, trouble);
-      tally.warned(trouble);
-      tally.closed(chain, pages.count);
+      if (await isGone(chain, thrown)) tally.closed(chain, pages.count);
+      else if (isOptional(chain, thrown)) {
+        tally.warned(trouble);
+        tally.closed(chain, pages.count);
+      } else tally.failed(chain, pages.count, trouble);
+      return false;
     }
   };
 }

@@ -8,8 +8,6 @@ import { packWindows, pagesPerWindow, RANGE_DAYS_MAX } from './windows.ts';
 const RECENT_DAYS = 30;
 /** Ranges of 366 days that a history may go back through. */
 const HISTORY_RANGES_MAX = 20;
-/** Days from the start of a range within which a first row means that there may be more before it. */
-const EDGE_DAYS = 31;
 /** How long an unfinished run's work counts: for days that are over, and for what may move at any moment. */
 const PAST_DAYS_FRESH_MS = 24 * 3_600_000;
 const MOVING_FRESH_MS = 3_600_000;
@@ -31,6 +29,8 @@ export interface PlanContext {
   /** Work of the unfinished run that this one continues. */
   readonly closed: readonly ClosedChain[];
   readonly open: readonly OpenChain[];
+  /** Chains of which there are pages from whichever run; those that do not go on must be begun anew. */
+  readonly begun: ReadonlySet<string>;
 }
 
 /** The resources `only` names and those they need: the list of their scope, of their details, their census. */
@@ -64,8 +64,13 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
     .flatMap((resource): Chain[] => {
       const { change } = resource;
       switch (change.kind) {
+        case 'walk': {
+          // A walk may take many pages, and nothing follows from most of them: what a run cut short has read will do.
+          const chains = make(context, resource, { brandId, reason: 'every page', priority: PRIORITY.list });
+          const leads = detailsOf(catalogue, resource.name).length > 0;
+          return leads ? chains : chains.filter((chain) => !wasReadJustNow(chain, context));
+        }
         case 'set':
-        case 'walk':
         case 'value':
           return make(context, resource, { brandId, reason: 'the whole list', priority: PRIORITY.list });
         case 'report':
@@ -103,8 +108,9 @@ export function planDetails(
 }
 
 /**
- * The range before `chain`, the oldest of a history, where there may be something in it: the brand is older than the
- * range, or the first row stands close to its start. `firstDay` is the day of the first row in the range.
+ * The range before `chain`, the oldest of a history. One goes on into the past until a whole range before the
+ * newest is empty and begins before the brand did: what upstream says of a brand's age is no proof that nothing is
+ * older. `firstDay` is the day of the first row in the range.
  */
 export function planOlder(
   resource: Resource,
@@ -116,8 +122,9 @@ export function planOlder(
   const { from } = chain;
   if (!chain.oldest || from === null || context.range?.from === from) return [];
   const limit = addDays(context.today, -HISTORY_RANGES_MAX * RANGE_DAYS_MAX);
-  const mayHaveMore =
-    (brand.since !== null && brand.since < from) || (firstDay !== null && firstDay < addDays(from, EDGE_DAYS));
+  const isNewest = chain.to === (context.range?.to ?? context.today);
+  const wasThere = brand.since !== null && brand.since < from;
+  const mayHaveMore = isNewest || wasThere || firstDay !== null;
   if (!mayHaveMore || from <= limit) return [];
   return make(context, resource, history(context, brand.id, addDays(from, -1))).filter((older) =>
     sameVariant(older, chain),
@@ -211,6 +218,10 @@ function make(context: PlanContext, resource: Resource, scope: ChainScope): Chai
 // Only what is many is spared: lists and ranges lead to other chains, and cost one request.
 function isCovered(chain: Chain, scope: ChainScope, context: PlanContext): boolean {
   if (scope.priority !== PRIORITY.detail && scope.priority !== PRIORITY.day) return false;
+  return wasReadJustNow(chain, context);
+}
+
+function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && context.now - closed.closedAt < MOVING_FRESH_MS;
 }

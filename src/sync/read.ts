@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { isRecord } from '../base/json.ts';
 import { BodyError, nextCursorOf } from '../contract/body.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
 import type { Attempt } from '../contract/request.ts';
@@ -37,6 +38,9 @@ export interface ReaderParts {
   readonly onProgress?: (tally: Tally) => void;
 }
 
+/** How upstream may say that it does not take a cursor any more: the specification leaves it open. */
+const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
+
 /** The chain reader of a run. */
 export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally): ChainReader {
   const { catalogue, warehouse, client, signal } = parts;
@@ -66,7 +70,10 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query },
-        read: (body) => aboutMember(chain, reader.read(body, chain.fixed)),
+        read: (body) => {
+          const tables = aboutMember(chain, reader.read(body, chain.fixed));
+          return isPaged && mayGoOn(chain, body, tables) ? inconclusive(tables) : tables;
+        },
         nextOf: (body) => (isPaged ? nextCursorOf(body) : null),
         from,
         signal,
@@ -105,12 +112,12 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       pages.count = resume?.pages ?? 0;
       let date: number;
       try {
-        const isStale = resume === null && context.open.some(({ id }) => id === chain.id);
+        const isStale = resume === null && context.begun.has(chain.id);
         if (isStale) await warehouse.restartChain(chain.id);
         date = await readFrom(chain, resume?.cursor ?? null, pages);
       } catch (thrown) {
-        // A 400 after a first page, or on a cursor kept from an earlier run, is about the cursor.
-        const onCursor = thrown instanceof UpstreamError && thrown.status === 400 && pages.count > 0;
+        // What is refused after a first page, or with a cursor kept from an earlier run, is the cursor.
+        const onCursor = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
         if (!onCursor) throw thrown;
         date = await restart(chain, pages);
       }
@@ -161,4 +168,14 @@ function aboutMember(chain: Chain, tables: readonly TableRows[]): readonly Table
     if (other !== undefined) throw new BodyError(`it is about ${String(other[id])}, not about ${chain.member}`);
   }
   return tables;
+}
+
+// The last page says that nothing follows. A full one that says nothing of it may not be the last.
+function mayGoOn(chain: Chain, body: unknown, tables: readonly TableRows[]): boolean {
+  if (isRecord(body) && 'nextCursor' in body) return false;
+  return tables.some(({ seen }) => seen.length >= Number(chain.query['limit'] ?? Number.POSITIVE_INFINITY));
+}
+
+function inconclusive(tables: readonly TableRows[]): readonly TableRows[] {
+  return tables.map((rows) => ({ ...rows, unidentified: rows.unidentified + 1 }));
 }

@@ -6,7 +6,7 @@ import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import type { Client } from '../upstream/client.ts';
 import type { RunRef, RunStatus } from '../warehouse/runs.ts';
-import { type Member, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
+import { type Member, readBegunChains, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Chain, DayRange } from './chain.ts';
 import { createFollower } from './follow.ts';
@@ -107,6 +107,7 @@ async function readAll(
     now: clock.now(),
     closed: run.continues ? await readClosedChains(warehouse.database, run.passId) : [],
     open: run.continues ? await readOpenChains(warehouse.database, run.passId) : [],
+    begun: await readBegunChains(warehouse.database),
   };
 
   // The list of brands goes first and alone: it shows whether upstream can be reached and what day it is there.
@@ -127,9 +128,9 @@ async function readAll(
     for (const chain of chains) {
       const task = async (): Promise<void> => {
         if (signal.aborted) return;
-        await perform(chain);
+        const wasRead = await perform(chain);
         parts.onProgress?.(tally);
-        add(await follower.after(chain));
+        add(await follower.after(chain, wasRead));
       };
       queue.add(task, { priority: chain.priority }).catch(stop);
     }
@@ -142,7 +143,7 @@ async function readAll(
   const chosen = chooseBrands(brands, options.brands);
   follower.brands(chosen);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
-  add(await follower.after(opening));
+  add(await follower.after(opening, true));
   for (const brand of chosen) add(planBrand(catalogue, brand, context));
   signal.addEventListener('abort', () => queue.clear(), { once: true });
   await queue.onIdle();

@@ -197,7 +197,7 @@ function toUpstreamError(thrown: unknown, where: string): UpstreamError | null {
 function messageOf(bytes: Uint8Array): string {
   try {
     const body = parseJson(bytes);
-    const error = isRecord(body) ? body['error'] : undefined;
+    const error = isRecord(body) ? (body['error'] ?? body) : undefined;
     const message = isRecord(error) ? error['message'] : error;
     return typeof message === 'string' ? message : '';
   } catch {

@@ -45,7 +45,11 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
     );
     const { value, next } = answer.value;
     if (next !== null && seen.has(next)) {
-      throw new UpstreamError('bad_answer', `upstream's cursor for ${request.path} does not move`, { status: 200 });
+      throw new UpstreamError(
+        'bad_answer',
+        `upstream's cursor for ${request.path} does not move on: it was there before`,
+        { status: 200 },
+      );
     }
     yield { value, date: answer.date, cursor, next };
     if (next === null) return;

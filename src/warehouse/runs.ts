@@ -23,7 +23,7 @@ export interface RunTotals {
 }
 
 /**
- * Begins a run. When the run before it had the same options and did not complete, the new one continues its pass.
+ * Begins a run. When the last run with the same options did not complete, the new one continues its pass.
  * A run that a killed process left running is closed as interrupted.
  */
 export async function beginRun(
@@ -36,11 +36,12 @@ export async function beginRun(
     [now],
   );
   const [last] = await session.all(
-    'SELECT CAST(pass_id AS VARCHAR) AS pass_id, status, options FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1',
+    `SELECT CAST(pass_id AS VARCHAR) AS pass_id, status FROM sync.runs WHERE options = $1
+     ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    [run.options],
   );
-  const continues = last !== undefined && last['status'] !== 'complete' && last['options'] === run.options;
+  const continues = last !== undefined && last['status'] !== 'complete';
   const passId = continues ? String(last['pass_id']) : run.runId;
-  if (!continues) await session.run('DELETE FROM sync.checkpoints');
   await session.run(
     `INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, pid)
      SELECT CAST($1 AS UUID), CAST($2 AS UUID), CAST($3 AS TIMESTAMP), 'running', $4, $5`,

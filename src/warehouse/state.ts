@@ -111,6 +111,12 @@ export async function readClosedChains(database: Database, passId: string): Prom
   return rows.map((row) => ({ ...chainOf(row), closedAt: Number(row['at_ms']) }));
 }
 
+/** Ids of all chains that any pass has begun and not finished. */
+export async function readBegunChains(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await database.exclusive((session) => session.all('SELECT DISTINCT chain FROM sync.checkpoints'));
+  return new Set(rows.map((row) => String(row['chain'])));
+}
+
 /** Chains that a pass has begun and not finished. */
 export async function readOpenChains(database: Database, passId: string): Promise<OpenChain[]> {
   const rows = await database.exclusive((session) =>

@@ -123,7 +123,10 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   ): Promise<string | null> => {
     const earlier = page === 1 ? { unidentified: 0, rows: 0 } : await sumCheckpoints(session, chain.id);
     const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
-    const skipped = unidentified > 0 ? 'items without a readable key, or null in place of a list' : null;
+    const skipped =
+      unidentified > 0
+        ? 'items without a readable key, null in place of a list, or a full page that names no next one'
+        : null;
     if (accountsForAbsence(catalogue.get(chain.resource)) && skipped === null) {
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
       for (const { table, keys } of seen) {

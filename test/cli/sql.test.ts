@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/base/errors.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { type CliWorkspace, expectRefusal, openCli, openCliFor, until } from './helpers.ts';
 
@@ -111,4 +112,17 @@ describe('sql while a sync runs in another process', () => {
     expect(await second.finished).toMatchObject({ code: 130 });
     expect(await rows(counts)).toEqual([{ ...before, runs: 3 }]);
   });
+});
+
+test('sql shows what an interrupted sync left in the warehouse, before and after an export', async () => {
+  const { run, rows, data } = await openCli({ prompts: 1, days: 1 });
+  expect(await run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+  // What a sync that was killed leaves: pages that are committed and that no copy holds.
+  const warehouse = await openDatabase(join(data, 'warehouse.duckdb'));
+  await warehouse.exclusive((session) => session.run('INSERT INTO prompts SELECT * FROM prompts'));
+  await warehouse.close();
+  const counted = (): Promise<Record<string, unknown>[]> => rows('select count(*) as n from prompts');
+  expect(await counted()).toEqual([{ n: 2 }]);
+  expect(await run('export')).toMatchObject({ code: 0 });
+  expect(await counted()).toEqual([{ n: 2 }]);
 });

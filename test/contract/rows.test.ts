@@ -15,7 +15,7 @@ import {
   timestamp,
   uuid,
 } from '../../src/contract/fields.ts';
-import { defineResource, type ResourceDeclaration } from '../../src/contract/resource.ts';
+import { defineResource, type ResourceDeclaration, type TableDeclaration } from '../../src/contract/resource.ts';
 import { createRowReader, type Row, type TableRows } from '../../src/contract/rows.ts';
 
 const ID = '6F9619FF-8B86-D011-B42D-00C04FC964FF';
@@ -312,6 +312,27 @@ describe('a body', () => {
     );
     expect(rows?.rows).toEqual([]);
     expect(rows?.unidentified).toBe(1);
+  });
+
+  test('may leave a list of numbers out where what stands beside it is there', () => {
+    const totals = {
+      ...(things.tables[0] as TableDeclaration),
+      name: 'totals',
+      at: 'body',
+      key: ['id'],
+      beside: {},
+    } as const;
+    const report: ResourceDeclaration = {
+      ...things,
+      change: { kind: 'report', span: 'recent' },
+      tables: [things.tables[0] as TableDeclaration, { ...totals, fields: { id: uuid('Id.'), isOn: boolean('On.') } }],
+    };
+    const catalogue = createCatalogue([report]);
+    const reader = createRowReader(catalogue, catalogue.get('things'));
+    const [listed, single] = reader.read({ id: ID, isOn: false, total: 1 }, { brand_id: BRAND });
+    expect(listed?.rows).toEqual([]);
+    expect(single?.rows.map(({ values }) => values['is_on'])).toEqual([false]);
+    expect(() => reader.read({ total: 1 }, { brand_id: BRAND })).toThrow(BodyError);
   });
 
   test('that repeats a key gives one row, the last', () => {

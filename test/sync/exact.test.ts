@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
+import { fixtures } from '../../schemas/fixtures/all.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { ResourceDeclaration } from '../../src/contract/resource.ts';
+import type { Fixture } from '../../src/sandbox/fixture.ts';
 import { expectEqualToUpstream, fingerprint } from '../support/compare.ts';
 import type { Upstream } from '../support/upstream-truth.ts';
 import { changesOf, openWorkspace } from '../support/workspace.ts';
+
+type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 
 interface Variant {
   readonly options: WorkspaceOptions;
@@ -90,6 +95,29 @@ describe('a sync brings the whole workspace into the warehouse', () => {
     const catalogue = createCatalogue(asked);
     await expectEqualToUpstream({ ...workspace, catalogue }, { declarations: asked });
   });
+
+  test.for([null, '2026-03-10T00:00:00Z'])(
+    'of a history that a brand set up at %s does not tell of',
+    async (createdAt) => {
+      const toBrand = (brand: unknown): object => ({ ...(brand as object), createdAt });
+      const listed = fixtures['brands'] as Answering;
+      const single = fixtures['brand'] as Answering;
+      const workspace = await openWorkspace({
+        ...{ seed: 6, brands: 1, prompts: 2, days: 800, responsesPerDay: 1 },
+        fixtures: {
+          brands: { answer: (asked) => ({ data: (listed.answer(asked) as { data: unknown[] }).data.map(toBrand) }) },
+          brand: { answer: (asked) => toBrand(single.answer(asked)) },
+        },
+      });
+      const summary = await workspace.sync({ only: ['responses'] });
+      expect(summary).toMatchObject({ status: 'complete', failures: [] });
+      const [row] = await workspace.query(
+        "SELECT strftime(min(created_at), '%Y') AS year, count(*) AS n FROM responses",
+      );
+      expect(row?.['year']).toBe('2024');
+      expect(Number(row?.['n'])).toBeGreaterThan(700);
+    },
+  );
 
   test('of a workspace without brands', async () => {
     const workspace = await openWorkspace({ brands: 0 });

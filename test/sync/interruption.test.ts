@@ -51,6 +51,32 @@ describe('a run that is interrupted', () => {
     expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
   });
 
+  test('is gone on with, whatever other runs came between', async () => {
+    const workspace = await openWorkspace(many);
+    const stop = new AbortController();
+    await workspace.sync({
+      signal: stop.signal,
+      connections: 2,
+      onProgress: (tally) => {
+        if ((tally.resources.get('responses')?.done ?? 0) >= 3) stop.abort(new Error('Ctrl-C'));
+      },
+    });
+    const progress = await workUnderWay(workspace);
+    expect(progress.closed.length + progress.open.length).toBeGreaterThan(0);
+    expect(await workspace.sync({ only: ['alerts'] })).toMatchObject({ status: 'complete' });
+    const sent = workspace.sandbox.requests.length;
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    const asked = workspace.sandbox.requests.slice(sent).filter(({ path }) => path.endsWith('/responses'));
+    const again = asked.filter(
+      ({ query }) =>
+        progress.closed.includes(rangeOf(query)) ||
+        (progress.open.includes(rangeOf(query)) && !query.includes('cursor=')),
+    );
+    expect(again).toEqual([]);
+    await expectEqualToUpstream(workspace);
+    expect(await workspace.query('SELECT count(DISTINCT pass_id) AS passes FROM sync.runs')).toEqual([{ passes: 2n }]);
+  });
+
   test.for([-5, 5])("is gone on with when our clock is %i days from upstream's", async (days) => {
     const workspace = await openWorkspace(many);
     const clock = hurriedClock(() => NOW_MS + days * 86_400_000);
