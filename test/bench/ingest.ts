@@ -16,10 +16,9 @@ const DAYS = 60;
  * answers from disk with bare DuckDB; returns the figures as lines of text.
  */
 export async function ingest(folder: string, responses: number): Promise<string[]> {
-  const perDay = Math.ceil(responses / DAYS);
-  const flags = ['--port', '0', '--brands', '1', '--days', `${DAYS}`, '--responses-per-day', `${perDay}`];
-  const sandbox = spawn(process.execPath, [cli, 'sandbox', ...flags, '--rate-limit', '100000000', '--json'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+  const upstreamScript = join(import.meta.dirname, 'upstream.js');
+  const sandbox = spawn(process.execPath, [upstreamScript, `${DAYS}`, `${Math.ceil(responses / DAYS)}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
     const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
