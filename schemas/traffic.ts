@@ -12,7 +12,7 @@ export const traffic = defineResource({
   change: {
     kind: 'report',
     span: 'history',
-    eachDay: { table: 'traffic_daily', field: 'date' },
+    eachDay: true,
   },
   query: {
     ...rangeFilters,

@@ -48,7 +48,7 @@ export type Change =
       readonly kind: 'report';
       readonly span: 'recent' | 'history';
       /** Also ask for each single day from the first that has a row, because some numbers exist per answer only. */
-      readonly eachDay?: { readonly table: string; readonly field: string };
+      readonly eachDay?: true;
     };
 
 /** The resource that counts a window's items: rows of `table`, whose `count` is repeated for each entity of a day. */

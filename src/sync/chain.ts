@@ -39,6 +39,8 @@ export interface ChainScope {
   readonly reason: string;
   readonly priority: number;
   readonly oldest?: boolean;
+  /** Left out when the run that this one continues has read it just now. */
+  readonly spare?: boolean;
 }
 
 /** The chains that read a resource in a scope: one, or one for every value of the parameter it is asked by. */

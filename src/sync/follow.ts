@@ -1,5 +1,5 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
-import { columnOf, type ResourceTable } from '../contract/tables.ts';
+import type { ResourceTable } from '../contract/tables.ts';
 import { type Member, readCensus, readFirstDay, readMembers } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Chain } from './chain.ts';
@@ -62,13 +62,8 @@ export function createFollower(
     const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
     // What upstream refuses for one range it refuses for the one before.
     const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
-    const days = change.eachDay === undefined ? [] : planDays(resource, chain, await firstOf(change.eachDay), context);
+    const days = change.eachDay === true ? planDays(resource, chain, firstDay, context) : [];
     return [...older, ...days, ...(await windows(resource, chain, brand, older))];
-
-    async function firstOf({ table: name, field }: { table: string; field: string }): Promise<string | null> {
-      const source = resource.derived.find((candidate) => candidate.name === name) as ResourceTable;
-      return readFirstDay(database, name, columnOf(source.declaration.fields, field), (brand as Member).id, range);
-    }
   };
 
   return {

@@ -65,10 +65,9 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
       const { change } = resource;
       switch (change.kind) {
         case 'walk': {
-          // A walk may take many pages, and nothing follows from most of them: what a run cut short has read will do.
-          const chains = make(context, resource, { brandId, reason: 'every page', priority: PRIORITY.list });
-          const leads = detailsOf(catalogue, resource.name).length > 0;
-          return leads ? chains : chains.filter((chain) => !wasReadJustNow(chain, context));
+          // A walk may take many pages; it is read again only where others follow from it.
+          const spare = detailsOf(catalogue, resource.name).length === 0;
+          return make(context, resource, { brandId, reason: 'every page', priority: PRIORITY.list, spare });
         }
         case 'set':
         case 'value':
@@ -103,6 +102,7 @@ export function planDetails(
       member: member.id,
       reason: 'the detail of a listed row',
       priority: PRIORITY.detail,
+      spare: true,
     }),
   );
 }
@@ -143,6 +143,7 @@ export function planDays(resource: Resource, chain: Chain, firstDay: string | nu
         range,
         reason: 'totals of the day',
         priority: PRIORITY.day,
+        spare: true,
       }),
     );
   }
@@ -212,15 +213,12 @@ export function followingDetails(catalogue: Catalogue, resource: Resource, conte
 
 function make(context: PlanContext, resource: Resource, scope: ChainScope): Chain[] {
   if (!context.wanted.has(resource.name)) return [];
-  return chainsOf(resource, scope, context.names).filter((chain) => !isCovered(chain, scope, context));
+  return chainsOf(resource, scope, context.names).filter(
+    (chain) => scope.spare !== true || !wasReadJustNow(chain, context),
+  );
 }
 
-// Only what is many is spared: lists and ranges lead to other chains, and cost one request.
-function isCovered(chain: Chain, scope: ChainScope, context: PlanContext): boolean {
-  if (scope.priority !== PRIORITY.detail && scope.priority !== PRIORITY.day) return false;
-  return wasReadJustNow(chain, context);
-}
-
+// What is one request, or leads to other chains, is read again; what is many is not.
 function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && context.now - closed.closedAt < MOVING_FRESH_MS;

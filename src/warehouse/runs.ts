@@ -42,6 +42,10 @@ export async function beginRun(
   );
   const continues = last !== undefined && last['status'] !== 'complete';
   const passId = continues ? String(last['pass_id']) : run.runId;
+  // Too old for any run to go on from; both dates are upstream's.
+  await session.run(
+    'DELETE FROM sync.checkpoints WHERE read_at < (SELECT max(read_at) FROM sync.checkpoints) - INTERVAL 2 DAY',
+  );
   await session.run(
     `INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, pid)
      SELECT CAST($1 AS UUID), CAST($2 AS UUID), CAST($3 AS TIMESTAMP), 'running', $4, $5`,
@@ -57,6 +61,10 @@ export async function endRun(
   totals: RunTotals & { readonly dataVersion: number },
   now: number,
 ): Promise<void> {
+  // What a complete pass left begun, it has read in other ranges since.
+  if (totals.status === 'complete') {
+    await session.run('DELETE FROM sync.checkpoints WHERE pass_id = CAST($1 AS UUID)', [run.passId]);
+  }
   await session.run(
     `UPDATE sync.runs SET status = $2, ended_at = CAST($3 AS TIMESTAMP), requests = $4, retries = $5, waited_ms = $6,
        quarantined = $7, tables = CAST($8 AS JSON), error = $9, data_version = $10 WHERE run_id = CAST($1 AS UUID)`,

@@ -143,12 +143,12 @@ async function readDays(
   brand: Json,
   variant: Record<string, string>,
 ): Promise<Expected[]> {
-  const change = declaration.change as { eachDay: { table: string; field: string } };
-  const source = declaration.tables.find(({ name }) => name === change.eachDay.table) as TableDeclaration;
+  const source = declaration.tables.find(({ extent }) => extent?.kind === 'time') as TableDeclaration;
+  const { field } = source.extent as { field: string };
   const days: string[] = [];
   for (const range of rangesOf(upstream, declaration, brand).flat()) {
     const items = itemsOf(source, await get(path, { ...query, ...range }));
-    const first = items.map((item) => String(item[change.eachDay.field])).sort()[0];
+    const first = items.map((item) => String(item[field])).sort()[0];
     for (let day = first; day !== undefined && day <= (range['to'] as string); day = shift(day, 1)) days.push(day);
   }
   const reads = await Promise.all(

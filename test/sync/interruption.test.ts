@@ -75,6 +75,7 @@ describe('a run that is interrupted', () => {
     expect(again).toEqual([]);
     await expectEqualToUpstream(workspace);
     expect(await workspace.query('SELECT count(DISTINCT pass_id) AS passes FROM sync.runs')).toEqual([{ passes: 2n }]);
+    expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
   });
 
   test.for([-5, 5])("is gone on with when our clock is %i days from upstream's", async (days) => {
