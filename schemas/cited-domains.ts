@@ -10,6 +10,7 @@ export const citedDomains = defineResource({
   path: '/brands/{brandId}/sources/domains',
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
+  computes: 'domains',
   query: { ...engineFilters, limit: limitParameter(200, 50) },
   order: ['-citations'],
   tables: [

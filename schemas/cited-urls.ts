@@ -10,6 +10,7 @@ export const citedUrls = defineResource({
   path: '/brands/{brandId}/sources/urls',
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
+  computes: 'pages',
   query: { ...engineFilters, limit: limitParameter(200, 50) },
   order: ['-citations'],
   tables: [

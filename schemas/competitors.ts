@@ -21,6 +21,7 @@ export const competitors = defineResource({
         name: text('Competitor name.'),
         record: json('The competitor exactly as upstream sent it.'),
       },
+      whole: 'record',
       normalize: (item) => ({
         id: firstText(item, ['id', 'competitorId']),
         name: firstText(item, ['name', 'label', 'title']),

@@ -23,6 +23,7 @@ export const credits = defineResource({
         balance: number('Credits left, where upstream sends them under a name that says so.'),
         record: json('The balance exactly as upstream sent it.'),
       },
+      whole: 'record',
       normalize: (item) => ({
         balance: typeof item === 'number' ? item : (firstNumber(item, names) ?? nested(item)),
         record: item,

@@ -22,6 +22,7 @@ export const engines = defineResource({
         name: text('Name to show, where upstream gives one.'),
         record: json('The engine exactly as upstream sent it.'),
       },
+      whole: 'record',
       normalize: (item) => ({
         slug: typeof item === 'string' ? item : slugOf(item),
         name: isRecord(item) ? firstText(item, ['name', 'label', 'title', 'displayName']) : null,

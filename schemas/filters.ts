@@ -15,14 +15,18 @@ export const rangeFilters: Parameters = {
 /** The range and the engine. */
 export const engineFilters: Parameters = {
   ...rangeFilters,
-  engine: textParameter('Only answers of this engine (a slug).'),
+  engine: textParameter('Only answers of this engine (a slug).', { oneOf: { resource: 'engines', field: 'slug' } }),
 };
+
+const ofPrompt = { by: 'list', from: 'promptId', resource: 'prompts' } as const;
 
 /** The filters that metrics and responses have in common. */
 export const commonFilters: Parameters = {
   ...engineFilters,
   promptId: uuidParameter('Only answers to this prompt.'),
-  topicId: uuidParameter('Only prompts in this topic.'),
-  tagId: uuidParameter('Only prompts with this tag.'),
-  branded: choiceParameter('Only prompts that name the brand, or only those that do not.', ['branded', 'non-branded']),
+  topicId: uuidParameter('Only prompts in this topic.', { filter: { ...ofPrompt, field: 'topic.id' } }),
+  tagId: uuidParameter('Only prompts with this tag.', { filter: { ...ofPrompt, child: 'tags', field: 'id' } }),
+  branded: choiceParameter('Only prompts that name the brand, or only those that do not.', ['branded', 'non-branded'], {
+    filter: { ...ofPrompt, field: 'branded', isTrue: 'branded' },
+  }),
 };

@@ -10,6 +10,7 @@ export const metricsDaily = defineResource({
   path: '/brands/{brandId}/metrics/daily',
   paging: 'single',
   change: { kind: 'report', span: 'history' },
+  computes: 'by-day',
   query: {
     ...commonFilters,
     breakdown: choiceParameter('One row per day, engine and entity, or per day and entity.', ['engine', 'none'], {

@@ -10,6 +10,7 @@ export const metricsGroups = defineResource({
   path: '/brands/{brandId}/metrics/groups',
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
+  computes: 'by-group',
   query: {
     ...commonFilters,
     groupBy: choiceParameter('What prompts are grouped by.', ['topic', 'tag', 'funnelStage', 'branded'], {

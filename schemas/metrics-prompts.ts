@@ -9,6 +9,7 @@ export const metricsPrompts = defineResource({
   path: '/brands/{brandId}/metrics/prompts',
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
+  computes: 'by-prompt',
   query: commonFilters,
   order: ['visibility'],
   tables: [

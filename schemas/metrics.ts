@@ -9,6 +9,7 @@ export const metrics = defineResource({
   path: '/brands/{brandId}/metrics',
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
+  computes: 'by-nothing',
   query: commonFilters,
   tables: [
     {

@@ -12,6 +12,7 @@ export const prompts = defineResource({
   query: {
     includePaused: flagParameter('Whether paused prompts are listed too.', {
       default: false,
+      filter: { by: 'inclusion', field: 'active' },
     }),
   },
   ask: { includePaused: 'true' },

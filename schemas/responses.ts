@@ -25,7 +25,9 @@ export const responses = defineResource({
   query: {
     ...commonFilters,
     brandMentioned: flagParameter('Only answers that mention the brand, or only those that do not.'),
-    competitorId: uuidParameter('Only answers that mention this tracked competitor.'),
+    competitorId: uuidParameter('Only answers that mention this tracked competitor.', {
+      filter: { by: 'child', child: 'competitors', field: 'competitorId' },
+    }),
     limit: limitParameter(100, 25),
     cursor: cursorParameter(),
   },

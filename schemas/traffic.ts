@@ -14,6 +14,7 @@ export const traffic = defineResource({
     span: 'history',
     eachDay: true,
   },
+  computes: 'visits',
   query: {
     ...rangeFilters,
     source: choiceParameter('Only visits from this assistant.', [

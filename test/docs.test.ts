@@ -10,9 +10,13 @@ const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 describe('the README', () => {
-  it('lists every error with its exit code, and no other', () => {
-    const listed = rowsOf('Errors').map(([code, exit]) => [code?.replaceAll('`', ''), Number(exit)]);
-    const known = Object.entries(errorTable).map(([code, { exit }]) => [code, exit]);
+  it('lists every error with its exit code and HTTP status, and no other', () => {
+    const listed = rowsOf('Errors').map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
+    const known = Object.entries(errorTable).map(([code, kind]) => [
+      code,
+      kind.exit,
+      'status' in kind ? String(kind.status) : '',
+    ]);
     expect(sorted(listed)).toEqual(sorted(known));
   });
 

@@ -4,6 +4,8 @@ export const EXIT = { done: 0, failed: 1, usage: 2, partial: 3, locked: 4, inter
 interface ErrorKind {
   /** Exit code when the error ends a command. */
   readonly exit: number;
+  /** HTTP status with which the read server says it; none where it never does. */
+  readonly status?: number;
   /** What happened, for the reference. */
   readonly about: string;
   /** What to do about it. */
@@ -11,8 +13,8 @@ interface ErrorKind {
 }
 
 /**
- * Every error sightline can end with, in one table: the command line and the README read it, and a test holds the
- * two together.
+ * Every error sightline can end with or answer with, in one table: the command line, the read server and the README
+ * read it, and a test holds the README to it.
  */
 export const errorTable = {
   usage: {
@@ -37,17 +39,20 @@ export const errorTable = {
   },
   unauthorized: {
     exit: EXIT.failed,
-    about: 'Upstream refused the key (401).',
-    hint: "Check SIGHTLINE_API_KEY against the app's API keys settings; the key may have been deleted or have expired.",
+    status: 401,
+    about: 'The key is missing, unknown, revoked or expired: upstream said so, or the read server does.',
+    hint: "Check SIGHTLINE_API_KEY against the app's API keys settings; the read server's own keys are listed by `sightline keys list`.",
   },
   plan_required: {
     exit: EXIT.failed,
+    status: 403,
     about: 'Upstream refuses the workspace (403), usually because it has no active plan.',
     hint: 'Activate a plan in the app; the key works again then. Nothing already copied is lost.',
   },
   not_found: {
     exit: EXIT.failed,
-    about: 'Upstream does not know the address (404).',
+    status: 404,
+    about: 'There is nothing at the address, or no brand or article with the id.',
     hint: 'Check that SIGHTLINE_BASE_URL is the root of the versioned API (it usually ends in /v1).',
   },
   refused: {
@@ -87,6 +92,7 @@ export const errorTable = {
   },
   no_data: {
     exit: EXIT.failed,
+    status: 503,
     about: 'The workspace holds nothing to read yet.',
     hint: 'Run `sightline sync` first.',
   },
@@ -100,8 +106,63 @@ export const errorTable = {
     about: 'The command was stopped by Ctrl-C or a signal.',
     hint: 'Run it again; it goes on where it stopped.',
   },
+  invalid_parameter: {
+    exit: EXIT.usage,
+    status: 400,
+    about: 'A parameter of a request is unknown, malformed, given twice or out of bounds.',
+    hint: 'Correct the parameter that the message names.',
+  },
+  forbidden: {
+    exit: EXIT.failed,
+    status: 403,
+    about: 'The request comes from a web page, or for a host name, that the read server does not answer.',
+    hint: 'Allow the origin with `--cors-origin`, or the host name with `--allow-host`.',
+  },
+  method_not_allowed: {
+    exit: EXIT.failed,
+    status: 405,
+    about: 'The API is read-only: it takes GET and HEAD.',
+    hint: 'Use GET.',
+  },
+  body_too_large: {
+    exit: EXIT.failed,
+    status: 413,
+    about: 'The body of a request is larger than the read server takes.',
+    hint: 'Send less; only MCP requests have a body.',
+  },
+  uri_too_long: {
+    exit: EXIT.failed,
+    status: 414,
+    about: 'The address of a request is longer than the read server takes.',
+    hint: 'Shorten the parameters.',
+  },
+  rate_limited: {
+    exit: EXIT.failed,
+    status: 429,
+    about: 'More requests than allowed in a minute for the key, or too many wrong keys from the address.',
+    hint: 'Wait as long as Retry-After says, then go on.',
+  },
+  headers_too_large: {
+    exit: EXIT.failed,
+    status: 431,
+    about: 'The headers of a request are larger than the read server takes.',
+    hint: 'Send fewer or shorter headers.',
+  },
+  overloaded: {
+    exit: EXIT.failed,
+    status: 503,
+    about: 'The read server has as many queries waiting as it allows, or is shutting down.',
+    hint: 'Wait as long as Retry-After says, then try again.',
+  },
+  query_timeout: {
+    exit: EXIT.failed,
+    status: 503,
+    about: 'A query took longer than the read server allows and was stopped.',
+    hint: 'Ask for a shorter range, or raise `--query-timeout`.',
+  },
   internal: {
     exit: EXIT.failed,
+    status: 500,
     about: 'Something happened that should not have.',
     hint: 'Please report it with the message.',
   },

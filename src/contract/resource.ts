@@ -27,6 +27,8 @@ export interface TableDeclaration {
   readonly extent?: Extent;
   /** Fields beside the list, repeated on each of its rows: `responses` of a metrics answer. */
   readonly beside?: Fields;
+  /** The field that holds an item exactly as upstream sent it, where its form is unknown: it is served from there. */
+  readonly whole?: string;
   /** Brings an item of unknown form into the declared one; what it leaves out is still kept in `_extra`. */
   readonly normalize?: (item: unknown) => unknown;
 }
@@ -75,6 +77,9 @@ export interface Each {
   readonly unique?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** What src/metrics computes from the answers and visits in the warehouse. */
+export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | 'domains' | 'pages' | 'visits';
+
 /** Everything sightline knows of one endpoint; tables, requests, routes and documents are derived from it. */
 export interface ResourceDeclaration {
   /** snake_case; what `--only`, progress and the ledger call it. */
@@ -92,8 +97,10 @@ export interface ResourceDeclaration {
   readonly ask?: Readonly<Record<string, string>>;
   readonly each?: Each;
   readonly tables: readonly TableDeclaration[];
-  /** Order of the list: fields, a leading `-` for descending. */
+  /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
   readonly order?: readonly string[];
+  /** How the read server answers, where not from the stored rows; by default, from them. */
+  readonly computes?: Computation;
   /** This resource lists the members of a scope: their id, and since when each has data. */
   readonly provides?: {
     readonly scope: 'brand';

@@ -3,6 +3,9 @@ const TIMESTAMP =
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00(?:\.0+)?(?:Z|\+00:?00)?$/i;
 
+/** Longest range that the API takes, in days. */
+export const RANGE_DAYS_MAX = 366;
+
 /** Milliseconds of one UTC day. */
 export const DAY_MS = 86_400_000;
 

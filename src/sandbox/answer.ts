@@ -1,9 +1,10 @@
+import type { Parameters } from '../contract/parameters.ts';
+import { nameOpenParameters, ParameterError, type Query, readQuery } from '../contract/query.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
 import { answersOneObject, mapItems, withUnknownFields, withUnknownWords, withWrongType } from './body.ts';
 import type { Blow } from './faults.ts';
-import { type Fixture, notFound } from './fixture.ts';
+import { type Fixture, notFound, Refusal } from './fixture.ts';
 import { type PageRequest, readPage } from './pages.ts';
-import { readQuery } from './query.ts';
 import type { Match } from './routes.ts';
 
 /** How the endpoints answer where the specification leaves it open and no fixture decides it. */
@@ -35,7 +36,7 @@ export function answer<W>(
   const { declaration, path } = match;
   const fixture = context.fixtures[declaration.name];
   if (fixture === undefined) throw notFound('the answer of this endpoint');
-  const query = readQuery(declaration.query, given, nowMs, context.shape.unknownParameterName);
+  const query = checkQuery(declaration.query, given, nowMs, context.shape.unknownParameterName);
   const question = { world: context.world, path, query: query.values, from: query.from, to: query.to, nowMs };
   const page = (): PageRequest => ({
     limit: Number(query.values['limit']),
@@ -46,6 +47,15 @@ export function answer<W>(
   });
   const plain = 'rows' in fixture ? readPage(fixture, question, page()) : fixture.answer(question);
   return shapeBody(declaration, plain, context.shape, blow);
+}
+
+function checkQuery(declared: Parameters, given: URLSearchParams, nowMs: number, unknownName?: string): Query {
+  try {
+    return readQuery(declared, given, nowMs, nameOpenParameters(declared, unknownName));
+  } catch (thrown) {
+    if (thrown instanceof ParameterError) throw new Refusal(400, 'invalid_parameter', thrown.message);
+    throw thrown;
+  }
 }
 
 // Everything of the request that must stay as it is from page to page, in one order whichever way it was written.

@@ -1,14 +1,5 @@
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;
-
-/** Whether the text is a day of the calendar, `YYYY-MM-DD`. */
-export function isDay(text: string): boolean {
-  if (!DAY.test(text)) return false;
-  const time = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(time) && toDay(time) === text;
-}
 
 /** The UTC day that a moment falls on. */
 export function toDay(epochMs: number): string {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Fields } from '../contract/fields.ts';
 import type { Parameter } from '../contract/parameters.ts';
+import { nameOpenParameters, servedName } from '../contract/query.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
 import { answersOneObject } from './body.ts';
-import { servedName } from './query.ts';
 
 type Json = Record<string, unknown>;
 
@@ -39,7 +39,7 @@ function operation(declaration: ResourceDeclaration, unknownName: string | undef
     schema: { type: 'string', format: 'uuid' },
   }));
   const inQuery = Object.entries(declaration.query).map(([name, parameter]) => ({
-    name: servedName(name, parameter, unknownName),
+    name: servedName(name, parameter, nameOpenParameters(declaration.query, unknownName)),
     in: 'query',
     required: false,
     description: parameter.about,

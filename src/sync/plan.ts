@@ -1,8 +1,8 @@
 import { type Catalogue, detailsOf, providerOf, type Resource } from '../contract/catalogue.ts';
-import { addDays, dayOf } from '../contract/time.ts';
+import { addDays, dayOf, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
 import { type Chain, type ChainScope, chainsOf, type DayRange, type ParameterNames } from './chain.ts';
-import { packWindows, pagesPerWindow, RANGE_DAYS_MAX } from './windows.ts';
+import { packWindows, pagesPerWindow } from './windows.ts';
 
 /** Days of a recent report, the API's own default. */
 const RECENT_DAYS = 30;

@@ -1,8 +1,5 @@
-import { addDays, daysInRange } from '../contract/time.ts';
+import { addDays, daysInRange, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { DayRange } from './chain.ts';
-
-/** Longest range the API takes, in days. */
-export const RANGE_DAYS_MAX = 366;
 
 /** A range to be read by pages, with the items expected in it. */
 export interface Window extends DayRange {

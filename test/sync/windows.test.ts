@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { addDays, daysInRange } from '../../src/contract/time.ts';
+import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import type { Chain, DayRange } from '../../src/sync/chain.ts';
 import {
   type PlanContext,
@@ -13,7 +13,7 @@ import {
   planWorkspace,
   withDependencies,
 } from '../../src/sync/plan.ts';
-import { packWindows, pagesPerWindow, RANGE_DAYS_MAX } from '../../src/sync/windows.ts';
+import { packWindows, pagesPerWindow } from '../../src/sync/windows.ts';
 import type { ClosedChain, OpenChain } from '../../src/warehouse/state.ts';
 
 const TODAY = '2026-03-15';
