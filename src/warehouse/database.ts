@@ -114,7 +114,7 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
       statements.set(sql, statement);
     }
     parameters.forEach((value, index) => {
-      bind(statement, index + 1, value);
+      bindValue(statement, index + 1, value);
     });
     return statement;
   };
@@ -147,7 +147,8 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
   };
 }
 
-function bind(statement: DuckDBPreparedStatement, index: number, value: Parameter): void {
+/** Binds a value to the parameter of that number, counted from 1. */
+export function bindValue(statement: DuckDBPreparedStatement, index: number, value: Parameter): void {
   if (value === null) statement.bindNull(index);
   else if (typeof value === 'string') statement.bindVarchar(index, value);
   else if (typeof value === 'boolean') statement.bindBoolean(index, value);

@@ -1,0 +1,111 @@
+import type { Resource } from '../contract/catalogue.ts';
+import { addDays, DAY_MS } from '../contract/time.ts';
+import type { Query } from '../warehouse/replica.ts';
+
+/** When what an answer rests on was last read whole, and whether all of it ever was. */
+export interface Covered {
+  /** Epoch milliseconds, the oldest of what is needed; null when nothing of it was read. */
+  readonly asOf: number | null;
+  readonly partial: boolean;
+}
+
+/** What has been read whole, and when; times are upstream's. */
+export interface Coverage {
+  /** A whole list or value of the workspace or of a brand. */
+  list(resource: Resource, brandId: string | null): Covered;
+  /** The detail of one row of a list. */
+  detail(resource: Resource, brandId: string | null, id: string): Covered;
+  /**
+   * The days of a range, from `since` on, when there began to be something to read. A day that was read before it was
+   * over, and is over now, was not read whole.
+   */
+  days(resource: Resource, brandId: string | null, range: CoveredRange, nowMs: number): Covered;
+}
+
+/** Days, both included, and the day from which there is something to read, where that is known. */
+export interface CoveredRange {
+  readonly from: string;
+  readonly to: string;
+  readonly since: string | null;
+}
+
+interface Chain {
+  readonly id: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly closedAt: number;
+}
+
+/** Reads the coverage of all chains. */
+export async function readCoverage(query: Query): Promise<Coverage> {
+  const rows = await query(
+    `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
+       epoch_ms(closed_at) FROM sync.coverage ORDER BY closed_at`,
+  );
+  const chains = new Map<string, Chain[]>();
+  for (const [id, resource, brandId, from, to, closedAt] of rows) {
+    const key = keyOf(String(resource), brandId as string | null);
+    const list = chains.get(key) ?? [];
+    chains.set(key, list);
+    list.push({ id: String(id), from: from as string | null, to: to as string | null, closedAt: Number(closedAt) });
+  }
+  const of = (resource: Resource, brandId: string | null): Chain[] =>
+    chains.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
+  const dayMaps = new Map<string, Map<string, number>>();
+  const daysOf = (resource: Resource, brandId: string | null): Map<string, number> => {
+    const key = keyOf(resource.name, brandId);
+    const known = dayMaps.get(key) ?? toDays(of(resource, brandId));
+    dayMaps.set(key, known);
+    return known;
+  };
+  return {
+    list: (resource, brandId) => newest(of(resource, brandId)),
+    detail: (resource, brandId, id) => newest(of(resource, brandId).filter((chain) => chain.id.endsWith(`id=${id}`))),
+    days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
+  };
+}
+
+/** The worst of several: as old as the oldest, partial when one is. */
+export function worstOf(parts: readonly Covered[]): Covered {
+  const times = parts.flatMap(({ asOf }) => asOf ?? []);
+  return {
+    asOf: times.length === 0 ? null : Math.min(...times),
+    partial: parts.some(({ partial }) => partial),
+  };
+}
+
+function keyOf(resource: string, brandId: string | null): string {
+  return `${resource} ${brandId ?? ''}`;
+}
+
+function newest(chains: readonly Chain[]): Covered {
+  const last = chains.at(-1);
+  return last === undefined ? { asOf: null, partial: true } : { asOf: last.closedAt, partial: false };
+}
+
+// Chains come in the order in which they were closed, so that the latest has the say about its days.
+function toDays(chains: readonly Chain[]): Map<string, number> {
+  const days = new Map<string, number>();
+  for (const { from, to, closedAt } of chains) {
+    if (from === null || to === null) continue;
+    for (let day = from; day <= to; day = addDays(day, 1)) days.set(day, closedAt);
+  }
+  return days;
+}
+
+function coveredDays(days: ReadonlyMap<string, number>, { from, to, since }: CoveredRange, nowMs: number): Covered {
+  let asOf: number | null = null;
+  let partial = false;
+  const first = since !== null && since > from ? since : from;
+  for (let day = first; day <= to; day = addDays(day, 1)) {
+    const startMs = Date.parse(`${day}T00:00:00Z`);
+    if (startMs > nowMs) break;
+    const closedAt = days.get(day);
+    const endMs = startMs + DAY_MS;
+    if (closedAt === undefined || (closedAt < endMs && endMs <= nowMs)) partial = true;
+    if (closedAt !== undefined) asOf = Math.min(asOf ?? closedAt, closedAt);
+  }
+  // A range before there was anything is known as well as the newest day is.
+  if (asOf === null && !partial && days.size > 0) asOf = Math.max(...days.values());
+  return { asOf, partial };
+}

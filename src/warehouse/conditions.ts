@@ -1,0 +1,140 @@
+import type { Catalogue } from '../contract/catalogue.ts';
+import type { Filter, Parameter, Parameters } from '../contract/parameters.ts';
+import type { Query } from '../contract/query.ts';
+import type { ChildTable, Column, ResourceTable } from '../contract/tables.ts';
+import { addDays } from '../contract/time.ts';
+import type { Parameter as Value } from './database.ts';
+import { quoted, sqlTypes } from './schema.ts';
+
+/** The values of a statement's parameters, collected while its text is written. */
+export interface Bindings {
+  readonly values: readonly Value[];
+  /** Adds a value and returns its place, `$1`. */
+  bind(value: Value): string;
+}
+
+/** Starts a statement without parameters. */
+export function createBindings(): Bindings {
+  const values: Value[] = [];
+  return {
+    values,
+    bind: (value) => {
+      values.push(value);
+      return `$${values.length}`;
+    },
+  };
+}
+
+/** What a statement's rows are taken from. */
+export interface Target {
+  readonly catalogue: Catalogue;
+  /** The table whose fields the parameters name. */
+  readonly table: ResourceTable;
+  /** Its alias, or that of a child table that repeats the fields in question. */
+  readonly alias: string;
+  readonly brandId: string | null;
+}
+
+/** Conditions of the parameters of a request, its range excepted; those that name no field keep everything. */
+export function parameterConditions(
+  target: Target,
+  declared: Parameters,
+  values: Query['values'],
+  bindings: Bindings,
+): string[] {
+  const { table, alias } = target;
+  return Object.entries(declared).flatMap(([name, parameter]) => {
+    const value = values[name];
+    if (value === undefined || !keepsRows(parameter)) return [];
+    if (parameter.filter === undefined) {
+      const column = columnAt(table, name);
+      return column === null ? [] : [equals(alias, column, value, bindings)];
+    }
+    return filterConditions(target, parameter.filter, value, bindings);
+  });
+}
+
+/** Conditions that keep what is there now, of the brand where the table has one. */
+export function liveConditions(alias: string, brandId: string | null, bindings: Bindings): string[] {
+  const live = `${alias}."_deleted_at" IS NULL`;
+  return brandId === null ? [live] : [`${alias}.brand_id = CAST(${bindings.bind(brandId)} AS UUID)`, live];
+}
+
+/** Condition that a moment or a day lies within a range of days, both included. */
+export function rangeCondition(column: string, range: { from: string; to: string }, bindings: Bindings): string {
+  const [from, end] = [bindings.bind(range.from), bindings.bind(addDays(range.to, 1))];
+  return `${column} >= CAST(${from} AS DATE) AND ${column} < CAST(${end} AS DATE)`;
+}
+
+/** The column of a field, `topic.id` for one of a nested object; null when the table has none. */
+export function columnAt({ columns }: { readonly columns: readonly Column[] }, path: string): Column | null {
+  return columns.find(({ source }) => source.from === 'item' && source.path.join('.') === path) ?? null;
+}
+
+function keepsRows({ kind }: Parameter): boolean {
+  return kind !== 'day' && kind !== 'limit' && kind !== 'cursor';
+}
+
+function filterConditions(
+  { catalogue, table, alias, brandId }: Target,
+  filter: Filter,
+  value: string | number | boolean,
+  bindings: Bindings,
+): string[] {
+  const idsWhere = (key: string, from: string, column: Column, wanted: string | number | boolean): string => {
+    const conditions = [...liveConditions('x', brandId, bindings), equals('x', column, wanted, bindings)];
+    return `(SELECT x.${quoted(key)} FROM ${quoted(from)} x WHERE ${conditions.join(' AND ')})`;
+  };
+  switch (filter.by) {
+    case 'inclusion':
+      return value === true ? [] : [`${alias}.${quoted(fieldOf(table, filter.field).name)} IS DISTINCT FROM false`];
+    case 'child': {
+      const child = childOf(table, filter.child);
+      const ids = idsWhere(parentKeyOf(table, child), child.name, fieldOf(child, filter.field), value);
+      return [`${alias}.${quoted(ownKeyOf(table))} IN ${ids}`];
+    }
+    case 'list': {
+      const list = catalogue.get(filter.resource).derived[0] as ResourceTable;
+      const wanted = filter.isTrue === undefined ? value : value === filter.isTrue;
+      const child = filter.child === undefined ? null : childOf(list, filter.child);
+      const key = child === null ? ownKeyOf(list) : parentKeyOf(list, child);
+      const ids = idsWhere(key, (child ?? list).name, fieldOf(child ?? list, filter.field), wanted);
+      return [`${alias}.${quoted(fieldOf(table, filter.from).name)} IN ${ids}`];
+    }
+  }
+}
+
+// Whether something is so is asked of truth values that may be null: what is not known to be so is not.
+function equals(alias: string, column: Column, value: string | number | boolean, bindings: Bindings): string {
+  const name = `${alias}.${quoted(column.name)}`;
+  if (typeof value === 'boolean') return value ? name : `${name} IS DISTINCT FROM true`;
+  return `${name} = CAST(${bindings.bind(value)} AS ${sqlTypes[column.kind]})`;
+}
+
+function fieldOf(table: ResourceTable | ChildTable, path: string): Column {
+  const column = columnAt(table, path);
+  if (column === null) throw new TypeError(`table ${table.name} has no field ${path}`);
+  return column;
+}
+
+/** The one column by which rows of a list are told apart within their scope. */
+export function ownKeyOf(table: ResourceTable): string {
+  const own = table.key.filter((name) => !table.fixed.includes(name));
+  if (own.length !== 1) throw new TypeError(`table ${table.name} has no key of one column`);
+  return own[0] as string;
+}
+
+/** The table of a nested array. */
+export function childOf(table: ResourceTable, field: string): ChildTable {
+  const found = table.children.find((candidate) => candidate.field === field);
+  if (found === undefined) throw new TypeError(`table ${table.name} has no nested array ${field}`);
+  return found;
+}
+
+/** The column by which rows of a nested array name their parent, within its scope. */
+export function parentKeyOf(table: ResourceTable, child: ChildTable): string {
+  const key = ownKeyOf(table);
+  const link = child.columns.find(({ source }) => source.from === 'parent' && source.column === key);
+  if (link === undefined) throw new TypeError(`table ${child.name} does not carry the key of ${table.name}`);
+  return link.name;
+}

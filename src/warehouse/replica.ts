@@ -1,0 +1,176 @@
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import PQueue from 'p-queue';
+import { SightlineError } from '../base/errors.ts';
+import { bindValue, type Parameter, toOpenError } from './database.ts';
+
+/** Statements that a connection keeps prepared. */
+const STATEMENTS_MAX = 128;
+
+/** Runs a query and returns all of its rows, values in the order of the columns; whole numbers as numbers. */
+export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<unknown[][]>;
+
+/** A database file opened read-only, with a bounded number of queries at a time. */
+export interface Replica {
+  /**
+   * Gives `task` a connection of its own for as long as it takes. Throws `overloaded` when too many tasks wait,
+   * `query_timeout` when it takes too long, the signal's reason when that is aborted.
+   */
+  work<T>(task: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Tasks that run and that wait. */
+  load(): { readonly running: number; readonly waiting: number };
+  /** Waits for what is under way. */
+  close(): Promise<void>;
+}
+
+/** What a replica may use. */
+export interface ReplicaOptions {
+  /** Queries at a time; below the 4 threads that Node has for such work, or files and names would wait for queries. */
+  readonly connections: number;
+  /** Tasks that may wait for a connection. */
+  readonly waitingMax: number;
+  readonly timeoutMs: number;
+  readonly memoryLimitMb: number;
+}
+
+/** Sizes that serve well; the time is the command line's default. */
+export const REPLICA_OPTIONS: ReplicaOptions = {
+  connections: 3,
+  waitingMax: 128,
+  timeoutMs: 30_000,
+  memoryLimitMb: 320,
+};
+
+/** Opens a file that nobody writes to, such as the analysts' copy; without access to other files or the network. */
+export async function openReplica(path: string, options: ReplicaOptions = REPLICA_OPTIONS): Promise<Replica> {
+  const instance = await createInstance(path, options);
+  const idle: ReplicaConnection[] = [];
+  const all: ReplicaConnection[] = [];
+  for (let index = 0; index < options.connections; index++) {
+    const connection = createConnection(await instance.connect());
+    all.push(connection);
+    idle.push(connection);
+  }
+  await all[0]?.query("SET TimeZone = 'UTC'");
+  const queue = new PQueue({ concurrency: options.connections });
+  return {
+    work: (task, signal) => {
+      signal?.throwIfAborted();
+      if (queue.size >= options.waitingMax) {
+        const message = `${options.waitingMax} queries are waiting already`;
+        return Promise.reject(new SightlineError('overloaded', message));
+      }
+      return queue.add(async () => {
+        signal?.throwIfAborted();
+        const connection = idle.pop() as ReplicaConnection;
+        try {
+          return await limited(connection, task, options.timeoutMs, signal);
+        } finally {
+          idle.push(connection);
+        }
+      });
+    },
+    load: () => ({ running: queue.pending, waiting: queue.size }),
+    close: async () => {
+      await queue.onIdle();
+      for (const connection of all) connection.close();
+      instance.closeSync();
+    },
+  };
+}
+
+interface ReplicaConnection {
+  readonly query: Query;
+  interrupt(): void;
+  close(): void;
+}
+
+// The interrupt ends the query that runs; the check before each query ends a task that is between two.
+async function limited<T>(
+  connection: ReplicaConnection,
+  task: (query: Query) => Promise<T>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const stop = new AbortController();
+  const end = (reason: unknown): void => {
+    stop.abort(reason);
+    connection.interrupt();
+  };
+  const leave = (): void => end(signal?.reason);
+  const timer = setTimeout(
+    () => end(new SightlineError('query_timeout', `the query was stopped after ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  );
+  signal?.addEventListener('abort', leave, { once: true });
+  const query: Query = async (sql, parameters) => {
+    stop.signal.throwIfAborted();
+    try {
+      return await connection.query(sql, parameters);
+    } catch (thrown) {
+      stop.signal.throwIfAborted();
+      throw thrown;
+    }
+  };
+  try {
+    return await task(query);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', leave);
+  }
+}
+
+function createConnection(connection: DuckDBConnection): ReplicaConnection {
+  const statements = new Map<string, DuckDBPreparedStatement>();
+  const prepare = async (sql: string): Promise<DuckDBPreparedStatement> => {
+    const known = statements.get(sql);
+    const statement = known ?? (await connection.prepare(sql));
+    // Put behind all others, so that the first of the map is the one that was not used for longest.
+    statements.delete(sql);
+    statements.set(sql, statement);
+    const [oldest] = statements.size > STATEMENTS_MAX ? statements : [];
+    if (oldest !== undefined) {
+      statements.delete(oldest[0]);
+      oldest[1].destroySync();
+    }
+    return statement;
+  };
+  return {
+    query: async (sql, parameters = []) => {
+      const statement = await prepare(sql);
+      parameters.forEach((value, index) => {
+        bindValue(statement, index + 1, value);
+      });
+      const reader = await statement.runAndReadAll();
+      return reader.getRows().map((row) => row.map(toSimple));
+    },
+    interrupt: () => connection.interrupt(),
+    close: () => {
+      for (const statement of statements.values()) statement.destroySync();
+      connection.closeSync();
+    },
+  };
+}
+
+// Queries give texts, numbers and truth values only; what JSON could not carry exactly they give as text.
+function toSimple(value: DuckDBValue): unknown {
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+async function createInstance(path: string, { memoryLimitMb }: ReplicaOptions): Promise<DuckDBInstance> {
+  try {
+    return await DuckDBInstance.create(path, {
+      access_mode: 'READ_ONLY',
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      enable_external_access: 'false',
+      memory_limit: `${memoryLimitMb}MB`,
+    });
+  } catch (thrown) {
+    throw toOpenError(path, thrown);
+  }
+}
