@@ -5,7 +5,7 @@ import type { Column } from '../contract/tables.ts';
 import type { Database, Session } from './database.ts';
 
 /** Version of the tables in schema `sync`; resource tables follow the catalogue and need none. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -29,7 +29,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-const syncTables = `
+const firstTables = `
 CREATE SCHEMA IF NOT EXISTS sync;
 CREATE TABLE IF NOT EXISTS sync.meta (name VARCHAR NOT NULL, value VARCHAR);
 CREATE TABLE IF NOT EXISTS sync.runs (
@@ -60,18 +60,42 @@ COMMENT ON TABLE sync.checkpoints IS 'Pages of chains that are not finished; the
 COMMENT ON TABLE sync.quarantine IS 'Items upstream sent that could not be taken as rows, with the reason.';
 `;
 
+const servingTables = `
+CREATE TABLE IF NOT EXISTS sync.conventions (
+  name VARCHAR NOT NULL, value JSON, source VARCHAR NOT NULL, compared BIGINT NOT NULL, agreed BIGINT NOT NULL,
+  largest_error DOUBLE, note VARCHAR, decided_at TIMESTAMP NOT NULL);
+CREATE TABLE IF NOT EXISTS sync.shapes (resource VARCHAR NOT NULL, name VARCHAR NOT NULL, value VARCHAR);
+CREATE TABLE IF NOT EXISTS sync.listings (
+  resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, keys VARCHAR[]);
+COMMENT ON TABLE sync.conventions IS 'How upstream computes and writes its numbers, as far as its own numbers show it.';
+COMMENT ON COLUMN sync.conventions.name IS 'The question that the specification leaves open.';
+COMMENT ON COLUMN sync.conventions.value IS 'The answer that the read server goes by, unless the configuration has another.';
+COMMENT ON COLUMN sync.conventions.source IS 'learned: upstream''s numbers show it; default: they do not, and the note says why.';
+COMMENT ON COLUMN sync.conventions.compared IS 'Numbers that upstream reported and that the rows held here could be compared with.';
+COMMENT ON COLUMN sync.conventions.agreed IS 'How many of them are the same when computed by the value.';
+COMMENT ON COLUMN sync.conventions.largest_error IS 'The largest difference among those compared.';
+COMMENT ON COLUMN sync.conventions.note IS 'How sure the answer is, in words.';
+COMMENT ON COLUMN sync.conventions.decided_at IS 'When the row was written (UTC).';
+COMMENT ON TABLE sync.shapes IS 'How upstream''s answers look where the specification does not say.';
+COMMENT ON TABLE sync.listings IS 'The order in which upstream sent its lists.';
+`;
+
+/** What brings a file from each version to the next, the first from nothing. */
+const steps: readonly string[] = [firstTables, servingTables];
+
 /**
- * Brings an opened warehouse to the catalogue's tables: creates what is missing and adds new columns. Throws
- * `warehouse_newer` for a file of a later version and `warehouse_invalid` for a table that contradicts the catalogue.
+ * Brings an opened warehouse to this version and to the catalogue's tables, in one transaction: takes the steps that an
+ * older file has not taken, creates tables that are missing and adds new columns. Throws `warehouse_newer` for a file of
+ * a later version and `warehouse_invalid` for a table that contradicts the catalogue.
  */
 export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
   const changed = await database.transaction(async (session) => {
-    const version = await readVersion(session);
+    const version = await readVersion(database.path, session);
     if (version !== null && version > SCHEMA_VERSION) {
       const found = `${database.path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
       throw new SightlineError('warehouse_newer', found);
     }
-    const statements = version === null ? [syncTables, ...metaRows] : [];
+    const statements = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
     const existing = await readColumns(session);
     for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
     for (const statement of statements) await session.run(statement);
@@ -81,15 +105,20 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
 }
 
-const metaRows = [`INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`];
+const writeVersion = [
+  "DELETE FROM sync.meta WHERE name = 'schema_version'",
+  `INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`,
+];
 
-async function readVersion(session: Session): Promise<number | null> {
+async function readVersion(path: string, session: Session): Promise<number | null> {
   const found = await session.all(
     "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'meta'",
   );
   if (found.length === 0) return null;
   const rows = await session.all("SELECT value FROM sync.meta WHERE name = 'schema_version'");
-  return Number(rows[0]?.['value'] ?? 0);
+  const version = Number(rows[0]?.['value']);
+  if (Number.isSafeInteger(version) && version > 0) return version;
+  throw new SightlineError('warehouse_invalid', `${path} does not say which schema version it has`);
 }
 
 async function readColumns(session: Session): Promise<Map<string, Map<string, string>>> {

@@ -1,0 +1,91 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import type { ResultRow } from '../../src/warehouse/database.ts';
+import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+const catalogue = createCatalogue(declarations);
+
+const syncTables = readFileSync(new URL('version-1.sql', import.meta.url), 'utf8');
+const resourceTables = catalogue.tables
+  .map(({ name, columns }) => {
+    return `CREATE TABLE "${name}" (${columns.map((column) => `"${column.name}" ${sqlTypes[column.kind]}`).join(', ')});`;
+  })
+  .join('\n');
+
+// What the first version would have left behind: its own tables, a run, and a row of data.
+const written = `
+INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, data_version)
+  VALUES ('00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002', '2026-03-01', 'complete', '{}', 7);
+INSERT INTO tags (id, name) VALUES ('00000000-0000-4000-8000-000000000003', 'x');`;
+
+async function oldWarehouse(): Promise<string> {
+  const path = join(await temporaryFolder(), 'warehouse.duckdb');
+  await change(path, `${syncTables}${resourceTables}${written}`);
+  return path;
+}
+
+async function change(path: string, sql: string): Promise<ResultRow[]> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  const rows = (await connection.runAndReadAll(sql)).getRowObjects();
+  connection.closeSync();
+  instance.closeSync();
+  return rows;
+}
+
+async function schemaOf(path: string): Promise<ResultRow[]> {
+  return change(
+    path,
+    `SELECT t.table_name, t.comment, c.column_name, c.data_type, c.is_nullable, c.comment AS about
+     FROM duckdb_tables() t JOIN duckdb_columns() c USING (table_oid) WHERE t.schema_name = 'sync' ORDER BY ALL`,
+  );
+}
+
+describe('a warehouse of version 1', () => {
+  test('becomes what a new one is, keeps its rows, and is written into the file at once', async () => {
+    const path = await oldWarehouse();
+    const warehouse = await openWarehouse(path, catalogue, {});
+    expect(existsSync(`${path}.wal`) ? statSync(`${path}.wal`).size : 0).toBe(0);
+    await warehouse.close();
+    expect(await change(path, 'SELECT name, value FROM sync.meta')).toEqual([
+      { name: 'schema_version', value: String(SCHEMA_VERSION) },
+    ]);
+    expect(await change(path, 'SELECT data_version FROM sync.runs')).toEqual([{ data_version: 7n }]);
+    expect(await change(path, 'SELECT name FROM tags')).toEqual([{ name: 'x' }]);
+    const fresh = join(await temporaryFolder(), 'warehouse.duckdb');
+    await (await openWarehouse(fresh, catalogue, {})).close();
+    expect(await schemaOf(path)).toEqual(await schemaOf(fresh));
+  });
+
+  test('is migrated once', async () => {
+    const path = await oldWarehouse();
+    for (let opened = 0; opened < 2; opened++) await (await openWarehouse(path, catalogue, {})).close();
+    await change(path, "INSERT INTO sync.shapes VALUES ('r', 'n', 'v')");
+    await (await openWarehouse(path, catalogue, {})).close();
+    expect(await change(path, 'SELECT count(*) AS n FROM sync.shapes')).toEqual([{ n: 1n }]);
+  });
+
+  test('stays as it is when the migration fails', async () => {
+    const path = await oldWarehouse();
+    await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER USING 1');
+    const before = await schemaOf(path);
+    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'warehouse_invalid' });
+    expect(await schemaOf(path)).toEqual(before);
+    expect(await change(path, 'SELECT value FROM sync.meta')).toEqual([{ value: '1' }]);
+  });
+});
+
+test.for(['9', '2.5', 'x', '', '0'])('a warehouse of version %j is refused', async (version) => {
+  const path = await oldWarehouse();
+  await change(path, `UPDATE sync.meta SET value = '${version}'`);
+  await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+    code: version === '9' ? 'warehouse_newer' : 'warehouse_invalid',
+    message: expect.stringContaining(path),
+  });
+});
