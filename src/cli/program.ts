@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
+import { VERSION } from '../base/version.ts';
 
 /** Runs a command and gives its exit code. */
 type Action = (signal: AbortSignal) => Promise<number>;
@@ -42,7 +43,7 @@ export function createProgram(choose: (json: boolean, action: Action) => void): 
     .description(
       "Copies a workspace's AI-visibility data into a DuckDB warehouse that you own, exactly and within the API's budget.",
     )
-    .version('0.1.0', '-V, --version', 'print the version')
+    .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .showHelpAfterError(false)

@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { VERSION } from '../../src/base/version.ts';
+
+it('says the version that package.json says', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ version: VERSION });
+});
