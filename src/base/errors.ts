@@ -112,6 +112,18 @@ export const errorTable = {
     about: 'A parameter of a request is unknown, malformed, given twice or out of bounds.',
     hint: 'Correct the parameter that the message names.',
   },
+  bad_request: {
+    exit: EXIT.failed,
+    status: 400,
+    about: 'What came is no HTTP request that the read server can read.',
+    hint: 'Check the request line, the headers and their lengths.',
+  },
+  request_timeout: {
+    exit: EXIT.failed,
+    status: 408,
+    about: 'A client took longer to send its request than the read server waits.',
+    hint: 'Send the request at once.',
+  },
   forbidden: {
     exit: EXIT.failed,
     status: 403,
