@@ -10,6 +10,7 @@ export const brands = defineResource({
   paging: 'single',
   change: { kind: 'set' },
   query: {},
+  envelopeUnknown: true,
   provides: { scope: 'brand', id: 'id', since: 'createdAt' },
   tables: [
     {

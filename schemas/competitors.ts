@@ -10,6 +10,7 @@ export const competitors = defineResource({
   paging: 'single',
   change: { kind: 'set' },
   query: {},
+  envelopeUnknown: true,
   tables: [
     {
       name: 'competitors',

@@ -11,6 +11,7 @@ export const engines = defineResource({
   paging: 'single',
   change: { kind: 'set' },
   query: {},
+  envelopeUnknown: true,
   tables: [
     {
       name: 'engines',

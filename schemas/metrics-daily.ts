@@ -11,6 +11,7 @@ export const metricsDaily = defineResource({
   paging: 'single',
   change: { kind: 'report', span: 'history' },
   computes: 'by-day',
+  echoes: ['from', 'to'],
   query: {
     ...commonFilters,
     breakdown: choiceParameter('One row per day, engine and entity, or per day and entity.', ['engine', 'none'], {

@@ -11,6 +11,7 @@ export const metricsGroups = defineResource({
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
   computes: 'by-group',
+  echoes: ['from', 'to', 'groupBy'],
   query: {
     ...commonFilters,
     groupBy: choiceParameter('What prompts are grouped by.', ['topic', 'tag', 'funnelStage', 'branded'], {

@@ -1,6 +1,20 @@
+import { z } from 'zod';
 import { integer, json, number, text, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
 import { commonFilters } from './filters.ts';
+
+// Described and not checked: a row of numbers is worth more than a list of names in the form it should have.
+const rivals = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      competitorId: { type: ['string', 'null'], format: 'uuid', description: 'The competitor.' },
+      name: { type: ['string', 'null'], description: "The competitor's name." },
+      mentions: { type: ['integer', 'null'], description: 'Answers that mention the competitor.' },
+    },
+  },
+} as const;
 
 export const metricsPrompts = defineResource({
   name: 'metrics_prompts',
@@ -10,6 +24,7 @@ export const metricsPrompts = defineResource({
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
   computes: 'by-prompt',
+  echoes: ['from', 'to'],
   query: commonFilters,
   order: ['visibility'],
   tables: [
@@ -27,7 +42,7 @@ export const metricsPrompts = defineResource({
         visibilityChange: number('Difference to the preceding range of the same length.'),
         avgPosition: number('Mean position where mentioned; null when never.'),
         sentiment: number('Mean sentiment where mentioned; null when never.'),
-        topCompetitors: json('Competitors with the most mentions: competitorId, name, mentions.'),
+        topCompetitors: json('Competitors with the most mentions.', z.unknown().meta(rivals)),
       },
     },
   ],

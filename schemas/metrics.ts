@@ -10,6 +10,7 @@ export const metrics = defineResource({
   paging: 'single',
   change: { kind: 'report', span: 'recent' },
   computes: 'by-nothing',
+  echoes: ['from', 'to'],
   query: commonFilters,
   tables: [
     {

@@ -15,6 +15,7 @@ export const traffic = defineResource({
     eachDay: true,
   },
   computes: 'visits',
+  echoes: ['from', 'to'],
   query: {
     ...rangeFilters,
     source: choiceParameter('Only visits from this assistant.', [

@@ -99,6 +99,10 @@ export interface ResourceDeclaration {
   readonly tables: readonly TableDeclaration[];
   /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
   readonly order?: readonly string[];
+  /** Query parameters whose resolved values the answer repeats, in order. */
+  readonly echoes?: readonly string[];
+  /** The specification shows the list but not whether it stands under its name or bare. */
+  readonly envelopeUnknown?: true;
   /** How the read server answers, where not from the stored rows; by default, from them. */
   readonly computes?: Computation;
   /** This resource lists the members of a scope: their id, and since when each has data. */
@@ -125,6 +129,9 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
   const { each, change } = declaration;
   if (each !== undefined && declaration.query[each.parameter]?.values === undefined) {
     fail(`it has no parameter ${each.parameter} with a list of values`);
+  }
+  for (const name of declaration.echoes ?? []) {
+    if (declaration.query[name] === undefined) fail(`it has no parameter ${name} to echo`);
   }
   for (const table of declaration.tables) {
     if (change.kind !== 'value' && table.key.length === 0 && table.extent?.kind !== 'range')

@@ -1,9 +1,6 @@
-import { z } from 'zod';
-import type { Fields } from '../contract/fields.ts';
-import type { Parameter } from '../contract/parameters.ts';
+import { bodySchema, type JsonSchema, parameterSchema } from '../contract/json-schema.ts';
 import { nameOpenParameters, servedName } from '../contract/query.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
-import { answersOneObject } from './body.ts';
 
 type Json = Record<string, unknown>;
 
@@ -13,7 +10,10 @@ export function createOpenApi(
   baseUrl: string,
   unknownName: string | undefined,
 ): Json {
-  const paths = declarations.map((declaration) => [declaration.path, { get: operation(declaration, unknownName) }]);
+  const paths = declarations.map((declaration) => [
+    declaration.path,
+    { get: operation(declaration, declarations, unknownName) },
+  ]);
   return {
     openapi: '3.1.0',
     info: { title: 'Sandbox of the read API', version: 'v1' },
@@ -31,7 +31,11 @@ export function createOpenApi(
   };
 }
 
-function operation(declaration: ResourceDeclaration, unknownName: string | undefined): Json {
+function operation(
+  declaration: ResourceDeclaration,
+  all: readonly ResourceDeclaration[],
+  unknownName: string | undefined,
+): Json {
   const inPath = [...declaration.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -51,52 +55,13 @@ function operation(declaration: ResourceDeclaration, unknownName: string | undef
     summary: declaration.about,
     parameters: [...inPath, ...inQuery],
     responses: {
-      200: { description: 'The answer.', content: content(bodySchema(declaration)) },
+      200: { description: 'The answer.', content: content(bodySchema(declaration, all)) },
       ...Object.fromEntries([400, 401, 403, 404, 429].map((status) => [status, refused])),
     },
   };
 }
 
-function parameterSchema(parameter: Parameter): Json {
-  const standard = parameter.default === undefined ? {} : { default: parameter.default };
-  switch (parameter.kind) {
-    case 'day':
-      return { type: 'string', format: 'date', ...standard };
-    case 'uuid':
-      return { type: 'string', format: 'uuid', ...standard };
-    case 'choice':
-      return { type: 'string', enum: parameter.values, ...standard };
-    case 'flag':
-      return { type: 'boolean', ...standard };
-    case 'limit':
-      return { type: 'integer', minimum: 1, maximum: parameter.max, ...standard };
-    case 'text':
-    case 'cursor':
-      return { type: 'string', ...standard };
-  }
-}
-
-function bodySchema(declaration: ResourceDeclaration): Json {
-  // A form that the declaration has to guess at is not described as if it were known.
-  const described = declaration.tables.filter((table) => table.normalize === undefined);
-  const properties: Json = {};
-  for (const table of described) {
-    const item = itemSchema(table.fields);
-    if (table.at === 'body') Object.assign(properties, item['properties']);
-    else properties[table.at.list] = { type: 'array', items: item };
-    if (table.beside !== undefined) Object.assign(properties, itemSchema(table.beside)['properties']);
-  }
-  if (declaration.paging === 'cursor') properties['nextCursor'] = { type: ['string', 'null'] };
-  if (described.length === 0) return answersOneObject(declaration) ? {} : { description: 'A list.' };
-  return { type: 'object', properties };
-}
-
-function itemSchema(fields: Fields): Json {
-  const { $schema: _, ...schema } = z.toJSONSchema(z.looseObject(fields)) as Json;
-  return schema;
-}
-
-function content(schema: Json): Json {
+function content(schema: JsonSchema): Json {
   return { 'application/json': { schema } };
 }
 
