@@ -2,9 +2,24 @@
 export interface Rounding {
   /** Digits after the point; null for none taken away. */
   readonly decimals: number | null;
-  /** What becomes of a value in between: `half-away` rounds 2.5 to 3 and -2.5 to -3, `half-up` -2.5 to -2. */
-  readonly mode: 'half-away' | 'half-up' | 'half-even' | 'down';
+  /**
+   * What becomes of a value in between. The first four look at the value times a power of ten: `half-away` rounds 2.5 to
+   * 3 and -2.5 to -3, `half-up` -2.5 to -2. `decimal-half-away` takes 1.005 for what it says, as SQL's decimals do;
+   * `binary-half-away` and `binary-half-even` for the number just below that a double holds, as a formatter does.
+   */
+  readonly mode: (typeof roundingModes)[number];
 }
+
+/** The ways of rounding that are told apart, the likeliest first. */
+export const roundingModes = [
+  'half-away',
+  'half-even',
+  'half-up',
+  'decimal-half-away',
+  'binary-half-away',
+  'binary-half-even',
+  'down',
+] as const;
 
 /** How a part of a whole is written: from 0 to `whole`. */
 export interface ShareForm extends Rounding {
@@ -29,6 +44,10 @@ export interface Conventions {
   readonly shareOfSite: ShareForm;
   /** A share of nothing. */
   readonly emptyShare: 0 | null;
+  /** A mean of nothing: position or sentiment where there is no mention. */
+  readonly emptyMean: 0 | null;
+  /** Visibility against a range that had no answers: unknown, no change, or all of the visibility. */
+  readonly emptyChange: 0 | null | 'visibility';
   /** Days, and engines on days, without answers: left out, or rows of zeros. */
   readonly emptyDays: 'absent' | 'zero';
   /** The engine of daily rows that combine all engines. */
@@ -59,6 +78,8 @@ export const defaultConventions: Conventions = {
   domainShare: { ...percent, of: 'citations' },
   shareOfSite: percent,
   emptyShare: 0,
+  emptyMean: null,
+  emptyChange: null,
   emptyDays: 'absent',
   combinedEngine: null,
   competitorType: 'competitor',
