@@ -1,0 +1,147 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Question, Service } from '../service.ts';
+import { type Content, takeRows, toContent, type Window } from './fit.ts';
+import { readInput, type ToolInput } from './input.ts';
+import { type Shortened, shorten } from './shorten.ts';
+import { listsOf, OMITTED, type Tool } from './tool.ts';
+
+/** JSON characters of a result: clients cut at about 25,000 tokens, and ids make for short ones. */
+export const RESULT_CHARACTERS_MAX = 60_000;
+
+/** Of these, kept for what is said about what was left out. */
+const REMARK_CHARACTERS = 1_000;
+
+/** Times a page is asked for again because it was too long; the last time it is one row. */
+const PAGE_ATTEMPTS_MAX = 4;
+
+/** Names under which a result's `_meta` tells how fresh the data are, in the words of the REST headers. */
+const META = { asOf: 'sightline/data-as-of', coverage: 'sightline/data-coverage' } as const;
+
+/**
+ * Asks what the tool's arguments ask, and gives the answer as text and as structured content, equal to REST's body (a
+ * bare list or value stands under `data`) unless it is longer than `charactersMax`. Throws what the service throws, and
+ * `invalid_parameter`.
+ */
+export async function callTool(
+  service: Service,
+  tool: Tool,
+  values: Readonly<Record<string, unknown>>,
+  options: CallOptions,
+): Promise<CallToolResult> {
+  const input = readInput(tool, values);
+  const charactersMax = options.charactersMax - REMARK_CHARACTERS;
+  const page = await askUntilItFits(service, tool, input, { ...options, charactersMax });
+  const { content, omitted } = cutToSize(tool, input, page.window, charactersMax);
+  const remarks = [...freshnessRemarks(page.question), ...rangeRemarks(tool, page), ...omitted];
+  const shown = omitted.length === 0 ? content : { ...content, [OMITTED]: omitted.join(' ') };
+  return {
+    content: [
+      { type: 'text', text: JSON.stringify(shown) },
+      { type: 'text', text: remarks.join('\n') },
+    ],
+    structuredContent: shown,
+    _meta: metaOf(page.question),
+  };
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly charactersMax: number;
+}
+
+/** An answer, as far as it fits. */
+interface Page {
+  readonly question: Question;
+  readonly window: Window;
+  readonly nextCursor: string | null;
+  /** The limit that made a page short enough to show; null where the page is as it was asked for. */
+  readonly loweredTo: number | null;
+}
+
+// A page must end where its cursor goes on, so one that is too long is asked for again, shorter.
+async function askUntilItFits(
+  service: Service,
+  tool: Tool,
+  input: ToolInput,
+  { signal, charactersMax }: CallOptions,
+): Promise<Page> {
+  const { resource } = tool;
+  const limit = tool.inQuery.find(({ parameter }) => parameter.kind === 'limit');
+  const given = new URLSearchParams(input.given);
+  let loweredTo: number | null = null;
+  for (let attempt = 1; ; attempt += 1) {
+    const question = await service.ask(resource, input.path, given);
+    const { body, nextCursor } = await question.answer(signal);
+    const lists = Array.isArray(body) ? ['data'] : listsOf(resource);
+    const window = takeRows(toContent(body), lists, input.skip, charactersMax);
+    const isWhole = window.shown === window.total;
+    if (resource.paging !== 'cursor' || limit === undefined || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
+      return { question, window, nextCursor, loweredTo };
+    }
+    // What is read may change between the attempts, but a page of one row ends them.
+    loweredTo = attempt + 1 < PAGE_ATTEMPTS_MAX ? window.shown : 1;
+    given.set(limit.name, String(loweredTo));
+  }
+}
+
+function cutToSize(
+  tool: Tool,
+  input: ToolInput,
+  window: Window,
+  charactersMax: number,
+): { content: Content; omitted: string[] } {
+  const omitted = window.skipped + window.shown < window.total ? [rowsOmitted(tool, window)] : [];
+  const cut = shorten(window.content, charactersMax);
+  if (cut === null) throw new RangeError(`an answer of ${tool.definition.name} cannot be cut to ${charactersMax}`);
+  if (cut.textCharactersMax !== null) omitted.push(detailsOmitted(tool, input, cut));
+  return { content: cut.value as Content, omitted };
+}
+
+function rowsOmitted({ skipName, inQuery }: Tool, { total, skipped, shown }: Window): string {
+  const left = total - skipped - shown;
+  const next = skipName === null ? [] : [`call again with ${skipName}=${skipped + shown} and all else as it was`];
+  const narrowing = inQuery.filter(({ parameter: { kind } }) => kind !== 'limit' && kind !== 'cursor');
+  if (narrowing.length > 0) next.push(`ask for less with ${narrowing.map(({ name }) => name).join(', ')}`);
+  return `${left} of ${total} rows are left out, because the answer would be too long: ${next.join(', or ')}.`;
+}
+
+function detailsOmitted({ resource }: Tool, { path }: ToolInput, { textCharactersMax, itemsMax }: Shortened): string {
+  const address = resource.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
+  const items = itemsMax === null ? '' : `, and lists within a row after ${itemsMax} items`;
+  return (
+    `Texts are cut after ${textCharactersMax} characters${items}, because the answer would be too long; ` +
+    `REST has them whole, at ${address}.`
+  );
+}
+
+function rangeRemarks({ resource }: Tool, { window, nextCursor, loweredTo }: Page): string[] {
+  const { skipped, shown, total } = window;
+  const remarks: string[] = [];
+  if (skipped > 0) {
+    remarks.push(
+      shown === 0 ? `There are only ${total} rows.` : `Rows ${skipped + 1} to ${skipped + shown} of ${total}.`,
+    );
+  }
+  if (loweredTo !== null) remarks.push(`The page was cut to limit=${loweredTo}, because it would be too long.`);
+  if (resource.paging === 'cursor' && nextCursor !== null) {
+    remarks.push('There are more rows: call again with nextCursor as the cursor and all else as it was.');
+  }
+  return remarks;
+}
+
+function freshnessRemarks({ asOf, partial }: Question): string[] {
+  const known = `X-Data-As-Of: ${asOf === null ? 'never, nothing was read yet' : toIso(asOf)}`;
+  if (!partial) return [known];
+  return [known, 'X-Data-Coverage: partial, so rows may be missing and numbers too low: a part was never read whole.'];
+}
+
+function metaOf({ asOf, partial }: Question): Record<string, string> {
+  return {
+    ...(asOf === null ? {} : { [META.asOf]: toIso(asOf) }),
+    ...(partial ? { [META.coverage]: 'partial' } : {}),
+  };
+}
+
+function toIso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

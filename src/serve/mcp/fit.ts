@@ -1,0 +1,50 @@
+import { isRecord } from '../../base/json.ts';
+
+/** What a result holds: an object, as MCP wants it. */
+export type Content = Readonly<Record<string, unknown>>;
+
+/** A part of a body's rows. */
+export interface Window {
+  readonly content: Content;
+  /** Rows of the whole body, and how many of them come before those that are shown. */
+  readonly total: number;
+  readonly skipped: number;
+  readonly shown: number;
+}
+
+/** The body as an object: what is none, a bare list or a number, stands under `data`. */
+export function toContent(body: unknown): Content {
+  return isRecord(body) ? body : { data: body };
+}
+
+/**
+ * The rows of the content's `lists`, taken as one list after the other, from the `skip`th on and as many as fit into
+ * `characters` of JSON with all that is beside them; one at least, even where it does not fit.
+ */
+export function takeRows(content: Content, lists: readonly string[], skip: number, characters: number): Window {
+  const rows = lists.flatMap((list) => {
+    const values = content[list];
+    return Array.isArray(values) ? values.map((row: unknown) => ({ list, row })) : [];
+  });
+  const skipped = Math.min(skip, rows.length);
+  let left = characters - JSON.stringify(withRows(content, lists, [])).length;
+  let shown = 0;
+  for (const { row } of rows.slice(skipped)) {
+    left -= JSON.stringify(row).length + 1;
+    if (left < 0 && shown > 0) break;
+    shown += 1;
+  }
+  const taken = rows.slice(skipped, skipped + shown);
+  return { content: withRows(content, lists, taken), total: rows.length, skipped, shown };
+}
+
+function withRows(
+  content: Content,
+  lists: readonly string[],
+  rows: readonly { list: string; row: unknown }[],
+): Content {
+  const filled = lists.flatMap((list) =>
+    Array.isArray(content[list]) ? [[list, rows.filter((row) => row.list === list).map(({ row }) => row)]] : [],
+  );
+  return { ...content, ...Object.fromEntries(filled) };
+}

@@ -1,0 +1,73 @@
+import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { bodySchema, type JsonSchema, parameterSchema } from '../../contract/json-schema.ts';
+import { type ServedNames, servedName } from '../../contract/query.ts';
+import { describeParameter, describePathParameter, describeTool, titleOf } from './describe.ts';
+import { listerOf, listsOf, OMITTED, pathParametersOf, type Tool, type ToolSet, type ToolShape } from './tool.ts';
+
+/** Derives the tools; `namesOf` gives the names of parameters that the specification leaves open. */
+export function createTools(catalogue: Catalogue, namesOf: (resource: Resource) => ServedNames): ToolSet {
+  const tools = new Map<string, Tool>();
+  for (const resource of catalogue.resources) {
+    if (tools.has(resource.tool)) throw new TypeError(`two tools have the name ${resource.tool}`);
+    tools.set(resource.tool, createTool(catalogue, resource, namesOf(resource)));
+  }
+  return tools;
+}
+
+function createTool(catalogue: Catalogue, resource: Resource, names: ServedNames): Tool {
+  const inPath = pathParametersOf(resource);
+  const inQuery = Object.entries(resource.query).map(([name, parameter]) => ({
+    name: servedName(name, parameter, names),
+    parameter,
+  }));
+  const takesSkip = resource.paging === 'single' && listsOf(resource).length > 0;
+  const isFree = (name: string): boolean => inQuery.every((served) => served.name !== name);
+  const shape = { resource, inPath, inQuery, skipName: takesSkip && isFree('skip') ? 'skip' : null };
+  return { ...shape, definition: define(catalogue, shape) };
+}
+
+function define(catalogue: Catalogue, shape: ToolShape): ToolDefinition {
+  const { resource } = shape;
+  const title = titleOf(resource.tool);
+  // The library's type knows schemas only as JSON values, which a declaration's readonly lists are not.
+  const definition: unknown = {
+    name: resource.tool,
+    title,
+    description: describeTool(catalogue, shape),
+    inputSchema: inputSchema(catalogue, shape),
+    outputSchema: outputSchema(catalogue, resource),
+    annotations: { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  };
+  return definition as ToolDefinition;
+}
+
+function inputSchema(catalogue: Catalogue, { resource, inPath, inQuery, skipName }: ToolShape) {
+  const properties: Record<string, JsonSchema> = {};
+  for (const name of inPath) {
+    const description = describePathParameter(listerOf(catalogue, resource, name));
+    properties[name] = { type: 'string', format: 'uuid', description };
+  }
+  for (const { name, parameter } of inQuery) {
+    properties[name] = { ...parameterSchema(parameter), description: describeParameter(catalogue, name, parameter) };
+  }
+  if (skipName !== null) {
+    const description = 'Rows to leave out from the start, to go on where an answer that was too long had to stop.';
+    properties[skipName] = { type: 'integer', minimum: 0, default: 0, description };
+  }
+  return { type: 'object', properties, required: inPath, additionalProperties: false };
+}
+
+// A result is an object, so a body that may also be a bare list, or anything at all, is described by its object form:
+// what is no object is wrapped under `data`.
+function outputSchema(catalogue: Catalogue, resource: Resource): JsonSchema {
+  const body = bodySchema(resource, catalogue.resources);
+  const forms = Array.isArray(body['anyOf']) ? (body['anyOf'] as JsonSchema[]) : [body];
+  const object = forms.find((form) => form['type'] === 'object') ?? body;
+  const omitted = {
+    type: 'string',
+    description: 'Only where the answer was too long: what is left out, and how to get it.',
+  };
+  const properties = { ...(object['properties'] as object | undefined), [OMITTED]: omitted };
+  return { ...object, type: 'object', properties };
+}
