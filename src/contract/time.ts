@@ -52,6 +52,16 @@ export function addDays(day: string, days: number): string {
   return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 }
 
+/** The earlier of two days. */
+export function earlierDay(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+/** The later of two days. */
+export function laterDay(a: string, b: string): string {
+  return a > b ? a : b;
+}
+
 /** How many days the range holds, both ends included; zero or less when it is turned around. */
 export function daysInRange(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS) + 1;

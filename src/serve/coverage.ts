@@ -1,5 +1,8 @@
-import type { Resource } from '../contract/catalogue.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { Query as CheckedQuery } from '../contract/query.ts';
 import { addDays, DAY_MS } from '../contract/time.ts';
+import { looksBack, sourcesOf } from '../metrics/reports.ts';
+import { rangeBefore } from '../metrics/request.ts';
 import type { Query } from '../warehouse/replica.ts';
 
 /** When what an answer rests on was last read whole, and whether all of it ever was. */
@@ -63,6 +66,37 @@ export async function readCoverage(query: Query): Promise<Coverage> {
     detail: (resource, brandId, id) => newest(of(resource, brandId).filter((chain) => chain.id.endsWith(`id=${id}`))),
     days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
   };
+}
+
+/** A request, as far as it decides what its answer rests on. */
+export interface CoveredRequest {
+  readonly catalogue: Catalogue;
+  readonly resource: Resource;
+  readonly brandId: string | null;
+  readonly member: string | null;
+  readonly asked: CheckedQuery;
+  /** Day from which the brand has data, where that is known. */
+  readonly since: string | null;
+  readonly nowMs: number;
+}
+
+/** How well everything is covered that the answer to a request rests on. */
+export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered {
+  const { catalogue, resource, brandId, member, asked, since, nowMs } = request;
+  if (member !== null) return coverage.detail(resource, resource.scope === 'brand' ? brandId : null, member);
+  const { computes } = resource;
+  const own = computes === undefined ? [resource] : sourcesOf(computes).map((name) => catalogue.get(name));
+  const filters = Object.entries(resource.query).flatMap(([name, { filter }]) =>
+    filter?.by === 'list' && asked.values[name] !== undefined ? [catalogue.get(filter.resource)] : [],
+  );
+  const from = computes !== undefined && looksBack(computes) ? rangeBefore(asked).from : asked.from;
+  return worstOf(
+    [...own, ...filters].map((source) =>
+      source.change.kind === 'window' || source.change.kind === 'report'
+        ? coverage.days(source, brandId, { from, to: asked.to, since }, nowMs)
+        : coverage.list(source, brandId),
+    ),
+  );
 }
 
 /** The worst of several: as old as the oldest, partial when one is. */

@@ -15,6 +15,8 @@ export interface Service {
   ask(resource: Resource, path: Readonly<Record<string, string>>, given: URLSearchParams): Promise<Question>;
   /** Names of parameters that the specification leaves open, as they are served now. */
   namesOf(resource: Resource): ServedNames;
+  /** Queries that run and that wait. */
+  load(): { readonly running: number; readonly waiting: number };
   /** How fresh the data are, for /readyz and for people. */
   freshness(): Promise<Freshness>;
   close(): Promise<void>;

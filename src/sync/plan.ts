@@ -1,5 +1,5 @@
 import { type Catalogue, detailsOf, providerOf, type Resource } from '../contract/catalogue.ts';
-import { addDays, dayOf, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { addDays, dayOf, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
 import { type Chain, type ChainScope, chainsOf, type DayRange, type ParameterNames } from './chain.ts';
 import { packWindows, pagesPerWindow } from './windows.ts';
@@ -232,16 +232,12 @@ function isFresh(chain: { to: string | null }, at: number, context: PlanContext)
 function recentRange({ range, today }: PlanContext): DayRange {
   const to = range?.to ?? today;
   const from = range?.from ?? addDays(to, 1 - RECENT_DAYS);
-  return { from: laterOf(from, addDays(to, 1 - RANGE_DAYS_MAX)), to };
+  return { from: laterDay(from, addDays(to, 1 - RANGE_DAYS_MAX)), to };
 }
 
 function history(context: PlanContext, brandId: string, to: string): ChainScope {
-  const from = laterOf(addDays(to, 1 - RANGE_DAYS_MAX), context.range?.from ?? '');
+  const from = laterDay(addDays(to, 1 - RANGE_DAYS_MAX), context.range?.from ?? '');
   return { brandId, range: { from, to }, reason: 'the whole history', priority: PRIORITY.history, oldest: true };
-}
-
-function laterOf(a: string, b: string): string {
-  return a > b ? a : b;
 }
 
 function sameVariant(a: Chain, b: Chain): boolean {

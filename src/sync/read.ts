@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
 import { BodyError, nextCursorOf } from '../contract/body.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
+import { formsOf, parameterForm } from '../contract/forms.ts';
 import type { Attempt } from '../contract/request.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
@@ -51,6 +52,15 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     return reader;
   };
 
+  // Forms change rarely: what was noted already is not noted again.
+  const noted = new Map<string, string>();
+  const noteForms = async (resource: string, forms: ReadonlyMap<string, string>): Promise<void> => {
+    const fresh = [...forms].filter(([name, value]) => noted.get(`${resource} ${name}`) !== value);
+    if (fresh.length === 0) return;
+    await warehouse.noteForms(resource, new Map(fresh));
+    for (const [name, value] of fresh) noted.set(`${resource} ${name}`, value);
+  };
+
   // What was sent and is not in the ledger yet.
   const collect = () => {
     const requests: Attempt[] = [];
@@ -65,13 +75,16 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
   const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<number> => {
     const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
-    const isPaged = catalogue.get(chain.resource).paging === 'cursor';
+    const resource = catalogue.get(chain.resource);
+    const isPaged = resource.paging === 'cursor';
+    let forms: ReadonlyMap<string, string> = new Map();
     let date = parts.clock.now();
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query },
         read: (body) => {
           const tables = aboutMember(chain, reader.read(body, chain.fixed));
+          forms = formsOf(resource, body);
           return isPaged && mayGoOn(chain, body, tables) ? inconclusive(tables) : tables;
         },
         nextOf: (body) => (isPaged ? nextCursorOf(body) : null),
@@ -91,6 +104,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           next: page.next,
           requests: requests.splice(0),
         });
+        await noteForms(chain.resource, forms);
         tally.page(chain, pages.count, page.next === null, result);
         parts.onProgress?.(tally);
       }
@@ -132,6 +146,13 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           signal,
           onAttempt,
         });
+        for (const [resource, names] of answer.value) {
+          const forms = Object.entries(names).map(([declared, name]): [string, string] => [
+            parameterForm(declared),
+            name,
+          ]);
+          await noteForms(resource, new Map(forms));
+        }
         return answer.value;
       } catch (thrown) {
         // Upstream may have no description; the declared names are used then.

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Rejected, TableRows, Values } from '../contract/rows.ts';
+import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
 import { createTableReaper, type TableReaper } from './deletion.ts';
 import {
@@ -16,8 +17,10 @@ import {
   writeQuarantine,
   writeRequests,
 } from './ledger.ts';
+import { writeListing } from './listings.ts';
 import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
 import { migrate } from './schema.ts';
+import { writeShapes } from './shapes.ts';
 import { wellFormed } from './staging.ts';
 import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './upsert.ts';
 
@@ -51,6 +54,8 @@ export interface Warehouse {
   commitPage(commit: PageCommit): Promise<PageResult>;
   /** Writes requests that brought no page. */
   noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
+  /** Keeps how upstream's answers look where the specification leaves it open. */
+  noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
   /** Forgets what a chain has read so far. */
   restartChain(chainId: string): Promise<void>;
   /** Marks rows of a list as deleted, because upstream no longer knows them. */
@@ -98,8 +103,10 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     }
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
-    if (page.next === null) deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
-    else await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
+    if (page.next === null) {
+      deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
+      if (await writeListings(session, page)) dataVersion += 1;
+    } else await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
     const sums = { rows: 0, inserted: 0, updated: 0, deleted: 0 };
     let completed = 0;
     for (const changes of tables.values()) {
@@ -141,6 +148,19 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     return skipped;
   };
 
+  // Of a list that names no order, upstream's own is kept beside the rows: a new item at its head changes no other.
+  const writeListings = async (session: Session, { chain, tables }: PageCommit): Promise<boolean> => {
+    const resource = catalogue.get(chain.resource);
+    if (resource.change.kind !== 'set' || resource.order !== undefined) return false;
+    let changed = false;
+    for (const { table, seen } of tables) {
+      const key = ownKeyOf(table);
+      const keys = seen.map((values) => String(values[key]));
+      changed = (await writeListing(session, chain, table.name, keys)) || changed;
+    }
+    return changed;
+  };
+
   return {
     database,
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
@@ -149,6 +169,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     commitPage: (page) => database.transaction((session) => commit(session, page)),
     noteRequests: (run, chain, requests) =>
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
+    noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),
     restartChain: (chainId) => database.transaction((session) => clearCheckpoints(session, chainId)),
     markDeleted: (resource, keys, date) =>
       database.transaction(async (session) => {

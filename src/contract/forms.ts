@@ -1,0 +1,55 @@
+import { isRecord } from '../base/json.ts';
+import type { Resource } from './catalogue.ts';
+import { type Fields, metaOf } from './fields.ts';
+
+/** Names of the forms of upstream's answers that the specification leaves open. */
+export const FORMS = {
+  /** `data` or `bare`: whether a list, or a single object, stands under `data`. */
+  envelope: 'envelope',
+  /** Digits of a second's fraction in times, the most that were seen. */
+  timeDigits: 'time digits',
+} as const;
+
+/** The name under which the real name of a parameter is kept. */
+export function parameterForm(declared: string): string {
+  return `parameter ${declared}`;
+}
+
+/** The forms that an answer shows, by name. */
+export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, string> {
+  const forms = new Map<string, string>();
+  const envelope = envelopeOf(resource, body);
+  if (envelope !== null) forms.set(FORMS.envelope, envelope);
+  const digits = resource.derived.flatMap(({ declaration: { at, fields } }) => digitsIn(fields, itemsAt(at, body)));
+  if (digits.length > 0) forms.set(FORMS.timeDigits, String(Math.max(...digits)));
+  return forms;
+}
+
+function envelopeOf({ envelopeUnknown, derived }: Resource, body: unknown): 'data' | 'bare' | null {
+  if (envelopeUnknown === true) return Array.isArray(body) ? 'bare' : 'data';
+  const [object] = derived.filter(({ declaration: { at, whole } }) => at === 'body' && whole === undefined);
+  if (object === undefined || derived.length > 1 || !isRecord(body)) return null;
+  const isBare = Object.keys(object.declaration.fields).some((field) => field in body);
+  return isBare ? 'bare' : 'data';
+}
+
+function itemsAt(at: 'body' | { readonly list: string }, body: unknown): readonly unknown[] {
+  const inner = isRecord(body) && isRecord(body['data']) ? body['data'] : body;
+  if (at === 'body') return [inner];
+  if (Array.isArray(body)) return body;
+  const list = isRecord(inner) ? inner[at.list] : null;
+  return Array.isArray(list) ? list : [];
+}
+
+// Of an item the first time will do; of a list every item, because whole seconds may be written without a fraction.
+function digitsIn(fields: Fields, items: readonly unknown[]): number[] {
+  const times = Object.keys(fields).filter((field) => {
+    const meta = metaOf(fields[field] as Fields[string]);
+    return meta.as === 'column' && meta.kind === 'timestamp';
+  });
+  return items.flatMap((item) => {
+    const values = isRecord(item) ? times.map((field) => item[field]) : [];
+    const found = values.find((value): value is string => typeof value === 'string' && value.includes('T'));
+    return found === undefined ? [] : [/\.(\d{1,6})/.exec(found)?.[1]?.length ?? 0];
+  });
+}

@@ -1,0 +1,99 @@
+import type { ResourceTable } from '../contract/tables.ts';
+import { createBindings, liveConditions, parameterConditions, rangeCondition } from '../warehouse/conditions.ts';
+import { createItemReader } from '../warehouse/items.ts';
+import { quoted } from '../warehouse/schema.ts';
+import { share } from './definitions.ts';
+import type { Report, ReportRequest } from './request.ts';
+
+/** Decimals beyond which a sum of amounts is noise of binary fractions. */
+const DECIMALS_MAX = 9;
+
+/** Visits by day and source, and their totals: sums of the days that upstream reported. */
+export async function reportVisits(request: ReportRequest): Promise<Report> {
+  const { conventions, asked } = request;
+  const rows = await readDays(request);
+  const site = await readSite(request);
+  const total = (field: string): number => exactSum(rows.map((row) => Number(row[field] ?? 0)));
+  const aiSessions = total('sessions');
+  return {
+    beside: {
+      from: asked.from,
+      to: asked.to,
+      connected: site.connected,
+      property: site.property,
+      currency: site.currency,
+      totals: {
+        aiSessions,
+        keyEvents: total('keyEvents'),
+        revenue: total('revenue'),
+        siteSessions: site.sessions,
+        shareOfSite: share(conventions, conventions.shareOfSite, aiSessions, site.sessions),
+      },
+    },
+    rows,
+  };
+}
+
+async function readDays({
+  catalogue,
+  query,
+  brand,
+  asked,
+  resource,
+}: ReportRequest): Promise<Record<string, unknown>[]> {
+  const table = catalogue.get('traffic').derived.find(({ name }) => name === 'traffic_daily') as ResourceTable;
+  const { fields } = table.declaration;
+  const { select, read } = createItemReader({
+    fields,
+    columns: table.columns,
+    alias: 't',
+    extra: 't."_extra"',
+    timeDigits: 0,
+  });
+  const bindings = createBindings();
+  const conditions = [
+    ...liveConditions('t', brand.id, bindings),
+    rangeCondition('t.date', asked, bindings),
+    ...parameterConditions({ catalogue, table, alias: 't', brandId: brand.id }, resource.query, asked.values, bindings),
+  ];
+  const rows = await query(
+    `SELECT ${select.join(', ')} FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')} ORDER BY t.date, t.source`,
+    bindings.values,
+  );
+  return rows.map((row) => read(row, () => []));
+}
+
+interface Site {
+  readonly connected: boolean;
+  readonly property: string | null;
+  readonly currency: string | null;
+  readonly sessions: number;
+}
+
+// Visits of the site exist per answer only: those of the range are the sum of its days, whatever the source.
+async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
+  const bindings = createBindings();
+  const live = liveConditions('t', brand.id, bindings).join(' AND ');
+  const range = rangeCondition('t.range_from', asked, bindings);
+  const [row] = await query(
+    `SELECT arg_max_null(t.connected, (t.range_to, t._synced_at)), arg_max_null(t.property, (t.range_to, t._synced_at)),
+       arg_max_null(t.currency, (t.range_to, t._synced_at)),
+       CAST(coalesce(sum(t.site_sessions) FILTER (t.range_from = t.range_to AND ${range}), 0) AS DOUBLE)
+     FROM traffic_totals t WHERE ${live}`,
+    bindings.values,
+  );
+  const [connected, property, currency, sessions] = row ?? [];
+  return {
+    connected: connected === true,
+    property: (property ?? null) as string | null,
+    currency: (currency ?? null) as string | null,
+    sessions: Number(sessions ?? 0),
+  };
+}
+
+// Amounts have few decimals; their sum has no more.
+function exactSum(values: readonly number[]): number {
+  const decimals = Math.max(0, ...values.map((value) => String(value).split('.')[1]?.length ?? 0));
+  const sum = values.reduce((total, value) => total + value, 0);
+  return Number(sum.toFixed(Math.min(decimals, DECIMALS_MAX)));
+}

@@ -1,0 +1,102 @@
+import { SightlineError } from '../base/errors.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { Fields } from '../contract/fields.ts';
+import { FORMS } from '../contract/forms.ts';
+import type { Query as CheckedQuery } from '../contract/query.ts';
+import { readReportedBrand } from '../metrics/brand.ts';
+import { computeReport } from '../metrics/reports.ts';
+import type { Query } from '../warehouse/replica.ts';
+import type { Position } from './cursor.ts';
+import type { Edition } from './edition.ts';
+import { toRowSet } from './rows.ts';
+import type { Answer, RowSet } from './service.ts';
+import { readStored, type StoredItems } from './stored.ts';
+
+/** The list that pages and tables are made of. */
+const LIST = 'data';
+
+/** A request that was found to be in order, and the copy it is answered from. */
+export interface AnswerRequest {
+  readonly catalogue: Catalogue;
+  readonly edition: Edition;
+  readonly resource: Resource;
+  readonly brandId: string | null;
+  readonly member: string | null;
+  readonly asked: CheckedQuery;
+  readonly after: Position | null;
+  readonly nowMs: number;
+}
+
+/** Computes an answer; `cursorAfter` writes the cursor of what follows a place. */
+export async function computeAnswer(
+  query: Query,
+  request: AnswerRequest,
+  cursorAfter: (last: Pick<Position, 'at' | 'id'>) => string,
+): Promise<Answer> {
+  const { resource } = request;
+  if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
+  const timeDigits = request.edition.shapes.get(resource.name, FORMS.timeDigits);
+  const tables = await readStored({ ...request, query, timeDigits: timeDigits === null ? null : Number(timeDigits) });
+  const [last] = tables.flatMap((table) => table.last ?? []);
+  const nextCursor = last === undefined ? null : cursorAfter(last);
+  return { body: storedBody(request, tables, nextCursor), nextCursor, rows: rowSetOf(tables) };
+}
+
+async function computedAnswer(
+  query: Query,
+  { catalogue, edition, resource, brandId, asked, nowMs }: AnswerRequest,
+  computes: NonNullable<Resource['computes']>,
+): Promise<Answer> {
+  const id = brandId as string;
+  const brand = await readReportedBrand(query, catalogue, id, edition.brands.get(id)?.since ?? null);
+  const { conventions } = edition;
+  const report = await computeReport(computes, { catalogue, query, conventions, brand, resource, asked, nowMs });
+  const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
+  return {
+    body: { ...report.beside, [LIST]: report.rows },
+    nextCursor: null,
+    rows: toRowSet(table?.declaration.fields ?? {}, report.rows),
+  };
+}
+
+function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {
+  const { resource, edition } = request;
+  const shape = (name: string): string | null => edition.shapes.get(resource.name, name);
+  const [first] = tables;
+  if (first !== undefined && first.table.declaration.at === 'body') {
+    if (first.items.length === 0) throw nothingStored(request);
+    return shape(FORMS.envelope) === LIST ? { [LIST]: first.items[0] } : first.items[0];
+  }
+  if (resource.envelopeUnknown === true && shape(FORMS.envelope) === 'bare') return first?.items ?? [];
+  const body: Record<string, unknown> = {};
+  for (const { table, items } of tables) {
+    if (table.declaration.at !== 'body') body[table.declaration.at.list] = items;
+  }
+  if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
+  return body;
+}
+
+function nothingStored({ resource, member }: AnswerRequest): SightlineError {
+  if (resource.change.kind === 'detail') return notFound(resource.change.parameter, member ?? '');
+  return new SightlineError('no_data', 'this was not synced yet');
+}
+
+function rowSetOf(tables: readonly StoredItems[]): RowSet | null {
+  const list = tables.find(({ table: { declaration } }) => declaration.at !== 'body' && declaration.at.list === LIST);
+  if (list === undefined) return null;
+  return toRowSet(flatFields(list), list.items);
+}
+
+// What is served as it came has the fields that came; those of the declaration only where nothing came.
+function flatFields({ table: { declaration }, items }: StoredItems): Fields {
+  const { whole, fields } = declaration;
+  if (whole === undefined) return fields;
+  const known = Object.entries(fields).filter(([name]) => name !== whole);
+  return items.length === 0 ? Object.fromEntries(known) : {};
+}
+
+/** The refusal of an id that names nothing; `parameter` is the path's, such as one that ends in Id. */
+export function notFound(parameter: string, id: string): SightlineError {
+  const shown = id.length > 80 ? `${id.slice(0, 80)}…` : id;
+  return new SightlineError('not_found', `the ${parameter.replace(/Id$/, '')} ${shown} does not exist`);
+}

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { SightlineError } from '../base/errors.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { parameterForm } from '../contract/forms.ts';
+import type { Parameter } from '../contract/parameters.ts';
+import type { ServedNames } from '../contract/query.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import type { Conventions } from '../metrics/conventions.ts';
+import { columnAt } from '../warehouse/conditions.ts';
+import { openReplica, type Query, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
+import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
+import { readShapes, type Shapes } from '../warehouse/shapes.ts';
+import { type Coverage, readCoverage } from './coverage.ts';
+
+/** One published copy of the warehouse, opened, with what every answer needs to know of it. */
+export interface Edition {
+  readonly replica: Replica;
+  /** Differs when data, their order, upstream's forms or the conventions do; hex digits. */
+  readonly version: string;
+  readonly conventions: Conventions;
+  readonly shapes: Shapes;
+  readonly coverage: Coverage;
+  /** Brands that are there, by id: the day from which each has data, where that is known. */
+  readonly brands: ReadonlyMap<string, { readonly since: string | null }>;
+  readonly lastRun: LastRun | null;
+  readonly dataVersion: number;
+  /** Names under which parameters are served whose name the specification leaves open. */
+  namesOf(resource: Resource): ServedNames;
+  /** Values that a parameter with a list of them may have; null where that list is not known. */
+  valuesOf(parameter: Parameter): readonly string[] | null;
+}
+
+/** The newest sync run. */
+export interface LastRun {
+  readonly status: string;
+  /** Epoch milliseconds. */
+  readonly endedAt: number | null;
+}
+
+/** What opening a copy depends on. */
+export interface EditionOptions {
+  readonly catalogue: Catalogue;
+  readonly replica: ReplicaOptions;
+  /** Reads what was learned of upstream's numbers, with the configuration's own say over it. */
+  readonly readConventions: (query: Query) => Promise<Conventions>;
+}
+
+/** Opens a copy; throws `no_data` for one that an older sightline wrote. */
+export async function openEdition(path: string, options: EditionOptions): Promise<Edition> {
+  const replica = await openReplica(path, options.replica);
+  try {
+    return await replica.work((query) => readEdition(replica, query, options));
+  } catch (thrown) {
+    await replica.close();
+    throw thrown;
+  }
+}
+
+async function readEdition(replica: Replica, query: Query, options: EditionOptions): Promise<Edition> {
+  const { catalogue } = options;
+  await checkSchema(query);
+  const conventions = await options.readConventions(query);
+  const shapes = await readShapes(query);
+  const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
+  const lists = await readLists(query, catalogue);
+  const seed = [dataVersion.text, await readListingsHash(query), shapes.text, JSON.stringify(conventions)];
+  return {
+    replica,
+    version: createHash('sha256').update(seed.join('\n')).digest('hex').slice(0, 32),
+    conventions,
+    shapes,
+    coverage: await readCoverage(query),
+    brands: await readBrands(query, catalogue),
+    lastRun,
+    dataVersion: dataVersion.number,
+    namesOf: (resource) =>
+      Object.fromEntries(
+        Object.entries(resource.query).flatMap(([name, { nameUnknown }]) => {
+          const served = nameUnknown === true ? shapes.get(resource.name, parameterForm(name)) : null;
+          return served === null ? [] : [[name, served]];
+        }),
+      ),
+    valuesOf: ({ oneOf }) => (oneOf === undefined ? null : (lists.get(`${oneOf.resource}.${oneOf.field}`) ?? null)),
+  };
+}
+
+async function checkSchema(query: Query): Promise<void> {
+  const rows = await query("SELECT value FROM sync.meta WHERE name = 'schema_version'").catch(() => []);
+  const version = Number(rows[0]?.[0] ?? 0);
+  if (version === SCHEMA_VERSION) return;
+  const what = version < SCHEMA_VERSION ? 'an older' : 'a newer';
+  throw new SightlineError('no_data', `the published copy is from ${what} sightline; the next sync renews it`);
+}
+
+async function readLastRun(query: Query): Promise<LastRun | null> {
+  const rows = await query(
+    "SELECT status, epoch_ms(ended_at) FROM sync.runs WHERE status <> 'running' ORDER BY started_at DESC, rowid DESC LIMIT 1",
+  );
+  const [row] = rows;
+  return row === undefined ? null : { status: String(row[0]), endedAt: row[1] === null ? null : Number(row[1]) };
+}
+
+// The version counts changes of one warehouse; the run that made the last one tells it from any other warehouse.
+async function readDataVersion(query: Query): Promise<{ number: number; text: string }> {
+  const [row] = await query(
+    `SELECT data_version, CAST(run_id AS VARCHAR) FROM (
+       SELECT data_version, run_id, sent_at AS moment FROM sync.requests
+       UNION ALL SELECT data_version, run_id, started_at FROM sync.runs)
+     WHERE data_version IS NOT NULL ORDER BY data_version DESC, moment, run_id LIMIT 1`,
+  );
+  return { number: Number(row?.[0] ?? 0), text: JSON.stringify(row ?? null) };
+}
+
+async function readListingsHash(query: Query): Promise<string> {
+  const [row] = await query(
+    "SELECT md5(string_agg(text, '' ORDER BY text)) FROM (SELECT CAST(l AS VARCHAR) AS text FROM sync.listings l)",
+  );
+  return String(row?.[0] ?? '');
+}
+
+async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, { since: string | null }>> {
+  const provider = providerOf(catalogue, 'brand');
+  const table = provider.derived[0] as ResourceTable;
+  const [id, since] = [provider.provides?.id, provider.provides?.since].map((field) =>
+    quoted(columnAt(table, String(field))?.name ?? ''),
+  );
+  const rows = await query(
+    `SELECT CAST(${id} AS VARCHAR), strftime(${since}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE "_deleted_at" IS NULL`,
+  );
+  return new Map(rows.map(([brandId, day]) => [String(brandId), { since: day as string | null }]));
+}
+
+// Values that were listed once stay allowed: there are answers with them.
+async function readLists(query: Query, catalogue: Catalogue): Promise<Map<string, string[]>> {
+  const lists = new Map<string, string[]>();
+  const wanted = catalogue.resources.flatMap((resource) =>
+    Object.values(resource.query).flatMap(({ oneOf }) => oneOf ?? []),
+  );
+  for (const { resource, field } of wanted) {
+    const name = `${resource}.${field}`;
+    const table = catalogue.get(resource).derived[0] as ResourceTable;
+    const column = columnAt(table, field);
+    if (lists.has(name) || column === null) continue;
+    const rows = await query(
+      `SELECT CAST(${quoted(column.name)} AS VARCHAR) FROM ${quoted(table.name)} ORDER BY "_deleted_at" NULLS FIRST, rowid`,
+    );
+    if (rows.length > 0) lists.set(name, [...new Set(rows.map(([value]) => String(value)))]);
+  }
+  return lists;
+}

@@ -1,0 +1,47 @@
+import { isRecord } from '../base/json.ts';
+import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
+import type { RowSet } from './service.ts';
+
+/** The items as a flat table: nested objects as columns with a dot in the name, nested arrays as JSON text. */
+export function toRowSet(fields: Fields, items: readonly unknown[]): RowSet {
+  const declared = flatColumns(fields, []);
+  const known = new Set(Object.keys(fields));
+  const added = new Set(
+    items.flatMap((item) => (isRecord(item) ? Object.keys(item) : [])).filter((n) => !known.has(n)),
+  );
+  const columns = [...declared, ...[...added].map((name) => ({ name, kind: 'json' as const, path: [name] }))];
+  // Items that are no objects, such as bare slugs, are a table of one column.
+  const bare = items.length > 0 && !items.some(isRecord);
+  if (bare && columns.length === 0) {
+    return { columns: [{ name: 'value', kind: 'json' }], rows: () => items.map((item) => [toCell('json', item)]) };
+  }
+  return {
+    columns: columns.map(({ name, kind }) => ({ name, kind })),
+    rows: () => items.map((item) => columns.map(({ kind, path }) => toCell(kind, valueAt(item, path)))),
+  };
+}
+
+interface FlatColumn {
+  readonly name: string;
+  readonly kind: ColumnKind;
+  readonly path: readonly string[];
+}
+
+function flatColumns(fields: Fields, at: readonly string[]): FlatColumn[] {
+  return Object.entries(fields).flatMap(([field, schema]): FlatColumn[] => {
+    const meta = metaOf(schema);
+    const path = [...at, field];
+    if (meta.as === 'group') return flatColumns(meta.fields, path);
+    return [{ name: path.join('.'), kind: meta.as === 'child' ? 'json' : meta.kind, path }];
+  });
+}
+
+function valueAt(item: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, step) => (isRecord(at) && Object.hasOwn(at, step) ? at[step] : null), item);
+}
+
+function toCell(kind: ColumnKind, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (kind !== 'json') return value;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

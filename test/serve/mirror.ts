@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { errorTable, SightlineError } from '../../src/base/errors.ts';
+import type { Resource } from '../../src/contract/catalogue.ts';
+import { type Conventions, defaultConventions } from '../../src/metrics/conventions.ts';
+import { createService } from '../../src/serve/create.ts';
+import type { Service } from '../../src/serve/service.ts';
+import { publishAnalytics } from '../../src/snapshot/analytics.ts';
+import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+/** A sandbox, its copy, and the read server's query layer over that copy. */
+export interface Mirror extends TestWorkspace {
+  readonly service: Service;
+  /** The published copy. */
+  readonly copy: string;
+  /** Syncs, learns and publishes, as `sightline sync` does. */
+  publish(): Promise<void>;
+  /** Asks upstream. */
+  upstream(path: string): Promise<Reply>;
+  /** Asks the query layer the same. */
+  mirror(path: string): Promise<Reply>;
+}
+
+/** An answer of either side. */
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Opens a mirror of a small sandbox; everything ends with the test. */
+export async function openMirror(
+  options: WorkspaceOptions = {},
+  conventions?: (learned: Conventions) => Conventions,
+): Promise<Mirror> {
+  const workspace = await openWorkspace(options);
+  const copy = join(await temporaryFolder(), 'analytics.duckdb');
+  const service = createService({
+    catalogue: workspace.catalogue,
+    path: copy,
+    clock: workspace.clock,
+    cursorSecret: randomBytes(32),
+    replica: REPLICA_OPTIONS,
+    readConventions: async () => (conventions === undefined ? defaultConventions : conventions(defaultConventions)),
+  });
+  onTestFinished(() => service.close());
+  const publish = async (): Promise<void> => {
+    const summary = await workspace.sync();
+    if (summary.status !== 'complete') throw new Error(`the sync ended ${summary.status}`);
+    await publishAnalytics(workspace.warehouse().database, copy);
+  };
+  const upstream = async (path: string): Promise<Reply> => {
+    const response = await fetch(`${workspace.sandbox.baseUrl}${path}`, {
+      headers: { Authorization: `Bearer ${workspace.sandbox.key}` },
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  const mirror = (path: string): Promise<Reply> => askService(service, path);
+  return { ...workspace, service, copy, publish, upstream, mirror };
+}
+
+/** Asks the query layer by path, as a client would over HTTP. */
+export async function askService(service: Service, path: string): Promise<Reply> {
+  const { pathname, search } = new URL(path, 'http://mirror.invalid');
+  const [resource, parameters] = routeOf(service, pathname);
+  try {
+    const question = await service.ask(resource, parameters, new URLSearchParams(search));
+    const { body } = await question.answer();
+    return { status: 200, body: JSON.parse(JSON.stringify(body)) };
+  } catch (thrown) {
+    if (!(thrown instanceof SightlineError)) throw thrown;
+    return { status: statusOf(thrown), body: { error: { code: thrown.code, message: thrown.message } } };
+  }
+}
+
+function routeOf(service: Service, pathname: string): [Resource, Record<string, string>] {
+  for (const resource of service.catalogue.resources) {
+    const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+    const match = new RegExp(`^${resource.path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname);
+    if (match === null) continue;
+    return [
+      resource,
+      Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(match[index + 1] ?? '')])),
+    ];
+  }
+  throw new Error(`no route ${pathname}`);
+}
+
+function statusOf({ code }: SightlineError): number {
+  const kind = errorTable[code];
+  return 'status' in kind ? kind.status : 500;
+}
