@@ -5,7 +5,7 @@ import { engineFilters } from './filters.ts';
 
 export const citedDomains = defineResource({
   name: 'cited_domains',
-  about: 'Domains that answers cite most, over a range of days, as upstream reports them.',
+  about: 'Domains that answers cite most, over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/sources/domains',
   paging: 'single',

@@ -5,7 +5,7 @@ import { engineFilters } from './filters.ts';
 
 export const citedUrls = defineResource({
   name: 'cited_urls',
-  about: 'Pages that answers cite most, over a range of days, as upstream reports them.',
+  about: 'Pages that answers cite most, over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/sources/urls',
   paging: 'single',

@@ -5,7 +5,7 @@ import { commonFilters } from './filters.ts';
 
 export const metricsDaily = defineResource({
   name: 'metrics_daily',
-  about: 'Visibility by day, per engine and over all engines, as upstream reports it.',
+  about: 'Visibility by day, per engine and over all engines.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics/daily',
   paging: 'single',

@@ -5,7 +5,7 @@ import { commonFilters } from './filters.ts';
 
 export const metricsGroups = defineResource({
   name: 'metrics_groups',
-  about: 'Visibility by topic, tag, funnel stage or brandedness over a range of days, as upstream reports it.',
+  about: 'Visibility by topic, tag, funnel stage or brandedness over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics/groups',
   paging: 'single',

@@ -18,7 +18,7 @@ const rivals = {
 
 export const metricsPrompts = defineResource({
   name: 'metrics_prompts',
-  about: 'Visibility by prompt over a range of days, as upstream reports it.',
+  about: 'Visibility by prompt over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics/prompts',
   paging: 'single',

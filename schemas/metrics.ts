@@ -4,7 +4,7 @@ import { commonFilters } from './filters.ts';
 
 export const metrics = defineResource({
   name: 'metrics',
-  about: 'Visibility of the brand and its competitors over a range of days, as upstream reports it.',
+  about: 'Visibility of the brand and its competitors over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics',
   paging: 'single',

@@ -4,7 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const prompts = defineResource({
   name: 'prompts',
-  about: 'Prompts that the engines are asked, paused ones included.',
+  about: 'Prompts that the engines are asked.',
   scope: 'brand',
   path: '/brands/{brandId}/prompts',
   paging: 'single',
