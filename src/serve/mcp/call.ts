@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Question, Service } from '../service.ts';
 import { type Content, takeRows, toContent, type Window } from './fit.ts';
 import { readInput, type ToolInput } from './input.ts';
+import { readPageCursor, writePageCursor } from './page-cursor.ts';
 import { type Shortened, shorten } from './shorten.ts';
 import { listsOf, OMITTED, type Tool } from './tool.ts';
 
@@ -53,9 +54,8 @@ interface CallOptions {
 interface Page {
   readonly question: Question;
   readonly window: Window;
-  readonly nextCursor: string | null;
-  /** The limit that made a page short enough to show; null where the page is as it was asked for. */
-  readonly loweredTo: number | null;
+  /** The limit that makes pages short enough to show; null where they are as they were asked for. */
+  readonly limit: string | null;
 }
 
 // A page must end where its cursor goes on, so one that is too long is asked for again, shorter.
@@ -66,22 +66,38 @@ async function askUntilItFits(
   { signal, charactersMax }: CallOptions,
 ): Promise<Page> {
   const { resource } = tool;
-  const limit = tool.inQuery.find(({ parameter }) => parameter.kind === 'limit');
-  const given = new URLSearchParams(input.given);
-  let loweredTo: number | null = null;
+  const { given, limitName, limit: started } = pageAskedFor(tool, input);
+  let limit = started;
   for (let attempt = 1; ; attempt += 1) {
     const question = await service.ask(resource, input.path, given);
     const { body, nextCursor } = await question.answer(signal);
     const lists = Array.isArray(body) ? ['data'] : listsOf(resource);
-    const window = takeRows(toContent(body), lists, input.skip, charactersMax);
+    const going =
+      limit === null || nextCursor === null ? {} : { nextCursor: writePageCursor({ limit, cursor: nextCursor }) };
+    const window = takeRows({ ...toContent(body), ...going }, lists, input.skip, charactersMax);
     const isWhole = window.shown === window.total;
-    if (resource.paging !== 'cursor' || limit === undefined || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
-      return { question, window, nextCursor, loweredTo };
+    if (resource.paging !== 'cursor' || limitName === null || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
+      return { question, window, limit };
     }
     // What is read may change between the attempts, but a page of one row ends them.
-    loweredTo = attempt + 1 < PAGE_ATTEMPTS_MAX ? window.shown : 1;
-    given.set(limit.name, String(loweredTo));
+    limit = String(attempt + 1 < PAGE_ATTEMPTS_MAX ? window.shown : 1);
+    given.set(limitName, limit);
   }
+}
+
+function pageAskedFor(
+  { inQuery }: Tool,
+  input: ToolInput,
+): { given: URLSearchParams; limitName: string | null; limit: string | null } {
+  const nameOf = (kind: 'limit' | 'cursor') => inQuery.find(({ parameter }) => parameter.kind === kind)?.name ?? null;
+  const [limitName, cursorName] = [nameOf('limit'), nameOf('cursor')];
+  const given = new URLSearchParams(input.given);
+  const text = cursorName === null ? null : given.get(cursorName);
+  const { limit, cursor } = text === null ? { limit: null, cursor: '' } : readPageCursor(text);
+  if (limitName === null || cursorName === null || limit === null) return { given, limitName, limit: null };
+  given.set(cursorName, cursor);
+  given.set(limitName, limit);
+  return { given, limitName, limit };
 }
 
 function cutToSize(
@@ -114,17 +130,18 @@ function detailsOmitted({ resource }: Tool, { path }: ToolInput, { textCharacter
   );
 }
 
-function rangeRemarks({ resource }: Tool, { window, nextCursor, loweredTo }: Page): string[] {
-  const { skipped, shown, total } = window;
+function rangeRemarks({ inQuery }: Tool, { window, limit }: Page): string[] {
+  const { content, skipped, shown, total } = window;
   const remarks: string[] = [];
   if (skipped > 0) {
     remarks.push(
       shown === 0 ? `There are only ${total} rows.` : `Rows ${skipped + 1} to ${skipped + shown} of ${total}.`,
     );
   }
-  if (loweredTo !== null) remarks.push(`The page was cut to limit=${loweredTo}, because it would be too long.`);
-  if (resource.paging === 'cursor' && nextCursor !== null) {
-    remarks.push('There are more rows: call again with nextCursor as the cursor and all else as it was.');
+  if (limit !== null) remarks.push(`Pages are cut to ${limit} rows, because they would be too long; none is left out.`);
+  const cursor = inQuery.find(({ parameter }) => parameter.kind === 'cursor');
+  if (cursor !== undefined && typeof content['nextCursor'] === 'string') {
+    remarks.push(`There are more rows: call again with nextCursor as ${cursor.name} and all else as it was.`);
   }
   return remarks;
 }

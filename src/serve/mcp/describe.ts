@@ -2,7 +2,7 @@ import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { type Fields, metaOf } from '../../contract/fields.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
-import { listerOf, type ToolShape } from './tool.ts';
+import { type AnswerPart, answerParts, listerOf, type ToolShape } from './tool.ts';
 
 /** Words of tool names that are not written like others. */
 const SPELLINGS: Readonly<Record<string, string>> = { ai: 'AI', url: 'URL', urls: 'URLs', id: 'id' };
@@ -16,8 +16,8 @@ export function titleOf(tool: string): string {
 
 /** Tells a model what a tool gives, what it needs, its defaults and bounds, and how to go on. */
 export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
-  const { resource, inPath, inQuery, skipName } = shape;
-  const sentences = [resource.about, ...rowSentences(resource)];
+  const { resource, inPath, inQuery } = shape;
+  const sentences = [resource.about, ...answerParts(catalogue, resource).map(partSentence)];
   const order = orderSentence(resource);
   if (order !== null) sentences.push(order);
   for (const name of inPath) sentences.push(`\`${name}\` comes from \`${listerOf(catalogue, resource, name).tool}\`.`);
@@ -27,16 +27,15 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
     const names = kinds('day').map(({ name }) => `\`${name}\``);
     sentences.push(`${names.join(' and ')} are days, YYYY-MM-DD, both included, at most ${RANGE_DAYS_MAX} in all.`);
   }
-  for (const { name, parameter } of kinds('limit')) {
-    sentences.push(`\`${name}\` is from 1 to ${parameter.max}, by default ${parameter.default}.`);
+  for (const { name, parameter } of kinds('limit')) sentences.push(`\`${name}\` is from 1 to ${parameter.max}.`);
+  for (const { name, parameter } of inQuery) {
+    if (parameter.default !== undefined) sentences.push(`By default \`${name}\` is ${parameter.default}.`);
   }
   for (const { name } of kinds('cursor')) {
     sentences.push(
       `There are more rows while \`nextCursor\` is not null: call again with it as \`${name}\` and all else as it was.`,
     );
   }
-  if (skipName !== null)
-    sentences.push(`A list that is too long to show says so, and how to go on with \`${skipName}\`.`);
   return sentences.join(' ');
 }
 
@@ -62,15 +61,11 @@ export function fieldsOf(fields: Fields, prefix = ''): { readonly name: string; 
   });
 }
 
-function rowSentences(resource: Resource): string[] {
-  return resource.tables.map(({ at, fields, beside, whole }) => {
-    const names = whole === undefined ? Object.keys({ ...fields }).join(', ') : 'its fields are as upstream sends them';
-    if (at === 'body') return whole === undefined ? `Gives ${names}.` : 'Gives what upstream sends.';
-    const next = beside === undefined ? '' : `, and beside it ${Object.keys(beside).join(', ')}`;
-    return whole === undefined
-      ? `Gives the list \`${at.list}\`, whose rows have ${names}${next}.`
-      : `Gives the list \`${at.list}\`${next}; ${names}.`;
-  });
+function partSentence({ list, fields, beside, isUnknown }: AnswerPart): string {
+  const names = (of: Fields): string => Object.keys(of).join(', ');
+  if (list === null) return isUnknown ? 'Gives it as upstream sends it.' : `Gives ${names(fields)}.`;
+  const rows = isUnknown ? 'rows as upstream sends them' : `rows with ${names(fields)}`;
+  return `Gives \`${list}\`, a list of ${rows}${Object.keys(beside).length === 0 ? '' : `; beside it ${names(beside)}`}.`;
 }
 
 function orderSentence({ order, tables }: Resource): string | null {

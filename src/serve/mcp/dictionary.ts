@@ -1,6 +1,6 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { fieldsOf } from './describe.ts';
-import type { Tool, ToolSet } from './tool.ts';
+import { answerParts, type Tool, type ToolSet } from './tool.ts';
 
 /** The data dictionary as Markdown: every tool with its arguments and fields, every table with its columns. */
 export function describeData(catalogue: Catalogue, tools: ToolSet): string {
@@ -8,7 +8,7 @@ export function describeData(catalogue: Catalogue, tools: ToolSet): string {
     '# Data dictionary',
     'What the tools give, and the tables in which it is kept. Times and days are UTC; any field may be null, and there may be fields that are not listed here.',
     '## Tools',
-    ...[...tools.values()].flatMap(describeTool),
+    ...[...tools.values()].flatMap((tool) => describeTool(catalogue, tool)),
     '## Tables',
     'Fields of the API are columns in snake_case. A row with `_deleted_at` is no longer listed by the API.',
     ...catalogue.tables.flatMap(({ name, about, columns, key }) => [
@@ -23,7 +23,7 @@ export function describeData(catalogue: Catalogue, tools: ToolSet): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-function describeTool({ definition, resource }: Tool): string[] {
+function describeTool(catalogue: Catalogue, { definition, resource }: Tool): string[] {
   const { properties = {}, required = [] } = definition.inputSchema as {
     properties?: Record<string, Record<string, unknown>>;
     required?: readonly string[];
@@ -33,14 +33,18 @@ function describeTool({ definition, resource }: Tool): string[] {
     allowedOf(schema),
     String(schema['description'] ?? ''),
   ]);
-  const outputs = resource.tables.flatMap(({ at, fields }) =>
-    fieldsOf(fields).map(({ name, about }) => [`\`${at === 'body' ? '' : `${at.list}[].`}${name}\``, about]),
-  );
+  const outputs = answerParts(catalogue, resource).flatMap(({ list, fields, beside }) => [
+    ...fieldsOf(beside),
+    ...fieldsOf(fields, list === null ? '' : `${list}[].`),
+  ]);
   return [
     `### ${definition.name}`,
     resource.about,
     ...(inputs.length === 0 ? [] : [table(['argument', 'allowed', 'meaning'], inputs)]),
-    table(['field', 'meaning'], outputs),
+    table(
+      ['field', 'meaning'],
+      outputs.map(({ name, about }) => [`\`${name}\``, about]),
+    ),
   ];
 }
 

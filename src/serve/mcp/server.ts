@@ -38,17 +38,26 @@ export function createServerFactory(service: Service, options: McpOptions = {}):
     const info = { name: 'sightline', title: 'sightline', version: VERSION };
     const server = new Server(info, { capabilities: { tools: {}, resources: {} }, instructions });
     server.onerror = (error) => options.onError?.(error);
-    server.setRequestHandler('tools/list', () => ({
-      tools: [...derived().tools.values()].map((tool) => tool.definition),
-    }));
+    server.setRequestHandler('tools/list', async () => {
+      await opened(service);
+      return { tools: [...derived().tools.values()].map((tool) => tool.definition) };
+    });
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
       call(service, derived().tools, params, mcpReq.signal, options),
     );
     server.setRequestHandler('resources/list', () => ({ resources: entries }));
     server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
-    server.setRequestHandler('resources/read', ({ params }) => read(service, derived().dictionary, params.uri));
+    server.setRequestHandler('resources/read', async ({ params }) => {
+      await opened(service);
+      return read(service, derived().dictionary, params.uri);
+    });
     return server;
   };
+}
+
+// Until the data were opened once, nobody knows the names that were learned from them.
+async function opened(service: Service): Promise<void> {
+  await service.freshness();
 }
 
 async function call(

@@ -1,5 +1,6 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { type Catalogue, providerOf, type Resource } from '../../contract/catalogue.ts';
+import type { Fields } from '../../contract/fields.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 
 /** Field of a result that says what was left out of it because it was too long; missing from whole results. */
@@ -37,4 +38,26 @@ export function listerOf(catalogue: Catalogue, resource: Resource, parameter: st
 /** Names of the lists in a resource's answer. */
 export function listsOf(resource: Resource): string[] {
   return resource.tables.flatMap(({ at }) => (at === 'body' ? [] : [at.list]));
+}
+
+/** A part of an answer: a list of rows, or the fields of the one object that it is. */
+export interface AnswerPart {
+  /** Null where the body is the object. */
+  readonly list: string | null;
+  readonly fields: Fields;
+  /** Fields beside the list. */
+  readonly beside: Fields;
+  /** Whether it is served as upstream sent it, in a form that no one knows. */
+  readonly isUnknown: boolean;
+}
+
+/** What a resource's answer consists of; a detail has the fields of its list too. */
+export function answerParts(catalogue: Catalogue, { tables, change }: Resource): AnswerPart[] {
+  const listed = change.kind === 'detail' ? catalogue.get(change.of).tables : [];
+  return tables.map(({ name, at, fields, beside = {}, whole }) => ({
+    list: at === 'body' ? null : at.list,
+    fields: { ...listed.find((table) => table.name === name)?.fields, ...fields },
+    beside,
+    isUnknown: whole !== undefined,
+  }));
 }

@@ -52,7 +52,8 @@ function inputSchema(catalogue: Catalogue, { resource, inPath, inQuery, skipName
     properties[name] = { ...parameterSchema(parameter), description: describeParameter(catalogue, name, parameter) };
   }
   if (skipName !== null) {
-    const description = 'Rows to leave out from the start, to go on where an answer that was too long had to stop.';
+    const description =
+      'Rows to leave out from the start: a result that was too long to show whole says with which number to go on.';
     properties[skipName] = { type: 'integer', minimum: 0, default: 0, description };
   }
   return { type: 'object', properties, required: inPath, additionalProperties: false };
