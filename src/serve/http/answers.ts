@@ -1,0 +1,89 @@
+import { encodeRows } from '../formats.ts';
+import type { Answer, Question } from '../service.ts';
+import { type Content, createContentCache } from './cache.ts';
+import { COMPRESSED_BYTES_MIN, compress } from './compression.ts';
+import { createFlights } from './flights.ts';
+import type { HttpLimits } from './limits.ts';
+import { type Encoding, type Format, MEDIA_TYPES } from './negotiation.ts';
+
+/** Answers as bytes: kept, computed once for all who ask alike, and packed once for each encoding. */
+export interface Answers {
+  /** An answer that is kept; undefined where it must be computed. */
+  kept(question: Question, format: Format, encoding: Encoding): Content | undefined;
+  /** Computes an answer, or waits for the one being computed; throws what `Question.answer` does, and `overloaded`. */
+  compute(question: Question, format: Format, encoding: Encoding, client: AbortSignal): Promise<Content>;
+  readonly running: number;
+  readonly waiting: number;
+  readonly cachedBytes: number;
+}
+
+/** Builds them, with nothing kept. */
+export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'computationsMax'>): Answers {
+  const cache = createContentCache(limits.cacheBytesMax);
+  const plain = createFlights<Content>(limits.computationsMax);
+  // Each holds a place among the plain ones or has its bytes already, so they need no bound of their own.
+  const packed = createFlights<Content>(Number.POSITIVE_INFINITY);
+
+  const computePlain = async (question: Question, format: Format, client: AbortSignal): Promise<Content> => {
+    const key = keyOf(question, format, 'identity');
+    return (
+      cache.get(key) ??
+      plain.join(key, client, async (signal) => {
+        const content = await write(await question.answer(signal), format);
+        cache.set(key, content);
+        return content;
+      })
+    );
+  };
+  const compute = async (
+    question: Question,
+    format: Format,
+    encoding: Encoding,
+    client: AbortSignal,
+  ): Promise<Content> => {
+    if (encoding === 'identity') return computePlain(question, format, client);
+    const key = keyOf(question, format, encoding);
+    return packed.join(key, client, async (signal) => {
+      const content = await pack(await computePlain(question, format, signal), encoding);
+      cache.set(key, content);
+      return content;
+    });
+  };
+  return {
+    kept: (question, format, encoding) => cache.get(keyOf(question, format, encoding)),
+    compute,
+    get running() {
+      return plain.running;
+    },
+    get waiting() {
+      return plain.waiting + packed.waiting;
+    },
+    get cachedBytes() {
+      return cache.bytes;
+    },
+  };
+}
+
+function keyOf({ version }: Question, format: Format, encoding: Encoding): string {
+  return `${version} ${format} ${encoding}`;
+}
+
+// An endpoint that has no rows answers in JSON, whatever was asked for.
+async function write({ body, rows, nextCursor }: Answer, format: Format): Promise<Content> {
+  if (format === 'json' || rows === null) {
+    return { bytes: Buffer.from(JSON.stringify(body)), mediaType: mediaTypeOf('json'), encoding: null, nextCursor };
+  }
+  const encoded = await encodeRows(format, rows);
+  const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
+  return { bytes, mediaType: mediaTypeOf(format), encoding: null, nextCursor };
+}
+
+// Parquet is packed within; packing it again costs time and gains nothing.
+async function pack(content: Content, encoding: Exclude<Encoding, 'identity'>): Promise<Content> {
+  if (content.bytes.length < COMPRESSED_BYTES_MIN || content.mediaType === MEDIA_TYPES.parquet) return content;
+  return { ...content, bytes: await compress(content.bytes, encoding), encoding };
+}
+
+function mediaTypeOf(format: Format): string {
+  return format === 'json' || format === 'csv' ? `${MEDIA_TYPES[format]}; charset=utf-8` : MEDIA_TYPES[format];
+}

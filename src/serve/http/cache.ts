@@ -1,0 +1,56 @@
+/** What a stored answer costs beside its bytes: its key, its headers, its place. */
+const ENTRY_BYTES = 512;
+
+/** The bytes of an answer, and what must be said beside them. */
+export interface Content {
+  readonly bytes: Buffer;
+  readonly mediaType: string;
+  /** Null where the bytes are plain. */
+  readonly encoding: string | null;
+  readonly nextCursor: string | null;
+}
+
+/** Finished answers, the least recently used forgotten first when their bytes exceed the limit. */
+export interface ContentCache {
+  get(key: string): Content | undefined;
+  set(key: string, content: Content): void;
+  readonly bytes: number;
+}
+
+/** Builds an empty cache; answers larger than an eighth of it are not kept, for they would push out all others. */
+export function createContentCache(bytesMax: number): ContentCache {
+  const contents = new Map<string, Content>();
+  let bytes = 0;
+  const remove = (key: string, content: Content): void => {
+    contents.delete(key);
+    bytes -= costOf(content);
+  };
+  return {
+    get: (key) => {
+      const content = contents.get(key);
+      if (content === undefined) return undefined;
+      // Put back at the end, so that the map runs from the least to the most recently used.
+      contents.delete(key);
+      contents.set(key, content);
+      return content;
+    },
+    set: (key, content) => {
+      const before = contents.get(key);
+      if (before !== undefined) remove(key, before);
+      if (costOf(content) > bytesMax / 8) return;
+      contents.set(key, content);
+      bytes += costOf(content);
+      for (const [oldest, old] of contents) {
+        if (bytes <= bytesMax) break;
+        remove(oldest, old);
+      }
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}
+
+function costOf({ bytes }: Content): number {
+  return bytes.length + ENTRY_BYTES;
+}

@@ -1,0 +1,84 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Limiter } from '../limiter.ts';
+import type { Authenticate } from './authentication.ts';
+import type { HostRules } from './hosts.ts';
+import { BASE_PATH, type Endpoint, MCP_PATH, splitUrl } from './paths.ts';
+import { nothingThere, Refusal, tooMany } from './refusal.ts';
+
+/** What stands between the network and the routes. */
+export interface Gate {
+  /** First of all: is the server still there, and is it meant? Throws `overloaded`, `bad_request` or `forbidden`. */
+  arrive(request: FastifyRequest, reply: FastifyReply): void;
+  /**
+   * Then: whose key, how often, how long an address, is there anything at it. Throws `unauthorized`, `rate_limited`,
+   * `uri_too_long`, `not_found` or `method_not_allowed`, in this order: without a key nothing is told, not even what
+   * is there, and whatever comes with one counts.
+   */
+  admit(request: FastifyRequest, reply: FastifyReply): void;
+}
+
+/** What a gate is made of. */
+export interface GateParts {
+  readonly hosts: HostRules;
+  readonly authenticate: Authenticate;
+  /** Undefined where nothing is limited. */
+  readonly limiter: Limiter | undefined;
+  readonly urlCharactersMax: number;
+  readonly find: (path: string) => Endpoint | undefined;
+  readonly isStopping: () => boolean;
+}
+
+/** Builds it. */
+export function createGate(parts: GateParts): Gate {
+  const { hosts, authenticate, limiter, urlCharactersMax, find, isStopping } = parts;
+
+  const arrive = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (isStopping()) {
+      reply.header('connection', 'close');
+      if (request.routeOptions.config.endpoint?.isOpen !== true) {
+        throw new Refusal('overloaded', 'The server is shutting down.');
+      }
+    }
+    const { host, origin } = request.headers;
+    if (host === undefined) throw new Refusal('bad_request', 'The request has no Host header.');
+    if (!hosts.acceptsHost(host)) throw new Refusal('forbidden', 'This server does not answer under that host name.');
+    if (origin !== undefined && request.routeOptions.config.endpoint?.path === MCP_PATH) {
+      if (!hosts.acceptsOrigin(origin)) {
+        throw new Refusal('forbidden', 'Pages of this origin may not speak to the server.');
+      }
+    }
+  };
+
+  const count = (request: FastifyRequest, reply: FastifyReply): void => {
+    const key = authenticate(request.headers, request.raw.socket.remoteAddress);
+    request.visit.keyId = key.id;
+    if (limiter === undefined) return;
+    const { allowed, remaining, retryAfterSeconds } = limiter.admit(key.id);
+    reply.header('x-ratelimit-limit', limiter.limit).header('x-ratelimit-remaining', remaining);
+    if (!allowed) throw tooMany('Too many requests.', retryAfterSeconds);
+  };
+
+  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
+    const url = request.raw.url ?? '';
+    // A route for OPTIONS exists for browsers' preflights alone, which are answered before they come here.
+    const routed = request.method === 'OPTIONS' ? undefined : request.routeOptions.config.endpoint;
+    const [path] = splitUrl(url);
+    const endpoint = routed ?? find(path);
+    request.visit.route = endpoint?.path ?? null;
+    const isOpen = endpoint === undefined ? !isBelowBase(path) : endpoint.isOpen;
+    if (!isOpen) count(request, reply);
+    if (url.length > urlCharactersMax) {
+      throw new Refusal('uri_too_long', `The address is longer than ${urlCharactersMax} characters.`);
+    }
+    if (routed !== undefined) return;
+    if (endpoint === undefined) throw nothingThere();
+    const allow = endpoint.methods.join(', ');
+    throw new Refusal('method_not_allowed', `This address takes ${allow}.`, { Allow: allow });
+  };
+
+  return { arrive, admit };
+}
+
+function isBelowBase(path: string): boolean {
+  return path === BASE_PATH || path.startsWith(`${BASE_PATH}/`);
+}

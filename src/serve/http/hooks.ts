@@ -1,0 +1,82 @@
+import cors from '@fastify/cors';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Gate } from './gate.ts';
+import { logRequest } from './log.ts';
+import { ClientLeft } from './read.ts';
+import { toErrorReply } from './refusal.ts';
+import type { Telemetry } from './telemetry.ts';
+import { newVisit } from './visit.ts';
+
+/** Headers that a web page may read where its origin is allowed. */
+const EXPOSED_HEADERS = [
+  'ETag',
+  'Retry-After',
+  'X-Data-As-Of',
+  'X-Data-Coverage',
+  'X-Next-Cursor',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-Request-Id',
+];
+const PREFLIGHT_SECONDS = 600;
+
+/** Puts the gate before every route, known or not, and the log and the metrics behind them. */
+export async function addHooks(
+  app: FastifyInstance,
+  gate: Gate,
+  telemetry: Telemetry | null,
+  corsOrigins: readonly string[],
+  monotonic: () => number,
+): Promise<void> {
+  const finish = (request: FastifyRequest, reply: FastifyReply): void => {
+    const { visit } = request;
+    visit.leaving?.abort(new ClientLeft());
+    const tookMs = monotonic() - visit.startedAtMs;
+    logRequest(request, reply, tookMs);
+    telemetry?.observe(visit, reply.raw.statusCode, tookMs);
+  };
+  app.decorateRequest('visit', null as never);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.visit = newVisit(monotonic());
+    reply.header('x-request-id', request.id);
+    // When it was answered, and also when the client left before.
+    reply.raw.once('close', () => finish(request, reply));
+    attempt(() => gate.arrive(request, reply), done);
+  });
+  if (corsOrigins.length > 0) {
+    await app.register(cors, (_app: FastifyInstance) => (request: FastifyRequest, done: CorsDecision) => {
+      // Only browsers send an Origin; all others are spared the rest.
+      const isPage = request.headers.origin !== undefined;
+      const isPreflight = request.headers['access-control-request-method'] !== undefined;
+      const asked = isPage && (request.method !== 'OPTIONS' || isPreflight);
+      const { methods, exposedHeaders, maxAge } = corsOptions;
+      done(null, { origin: asked ? [...corsOrigins] : false, methods, exposedHeaders, maxAge });
+    });
+  }
+  app.addHook('onRequest', (request, reply, done) => attempt(() => gate.admit(request, reply), done));
+  app.setErrorHandler((thrown, request, reply) => {
+    const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
+    if (unexpected !== null && !(thrown instanceof ClientLeft)) request.log.error({ id: request.id, err: unexpected });
+    request.visit.cache = null;
+    request.visit.bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(body);
+    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+  });
+}
+
+type CorsDecision = (error: Error | null, options?: object) => void;
+
+const corsOptions = {
+  methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+  exposedHeaders: EXPOSED_HEADERS,
+  maxAge: PREFLIGHT_SECONDS,
+};
+
+function attempt(step: () => void, done: (error?: Error) => void): void {
+  try {
+    step();
+  } catch (thrown) {
+    done(thrown as Error);
+    return;
+  }
+  done();
+}

@@ -1,0 +1,77 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+
+/** The path under which the API is served. */
+export const BASE_PATH = '/v1';
+
+/** What is served beside the resources. */
+export const OPENAPI_PATH = `${BASE_PATH}/openapi.json`;
+export const MCP_PATH = `${BASE_PATH}/mcp`;
+export const LIVE_PATH = '/livez';
+export const READY_PATH = '/readyz';
+
+const READ = ['GET', 'HEAD'] as const;
+
+/** Something that is served: its path, parameters in braces, the methods it takes, and whether it wants a key. */
+export interface Endpoint {
+  readonly path: string;
+  readonly methods: readonly string[];
+  readonly isOpen: boolean;
+}
+
+/** Everything that is served. */
+export function endpointsOf(
+  catalogue: Catalogue,
+  has: { readonly openApi: boolean; readonly mcp: boolean },
+): Endpoint[] {
+  return [
+    ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
+    ...(has.openApi ? [{ path: OPENAPI_PATH, methods: READ, isOpen: true }] : []),
+    ...(has.mcp ? [{ path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false }] : []),
+    { path: LIVE_PATH, methods: READ, isOpen: true },
+    { path: READY_PATH, methods: READ, isOpen: true },
+  ];
+}
+
+/** Finds the endpoint at a path as a client wrote it, whichever method it takes. */
+export function createFinder(endpoints: readonly Endpoint[]): (path: string) => Endpoint | undefined {
+  const patterns = endpoints.map((endpoint) => {
+    const text = endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
+    return { endpoint, pattern: new RegExp(`^${text}$`) };
+  });
+  return (path) => patterns.find(({ pattern }) => pattern.test(path))?.endpoint;
+}
+
+/** A path with parameters in braces, as Fastify writes them. */
+export function toFastifyPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/**
+ * The address with its path written so that it can be decoded: a percent sign that begins no UTF-8 stands for itself,
+ * and an address in absolute form is cut down to its path.
+ */
+export function toReadableUrl(url: string): string {
+  const relative = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
+  const [path, query] = splitUrl(relative);
+  if (!path.includes('%')) return relative;
+  const readable = path
+    .split('/')
+    .map((segment) => (isDecodable(segment) ? segment : segment.replaceAll('%', '%25')))
+    .join('/');
+  return query === '' ? readable : `${readable}?${query}`;
+}
+
+/** An address as path and query, without the question mark between them. */
+export function splitUrl(url: string): [path: string, query: string] {
+  const at = url.indexOf('?');
+  return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
+}
+
+function isDecodable(segment: string): boolean {
+  try {
+    decodeURIComponent(segment);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,130 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import type { Keyring } from '../keys.ts';
+import { createLimiter } from '../limiter.ts';
+import type { Service } from '../service.ts';
+import { createAnswers } from './answers.ts';
+import { createAuthenticate } from './authentication.ts';
+import { stopServer } from './drain.ts';
+import { createFramework } from './framework.ts';
+import { createGate } from './gate.ts';
+import { addHooks } from './hooks.ts';
+import { createHostRules } from './hosts.ts';
+import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
+import { createLogStream, type LogLevel, loggerOptions } from './log.ts';
+import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
+import { BASE_PATH, createFinder, endpointsOf, MCP_PATH } from './paths.ts';
+import { addBodyParser, addRoutes, type McpHandler } from './routes.ts';
+import { createTelemetry } from './telemetry.ts';
+
+/** What a server serves, and for whom. */
+export interface ServerParts {
+  readonly service: Service;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly openApi?: (baseUrl: string) => unknown;
+  readonly mcp?: McpHandler;
+  /** Takes the log, whole lines of JSON. */
+  readonly log: (text: string) => void;
+}
+
+/** How it is served. */
+export interface ServerOptions {
+  /** The address to listen on. */
+  readonly host: string;
+  /** 0 takes any. */
+  readonly port: number;
+  /** Port of the metrics; null for none, 0 for any. */
+  readonly metricsPort: number | null;
+  /** Requests a minute for each key. */
+  readonly rateLimit: number | 'off';
+  readonly corsOrigins: readonly string[];
+  readonly allowedHosts: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly baseUrl: string;
+  readonly mcpUrl: string | null;
+  readonly metricsUrl: string | null;
+  /** Takes no more requests, lets those under way finish within a bound, and resolves when all is closed. */
+  close(): Promise<void>;
+}
+
+/** Starts a server and resolves once it listens; rejects with Node's own error where it cannot. */
+export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  const state = { isStopping: false };
+  const stream = createLogStream(parts.log);
+  const answers = createAnswers(limits);
+  const telemetry = options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock);
+  const endpoints = endpointsOf(parts.service.catalogue, {
+    openApi: parts.openApi !== undefined,
+    mcp: parts.mcp !== undefined,
+  });
+  const hosts = createHostRules(options);
+  const { rateLimit } = options;
+  const { monotonic } = parts.clock;
+  const gate = createGate({
+    hosts,
+    authenticate: createAuthenticate(parts.keyring, parts.clock, limits),
+    limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic }),
+    urlCharactersMax: limits.urlCharactersMax,
+    find: createFinder(endpoints),
+    isStopping: () => state.isStopping,
+  });
+  const app = createFramework(limits, loggerOptions(options.logLevel, stream, parts.clock));
+  await addHooks(app, gate, telemetry, options.corsOrigins, monotonic);
+  const address = { baseUrl: '' };
+  addBodyParser(app);
+  const { openApi, mcp } = parts;
+  addRoutes(app, {
+    service: parts.service,
+    answers,
+    endpoints,
+    ...(openApi === undefined ? {} : { openApi: () => openApi(address.baseUrl) }),
+    ...(mcp === undefined ? {} : { mcp }),
+    bodyBytesMax: limits.bodyBytesMax,
+    mcpRunningMax: limits.computationsMax,
+    vary: options.corsOrigins.length === 0 ? 'Accept, Accept-Encoding' : 'Accept, Accept-Encoding, Origin',
+    isStopping: () => state.isStopping,
+  });
+  await app.ready();
+  const metrics = telemetry === null ? null : createMetricsServer(telemetry, hosts);
+  try {
+    address.baseUrl = `${await listen(app.server, options.host, options.port)}${BASE_PATH}`;
+    const metricsOrigin = metrics === null ? null : await listen(metrics, options.host, options.metricsPort ?? 0);
+    const close = async (): Promise<void> => {
+      state.isStopping = true;
+      await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
+      await app.close();
+      stream.flush();
+    };
+    return {
+      baseUrl: address.baseUrl,
+      mcpUrl: parts.mcp === undefined ? null : `${new URL(address.baseUrl).origin}${MCP_PATH}`,
+      metricsUrl: metricsOrigin === null ? null : `${metricsOrigin}${METRICS_PATH}`,
+      close,
+    };
+  } catch (thrown) {
+    await app.close();
+    throw thrown;
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  // A wildcard is no address to connect to.
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`;
+}
