@@ -1,0 +1,58 @@
+import type { Session } from '../warehouse/database.ts';
+import { toTimestampText } from '../warehouse/ledger.ts';
+import type { Query } from '../warehouse/replica.ts';
+import { type Conventions, defaultConventions } from './conventions.ts';
+import type { Finding } from './fit.ts';
+import { conventionSchemas } from './overrides.ts';
+
+/** What was found about each convention. */
+export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };
+
+/**
+ * The conventions that the last sync found, from a warehouse or a copy of one. What was never found, or is stored so
+ * that it cannot be understood, is as by default.
+ */
+export async function readConventions(query: Query): Promise<Conventions> {
+  const found = await query(
+    `SELECT count(*) FROM duckdb_tables()
+     WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'conventions'`,
+  );
+  // The copy may be of a version that had no such table.
+  if (Number(found[0]?.[0]) === 0) return defaultConventions;
+  const stored: Record<string, unknown> = {};
+  for (const [name, value] of await query('SELECT name, CAST(value AS VARCHAR) FROM sync.conventions')) {
+    const schema = Object.hasOwn(conventionSchemas, String(name)) ? conventionSchemas[name as keyof Conventions] : null;
+    const parsed = schema?.safeParse(parse(value));
+    if (parsed?.success === true) stored[String(name)] = parsed.data;
+  }
+  return { ...defaultConventions, ...stored };
+}
+
+/** Writes what was found in place of what was there. `now` is epoch milliseconds. */
+export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
+  await session.run('DELETE FROM sync.conventions');
+  for (const [name, finding] of Object.entries(findings)) {
+    await session.run(
+      `INSERT INTO sync.conventions
+       SELECT $1, CAST($2 AS JSON), $3, $4, $5, CAST($6 AS DOUBLE), $7, CAST($8 AS TIMESTAMP)`,
+      [
+        name,
+        JSON.stringify(finding.value),
+        finding.source,
+        finding.compared,
+        finding.agreed,
+        finding.largestError,
+        finding.note,
+        toTimestampText(now),
+      ],
+    );
+  }
+}
+
+function parse(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+}
