@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { declarations } from '../schemas/catalogue.ts';
@@ -6,6 +7,10 @@ import type { WorkspaceConfig } from './base/config.ts';
 import { SightlineError } from './base/errors.ts';
 import { ensureWritableFolder } from './base/files.ts';
 import { createCatalogue } from './contract/catalogue.ts';
+import { defaultConventions } from './metrics/conventions.ts';
+import { createService } from './serve/create.ts';
+import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
+import type { Freshness, Service } from './serve/service.ts';
 import { publishAnalytics } from './snapshot/analytics.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
 import { type Layout, layoutOf } from './snapshot/layout.ts';
@@ -17,6 +22,7 @@ import { createClient } from './upstream/client.ts';
 import { UpstreamError } from './upstream/errors.ts';
 import type { DatabaseOptions } from './warehouse/database.ts';
 import { openReader, type QueryResult } from './warehouse/reader.ts';
+import { REPLICA_OPTIONS } from './warehouse/replica.ts';
 import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
 
 /** Every resource of the API. */
@@ -82,6 +88,40 @@ export async function queryWorkspace(config: WorkspaceConfig, sql: string): Prom
   } finally {
     reader.close();
   }
+}
+
+/** How `mcpWorkspace` is run. */
+export interface McpWorkspaceOptions {
+  readonly streams: Streams;
+  readonly queryTimeoutMs: number;
+  /** Told once, before anything is served. */
+  readonly onStart: (freshness: Freshness) => void;
+  /** Told of errors that the client is not told the words of. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
+export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
+  const service = openService(config, clock, options.queryTimeoutMs);
+  try {
+    options.onStart(await service.freshness());
+    await serveStdio(service, options.streams, signal, options);
+  } finally {
+    await service.close();
+  }
+}
+
+// There need be no data yet; what is asked before is answered with that error.
+function openService(config: WorkspaceConfig, clock: Clock, timeoutMs: number): Service {
+  return createService({
+    catalogue,
+    path: layoutOf(config.folder).analytics,
+    clock,
+    // One process serves its clients to the end, so cursors need not outlive it.
+    cursorSecret: randomBytes(32),
+    replica: { ...REPLICA_OPTIONS, timeoutMs },
+    readConventions: async () => defaultConventions,
+  });
 }
 
 // The copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it.

@@ -93,6 +93,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
       choose(flags.json === true, async () => (await import('./commands/sql.ts')).sql(query, flags)),
     );
 
+  onWorkspace(program.command('mcp'))
+    .description('answer AI assistants over MCP on standard input and output')
+    .addOption(new Option('--query-timeout <seconds>', 'longest time for one query').default('30'))
+    // Standard output is the protocol's alone.
+    .action((flags) => choose(false, async (signal) => (await import('./commands/mcp.ts')).mcp(flags, signal)));
+
   program
     .command('sandbox')
     .description('serve a generated workspace behind the API, for trying things out')
