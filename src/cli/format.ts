@@ -1,4 +1,6 @@
 import Table from 'cli-table3';
+import { uniqueNames } from '../serve/formats/columns.ts';
+import { toCsv } from '../serve/formats/csv.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 
 /** How a query's rows can be printed. */
@@ -16,7 +18,10 @@ export function formatRows(result: QueryResult, format: Format): string {
     case 'table':
       return toTable(result);
     case 'csv':
-      return toCsv(result);
+      return toCsv(
+        result.columns.map(({ name }) => name),
+        result.rows,
+      );
     case 'json':
       return toJson(result);
   }
@@ -39,22 +44,9 @@ function cell(value: unknown): string {
   return characters.length <= CELL_CHARACTERS_MAX ? text : `${characters.slice(0, CELL_CHARACTERS_MAX - 1).join('')}…`;
 }
 
-function toCsv({ columns, rows }: QueryResult): string {
-  const field = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map(plain))];
-  return lines.map((line) => `${line.map(field).join(',')}\r\n`).join('');
-}
-
 // A query may give two columns one name; an object would keep the last one only.
 function toJson({ columns, rows }: QueryResult): string {
-  const given = new Set(columns.map(({ name }) => name));
-  const used = new Set<string>();
-  const names = columns.map(({ name }) => {
-    let unique = name;
-    for (let times = 2; used.has(unique) || (times > 2 && given.has(unique)); times++) unique = `${name}_${times}`;
-    used.add(unique);
-    return unique;
-  });
+  const names = uniqueNames(columns.map(({ name }) => name));
   return JSON.stringify(rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))));
 }
 

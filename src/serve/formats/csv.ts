@@ -1,0 +1,25 @@
+/** Lines end as RFC 4180 wants it, which every reader takes and some spreadsheets need. */
+const LINE_END = '\r\n';
+
+/**
+ * RFC 4180 CSV with a header and without a byte order mark. A null is an empty field and an empty text is `""`;
+ * booleans are true and false; arrays and objects are JSON text. Only the null of a table with one column is `""` too,
+ * because readers skip empty lines.
+ */
+export function toCsv(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const isAlone = names.length === 1;
+  const header = names.map(field).join(',');
+  const lines = rows.map((row) => {
+    const line = row.map((value) => (value === null || value === undefined ? '' : field(textOf(value)))).join(',');
+    return isAlone && line === '' ? '""' : line;
+  });
+  return [header, ...lines].map((line) => `${line}${LINE_END}`).join('');
+}
+
+function field(text: string): string {
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,377 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { type Table, tableFromIPC } from 'apache-arrow';
+import fc from 'fast-check';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import parquetjs from 'parquetjs-lite';
+import { describe, expect, test } from 'vitest';
+import type { ColumnKind } from '../../src/contract/fields.ts';
+import { encodeRows } from '../../src/serve/formats.ts';
+import type { RowSet } from '../../src/serve/service.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+type Cell = string | null;
+
+const KINDS: readonly ColumnKind[] = ['uuid', 'text', 'integer', 'number', 'boolean', 'timestamp', 'day', 'json'];
+const LEAST_MICROS = -62_135_596_800_000_000n;
+const GREATEST_MICROS = 253_402_300_799_999_999n;
+
+/** A column of each kind, and rows that are hard to write. */
+const hard: RowSet = rowSet(
+  KINDS.map((kind) => ({ name: kind, kind })),
+  [
+    [
+      '6f1c1c5e-0f6e-4f0e-8b3f-2f3c7e1d2a10',
+      'žluť 😀 "quoted", a\r\nb',
+      2 ** 53 - 1,
+      0.1,
+      true,
+      '2026-03-15T15:30:00.123456Z',
+      '2026-03-15',
+      '[{"a":1}]',
+    ],
+    [null, '', -(2 ** 53 - 1), -1.5e300, false, '1969-12-31T23:59:59.999999Z', '1969-12-31', 'null'],
+    KINDS.map(() => null),
+    [
+      'A0000000-0000-4000-8000-00000000000F',
+      '\u0000\t,',
+      0,
+      5e-324,
+      true,
+      '0001-01-01T00:00:00Z',
+      '0001-01-01',
+      '"",\n',
+    ],
+    [null, 'NULL', 1, 1, null, '9999-12-31T23:59:59.999999Z', '9999-12-31', '{}'],
+  ],
+);
+
+const sets: readonly (readonly [string, RowSet])[] = [
+  ['hard values', hard],
+  ['no rows', rowSet(hard.columns, [])],
+  [
+    'nulls only',
+    rowSet(
+      hard.columns,
+      Array.from({ length: 20 }, () => KINDS.map(() => null)),
+    ),
+  ],
+  [
+    'many rows',
+    rowSet(
+      hard.columns,
+      Array.from({ length: 3000 }, (_, index) => hard.rows()[index % 5] ?? []),
+    ),
+  ],
+  [
+    'odd names',
+    rowSet(
+      ['topic.id', 'a', 'a', 'a_2', 'ž"\'`', 'with space', 'constructor'].map((name) => ({
+        name,
+        kind: 'text',
+      })),
+      [['1', '2', '3', '4', '5', '6', '7']],
+    ),
+  ],
+];
+
+describe.for(sets)('%s', ([, rows]) => {
+  const expected = comparable(rows);
+
+  test('come back from Parquet in hyparquet', async () => {
+    const file = bufferOf(await encodeRows('parquet', rows));
+    const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
+    const names = parquetMetadata(file)
+      .schema.slice(1)
+      .map(({ name }) => name);
+    const found = await parquetReadObjects({ file, parsers });
+    expect(found.map((row) => names.map((name, index) => cell(row[name], rows.columns[index]?.kind)))).toEqual(
+      expected,
+    );
+  });
+
+  test('come back from Parquet in parquetjs-lite, times to the millisecond', async () => {
+    const path = await save('rows.parquet', await encodeRows('parquet', rows));
+    const reader = await parquetjs.ParquetReader.openFile(path);
+    const cursor = reader.getCursor();
+    const names = parquetMetadata(bufferOf(await encodeRows('parquet', rows)))
+      .schema.slice(1)
+      .map(({ name }) => name);
+    const found: Cell[][] = [];
+    for (let row = await cursor.next(); row !== null; row = await cursor.next()) {
+      found.push(
+        names.map((name, index) => toMillis(cell(ownValue(row, name), rows.columns[index]?.kind), rows, index)),
+      );
+    }
+    await reader.close();
+    expect(found).toEqual(expected.map((row) => row.map((value, index) => toMillis(value, rows, index))));
+  });
+
+  test('come back from Parquet in DuckDB, with types', async () => {
+    const path = await save('rows.parquet', await encodeRows('parquet', rows));
+    const [types, found] = await readWithDuckDb(`read_parquet('${path}')`, rows);
+    expect(types).toEqual(rows.columns.map(({ kind }) => DUCKDB_TYPES[kind]));
+    expect(found).toEqual(expected);
+  });
+
+  test('come back from Arrow, with types', async () => {
+    const table = tableFromIPC(await encodeRows('arrow', rows));
+    expect(table.schema.fields.map(({ type, nullable }) => [String(type), nullable])).toEqual(
+      rows.columns.map(({ kind }) => [ARROW_TYPES[kind], true]),
+    );
+    expect(table.numRows).toBe(expected.length);
+    expect(fromArrow(table, rows)).toEqual(expected);
+  });
+
+  test('come back from CSV', async () => {
+    const [header, ...found] = parseCsv(decode(await encodeRows('csv', rows)));
+    expect(header).toEqual(rows.columns.map(({ name }) => name));
+    expect(found).toEqual(rows.rows().map((row) => row.map((value) => (value === null ? null : String(value)))));
+  });
+});
+
+describe('any rows', () => {
+  test('come back from CSV, from a strict reader', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRows(fc.string({ unit: 'binary' })), async (rows) => {
+        const [, ...found] = parseCsv(decode(await encodeRows('csv', rows)));
+        const isAlone = rows.columns.length === 1;
+        const text = (value: unknown): Cell => (value === null ? (isAlone ? '' : null) : String(value));
+        expect(found).toEqual(rows.rows().map((row) => row.map(text)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('come back from CSV, from DuckDB', async () => {
+    const unit = fc.constantFrom('a', 'é', '😀', '"', ',', '\n', '\r', ' ', "'", '\\', ';', '\t', '#', '-');
+    await fc.assert(
+      fc.asyncProperty(anyRows(fc.string({ unit })), async (rows) => {
+        fc.pre(rows.columns.length > 1 && rows.rows().length > 0);
+        const path = await save('rows.csv', await encodeRows('csv', rows));
+        const columns = rows.columns.map(({ name }) => `'${name}': 'VARCHAR'`).join(', ');
+        const dialect = `header = true, auto_detect = false, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
+        const source = `read_csv('${path}', ${dialect}, allow_quoted_nulls = false, columns = {${columns}})`;
+        const [, found] = await readWithDuckDb(
+          source,
+          rowSet(
+            rows.columns.map(({ name }) => ({ name, kind: 'text' })),
+            [],
+          ),
+        );
+        expect(found).toEqual(rows.rows().map((row) => row.map((value) => (value === null ? null : String(value)))));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('come back from Arrow and Parquet', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRows(fc.string({ unit: 'binary' })), async (rows) => {
+        expect(fromArrow(tableFromIPC(await encodeRows('arrow', rows)), rows)).toEqual(comparable(rows));
+        const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
+        const found = await parquetReadObjects({ file: bufferOf(await encodeRows('parquet', rows)), parsers });
+        expect(found.map((row) => rows.columns.map(({ name, kind }) => cell(row[name], kind)))).toEqual(
+          comparable(rows),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+test('equal rows give equal bytes', async () => {
+  for (const format of ['csv', 'parquet', 'arrow'] as const) {
+    expect(await encodeRows(format, hard)).toEqual(await encodeRows(format, hard));
+  }
+});
+
+test('half of a surrogate pair becomes the replacement character', async () => {
+  const rows = rowSet([{ name: 'a', kind: 'text' }], [['x\ud83d'], ['\ude00y']]);
+  const table = tableFromIPC(await encodeRows('arrow', rows));
+  expect([table.getChild('a')?.get(0), table.getChild('a')?.get(1)]).toEqual(['x\ufffd', '\ufffdy']);
+  expect(decode(await encodeRows('csv', rows))).toBe('a\r\nx\ufffd\r\n\ufffdy\r\n');
+});
+
+test('a table without columns has one, without values', async () => {
+  const rows = rowSet([], [[], []]);
+  expect(decode(await encodeRows('csv', rows))).toBe('value\r\n""\r\n""\r\n');
+  expect(tableFromIPC(await encodeRows('arrow', rows)).numRows).toBe(2);
+  expect(await parquetReadObjects({ file: bufferOf(await encodeRows('parquet', rows)) })).toEqual([
+    { value: null },
+    { value: null },
+  ]);
+});
+
+// JavaScript's own Parquet readers keep rows in plain objects, where this is no name of a field.
+test('a column named __proto__ is one like another', async () => {
+  const rows = rowSet([{ name: '__proto__', kind: 'text' }], [['x'], ['y']]);
+  const path = await save('rows.parquet', await encodeRows('parquet', rows));
+  expect(await readWithDuckDb(`read_parquet('${path}')`, rows)).toEqual([['VARCHAR'], [['x'], ['y']]]);
+  expect(fromArrow(tableFromIPC(await encodeRows('arrow', rows)), rows)).toEqual([['x'], ['y']]);
+  expect(decode(await encodeRows('csv', rows))).toBe('__proto__\r\nx\r\ny\r\n');
+});
+
+test('a value that is not of its kind is refused by the name of its column', async () => {
+  const wrong: readonly (readonly [ColumnKind, unknown])[] = [
+    ['integer', 1.5],
+    ['integer', '1'],
+    ['number', '1'],
+    ['boolean', 'true'],
+    ['timestamp', 'yesterday'],
+    ['day', '2026-02-30'],
+  ];
+  for (const [kind, value] of wrong) {
+    const rows = rowSet([{ name: 'field', kind }], [[value]]);
+    for (const format of ['parquet', 'arrow'] as const) {
+      await expect(encodeRows(format, rows)).rejects.toThrow(`column field holds a value that is no ${kind}`);
+    }
+  }
+});
+
+const DUCKDB_TYPES: Readonly<Record<ColumnKind, string>> = {
+  uuid: 'VARCHAR',
+  text: 'VARCHAR',
+  json: 'VARCHAR',
+  integer: 'BIGINT',
+  number: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  timestamp: 'TIMESTAMP WITH TIME ZONE',
+  day: 'DATE',
+};
+
+const ARROW_TYPES: Readonly<Record<ColumnKind, string>> = {
+  uuid: 'Utf8',
+  text: 'Utf8',
+  json: 'Utf8',
+  integer: 'Int64',
+  number: 'Float64',
+  boolean: 'Bool',
+  timestamp: 'Timestamp<MICROSECOND, UTC>',
+  day: 'Date32<DAY>',
+};
+
+function rowSet(columns: RowSet['columns'], rows: readonly (readonly unknown[])[]): RowSet {
+  return { columns, rows: () => rows };
+}
+
+// Texts for every value, in the smallest unit: microseconds and days since 1970.
+function comparable({ columns, rows }: RowSet): Cell[][] {
+  return rows().map((row) =>
+    row.map((value, index) => {
+      if (value === null) return null;
+      const { kind } = columns[index] as RowSet['columns'][number];
+      if (kind === 'timestamp') return String(microsOf(String(value)));
+      return kind === 'day' ? String(Date.parse(`${value}T00:00:00Z`) / 86_400_000) : String(value);
+    }),
+  );
+}
+
+function microsOf(text: string): bigint {
+  const [, whole = '', fraction = ''] = /^(.{19})(?:\.(\d+))?Z$/.exec(text) ?? [];
+  return BigInt(Date.parse(`${whole}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));
+}
+
+function cell(value: unknown, kind: ColumnKind | undefined): Cell {
+  if (value === null || value === undefined) return null;
+  if (!(value instanceof Date)) return String(value);
+  return String(kind === 'day' ? value.getTime() / 86_400_000 : value.getTime() * 1000);
+}
+
+// A name such as "constructor" is there in every object; a null is not.
+function ownValue(row: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(row, name) ? row[name] : null;
+}
+
+function toMillis(value: Cell, { columns }: RowSet, index: number): Cell {
+  if (value === null || columns[index]?.kind !== 'timestamp') return value;
+  return String(new Date(Number(BigInt(value) / 1000n)).getTime());
+}
+
+function fromArrow(table: Table, { columns }: RowSet): Cell[][] {
+  return Array.from({ length: table.numRows }, (_, row) =>
+    columns.map(({ kind }, index) => {
+      const column = table.getChildAt(index);
+      const value: unknown = column?.get(row);
+      if (value === null || value === undefined) return null;
+      // What the library gives for times are milliseconds in a double; the stream itself holds more.
+      if (kind === 'timestamp' || kind === 'day') return String(column?.data[0]?.values[row]);
+      return String(value);
+    }),
+  );
+}
+
+async function readWithDuckDb(source: string, { columns }: RowSet): Promise<[string[], Cell[][]]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  try {
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${source}`);
+    const names = described.getRows().map(([name]) => `"${String(name).replaceAll('"', '""')}"`);
+    const list = names.map((name, index) => {
+      const { kind } = columns[index] as RowSet['columns'][number];
+      if (kind === 'timestamp') return `CAST(epoch_us(${name}) AS VARCHAR)`;
+      if (kind === 'day') return `CAST(datediff('day', DATE '1970-01-01', ${name}) AS VARCHAR)`;
+      return kind === 'number' ? name : `CAST(${name} AS VARCHAR)`;
+    });
+    const read = await connection.runAndReadAll(`SELECT ${list.join(', ')} FROM ${source}`);
+    const types = described.getRows().map(([, type]) => String(type));
+    return [types, read.getRows().map((row) => row.map((value) => (value === null ? null : String(value))))];
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+// Takes what RFC 4180 allows and nothing else; a field without quotes and characters is a null.
+function parseCsv(text: string): Cell[][] {
+  const rows: Cell[][] = [[]];
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+  while (pattern.lastIndex < text.length) {
+    const at = pattern.lastIndex;
+    const match = pattern.exec(text);
+    if (match === null) throw new Error(`malformed at ${at}: ${JSON.stringify(text.slice(at, at + 40))}`);
+    const [, quoted, bare, end] = match;
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? (bare === '' ? null : (bare ?? null)));
+    if (end === '\r\n') rows.push([]);
+  }
+  return rows.slice(0, -1);
+}
+
+function anyRows(text: fc.Arbitrary<string>): fc.Arbitrary<RowSet> {
+  const values: Record<ColumnKind, fc.Arbitrary<unknown>> = {
+    uuid: fc.uuid(),
+    text,
+    json: fc.oneof(fc.json(), text),
+    integer: fc.maxSafeInteger(),
+    number: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    boolean: fc.boolean(),
+    timestamp: fc.bigInt(LEAST_MICROS, GREATEST_MICROS).map(isoOf),
+    day: fc.bigInt(LEAST_MICROS, GREATEST_MICROS).map((micros) => isoOf(micros).slice(0, 10)),
+  };
+  return fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }).chain((kinds) => {
+    const columns = kinds.map((kind, index) => ({ name: `c${index}`, kind }));
+    const row = fc.tuple(...kinds.map((kind) => fc.option(values[kind])));
+    return fc.array(row, { maxLength: 20 }).map((rows) => rowSet(columns, rows));
+  });
+}
+
+function isoOf(micros: bigint): string {
+  const inSecond = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const whole = new Date(Number((micros - inSecond) / 1000n)).toISOString().slice(0, 19);
+  return `${whole}.${String(inSecond).padStart(6, '0')}Z`;
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+}
+
+function bufferOf(bytes: Uint8Array): ArrayBuffer {
+  return bytes.slice().buffer as ArrayBuffer;
+}
+
+async function save(name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(await temporaryFolder(), name);
+  await writeFile(path, bytes);
+  return path;
+}
