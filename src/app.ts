@@ -7,8 +7,9 @@ import type { WorkspaceConfig } from './base/config.ts';
 import { SightlineError } from './base/errors.ts';
 import { ensureWritableFolder } from './base/files.ts';
 import { createCatalogue } from './contract/catalogue.ts';
-import { defaultConventions } from './metrics/conventions.ts';
+import { readConventions } from './metrics/stored.ts';
 import { createService } from './serve/create.ts';
+import { readCursorSecret } from './serve/keys.ts';
 import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
 import type { Freshness, Service } from './serve/service.ts';
 import { publishAnalytics } from './snapshot/analytics.ts';
@@ -102,7 +103,7 @@ export interface McpWorkspaceOptions {
 
 /** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
 export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
-  const service = openService(config, clock, options.queryTimeoutMs);
+  const service = openService(config, clock, await cursorSecretOf(config), options.queryTimeoutMs);
   try {
     options.onStart(await service.freshness());
     await serveStdio(service, options.streams, signal, options);
@@ -112,16 +113,21 @@ export async function mcpWorkspace({ config, clock, signal }: Context, options: 
 }
 
 // There need be no data yet; what is asked before is answered with that error.
-function openService(config: WorkspaceConfig, clock: Clock, timeoutMs: number): Service {
+function openService(config: WorkspaceConfig, clock: Clock, cursorSecret: Uint8Array, timeoutMs: number): Service {
   return createService({
     catalogue,
     path: layoutOf(config.folder).analytics,
     clock,
-    // One process serves its clients to the end, so cursors need not outlive it.
-    cursorSecret: randomBytes(32),
+    cursorSecret,
     replica: { ...REPLICA_OPTIONS, timeoutMs },
-    readConventions: async () => defaultConventions,
+    readConventions,
   });
+}
+
+// Where nothing can be written cursors do not outlive the process, which is no reason to serve nothing.
+async function cursorSecretOf({ folder }: WorkspaceConfig): Promise<Uint8Array> {
+  if (!existsSync(folder)) return randomBytes(32);
+  return readCursorSecret(folder).catch(() => randomBytes(32));
 }
 
 // The copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it.
