@@ -61,7 +61,7 @@ const sets: readonly (readonly [string, RowSet])[] = [
     'many rows',
     rowSet(
       hard.columns,
-      Array.from({ length: 3000 }, (_, index) => hard.rows()[index % 5] ?? []),
+      Array.from({ length: 25_000 }, (_, index) => hard.rows()[index % 5] ?? []),
     ),
   ],
   [
