@@ -19,14 +19,11 @@ export interface Endpoint {
 }
 
 /** Everything that is served. */
-export function endpointsOf(
-  catalogue: Catalogue,
-  has: { readonly openApi: boolean; readonly mcp: boolean },
-): Endpoint[] {
+export function endpointsOf(catalogue: Catalogue, has: { readonly openApi: boolean }): Endpoint[] {
   return [
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
     ...(has.openApi ? [{ path: OPENAPI_PATH, methods: READ, isOpen: true }] : []),
-    ...(has.mcp ? [{ path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false }] : []),
+    { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false },
     { path: LIVE_PATH, methods: READ, isOpen: true },
     { path: READY_PATH, methods: READ, isOpen: true },
   ];

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
+import type { McpHandler } from '../mcp/http.ts';
 import type { Service } from '../service.ts';
 import type { Answers } from './answers.ts';
 import { compress } from './compression.ts';
@@ -9,9 +9,6 @@ import { BASE_PATH, type Endpoint, LIVE_PATH, MCP_PATH, OPENAPI_PATH, READY_PATH
 import { createReadHandler } from './read.ts';
 import { Refusal } from './refusal.ts';
 
-/** Answers one request of an assistant, whose body was read and parsed; writes the response itself. */
-export type McpHandler = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
-
 /** What the routes need. */
 export interface RouteParts {
   readonly service: Service;
@@ -19,8 +16,7 @@ export interface RouteParts {
   readonly endpoints: readonly Endpoint[];
   /** Writes the OpenAPI document; left out where there is none. */
   readonly openApi?: () => unknown;
-  /** Left out where there is none. */
-  readonly mcp?: McpHandler;
+  readonly mcp: McpHandler;
   readonly bodyBytesMax: number;
   /** How many assistants' requests may be under way. */
   readonly mcpRunningMax: number;
@@ -51,7 +47,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   if (openApi !== undefined) add(OPENAPI_PATH, createDocumentHandler(openApi));
-  if (mcp !== undefined) add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
+  add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
 }
 
 /** Sends a value as JSON, never to be kept. */

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import type { Keyring } from '../keys.ts';
 import { createLimiter } from '../limiter.ts';
+import { createMcpHandler } from '../mcp/http.ts';
 import type { Service } from '../service.ts';
 import { createAnswers } from './answers.ts';
 import { createAuthenticate } from './authentication.ts';
@@ -15,7 +16,7 @@ import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { createLogStream, type LogLevel, loggerOptions } from './log.ts';
 import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
 import { BASE_PATH, createFinder, endpointsOf, MCP_PATH } from './paths.ts';
-import { addBodyParser, addRoutes, type McpHandler } from './routes.ts';
+import { addBodyParser, addRoutes } from './routes.ts';
 import { createTelemetry } from './telemetry.ts';
 
 /** What a server serves, and for whom. */
@@ -24,7 +25,6 @@ export interface ServerParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly openApi?: (baseUrl: string) => unknown;
-  readonly mcp?: McpHandler;
   /** Takes the log, whole lines of JSON. */
   readonly log: (text: string) => void;
 }
@@ -48,7 +48,7 @@ export interface ServerOptions {
 /** A server that listens. */
 export interface RunningServer {
   readonly baseUrl: string;
-  readonly mcpUrl: string | null;
+  readonly mcpUrl: string;
   readonly metricsUrl: string | null;
   /** Takes no more requests, lets those under way finish within a bound, and resolves when all is closed. */
   close(): Promise<void>;
@@ -63,7 +63,6 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const telemetry = options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock);
   const endpoints = endpointsOf(parts.service.catalogue, {
     openApi: parts.openApi !== undefined,
-    mcp: parts.mcp !== undefined,
   });
   const hosts = createHostRules(options);
   const { rateLimit } = options;
@@ -80,13 +79,13 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   await addHooks(app, gate, telemetry, options.corsOrigins, monotonic);
   const address = { baseUrl: '' };
   addBodyParser(app);
-  const { openApi, mcp } = parts;
+  const { openApi } = parts;
   addRoutes(app, {
     service: parts.service,
     answers,
     endpoints,
     ...(openApi === undefined ? {} : { openApi: () => openApi(address.baseUrl) }),
-    ...(mcp === undefined ? {} : { mcp }),
+    mcp: createMcpHandler(parts.service, { onError: (error) => app.log.warn({ err: error }) }),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     vary: options.corsOrigins.length === 0 ? 'Accept, Accept-Encoding' : 'Accept, Accept-Encoding, Origin',
@@ -105,7 +104,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     };
     return {
       baseUrl: address.baseUrl,
-      mcpUrl: parts.mcp === undefined ? null : `${new URL(address.baseUrl).origin}${MCP_PATH}`,
+      mcpUrl: `${new URL(address.baseUrl).origin}${MCP_PATH}`,
       metricsUrl: metricsOrigin === null ? null : `${metricsOrigin}${METRICS_PATH}`,
       close,
     };

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createLimiter, WINDOW_MS } from '../../src/serve/limiter.ts';
+
+/** A clock that the test sets. */
+function heldClock() {
+  const held = { now: 0 };
+  return { held, monotonic: () => held.now };
+}
+
+describe('the limiter', () => {
+  it('does what counting every request of the last minute does', () => {
+    const steps = fc.array(
+      fc.record({
+        waitMs: fc.oneof(fc.nat(5), fc.nat(2_000), fc.nat(70_000), fc.constant(WINDOW_MS), fc.constant(WINDOW_MS - 1)),
+        key: fc.constantFrom('a', 'b', 'c'),
+      }),
+      { maxLength: 300 },
+    );
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 12 }), (requests, limit) => {
+        const { held, monotonic } = heldClock();
+        const limiter = createLimiter({ limit, monotonic });
+        const admitted: { key: string; at: number }[] = [];
+        for (const { waitMs, key } of requests) {
+          held.now += waitMs;
+          const recent = admitted.filter((other) => other.key === key && other.at > held.now - WINDOW_MS);
+          const { allowed, remaining, retryAfterSeconds } = limiter.admit(key);
+          expect(allowed).toBe(recent.length < limit);
+          if (allowed) {
+            admitted.push({ key, at: held.now });
+            expect({ remaining, retryAfterSeconds }).toEqual({
+              remaining: limit - recent.length - 1,
+              retryAfterSeconds: 0,
+            });
+          } else {
+            const freeAt = (recent[0]?.at ?? 0) + WINDOW_MS;
+            expect(remaining).toBe(0);
+            expect(retryAfterSeconds).toBe(Math.ceil((freeAt - held.now) / 1000));
+            expect(retryAfterSeconds).toBeGreaterThan(0);
+          }
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never admits more than the limit in any 60 seconds, wherever they begin', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 9_000, noNaN: true }), { maxLength: 400 }), (waits) => {
+        const { held, monotonic } = heldClock();
+        const limiter = createLimiter({ limit: 5, monotonic });
+        const admitted: number[] = [];
+        for (const wait of waits) {
+          held.now += wait;
+          if (limiter.admit('key').allowed) admitted.push(held.now);
+        }
+        for (const [index, at] of admitted.entries()) {
+          const sixth = admitted[index + 5];
+          if (sixth !== undefined) expect(sixth).toBeGreaterThanOrEqual(at + WINDOW_MS);
+        }
+      }),
+    );
+  });
+
+  it('admits again after waiting as long as it says', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0, max: 30_000, noNaN: true }), { minLength: 4, maxLength: 40 }),
+        (waits) => {
+          const { held, monotonic } = heldClock();
+          const limiter = createLimiter({ limit: 3, monotonic });
+          for (const wait of waits) {
+            held.now += wait;
+            const { allowed, retryAfterSeconds } = limiter.admit('key');
+            if (allowed) continue;
+            held.now += retryAfterSeconds * 1000;
+            expect(limiter.admit('key').allowed).toBe(true);
+          }
+        },
+      ),
+    );
+  });
+
+  it('forgets the quietest key when there are too many, and never one that is busy', () => {
+    const { held, monotonic } = heldClock();
+    const limiter = createLimiter({ limit: 2, monotonic, keysMax: 10 });
+    for (let index = 0; index < 1_000; index++) {
+      held.now += 1;
+      limiter.admit(`once ${index}`);
+      expect(limiter.admit('busy').allowed).toBe(index < 2);
+    }
+  });
+
+  it('takes no limit that is none', () => {
+    for (const limit of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => createLimiter({ limit, monotonic: () => 0 })).toThrow(RangeError);
+    }
+  });
+});
