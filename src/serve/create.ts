@@ -41,14 +41,16 @@ export function createService(options: ServiceOptions): Service {
     const after = readCursor(checked, (cursor) => signer.read(cursor, binding));
     const asked = after === null ? checked : { ...checked, from: after.from, to: after.to };
     const request: AnswerRequest = { catalogue, edition, resource, ...ids, asked, after, nowMs };
-    const { from, to } = asked;
+    const { from, to, values } = asked;
+    const upTo = (limit?: number): AnswerRequest =>
+      limit === undefined ? request : { ...request, asked: { ...asked, values: { ...values, limit } } };
     return {
       resource,
       version: versionOf(edition, request),
       ...coveredBy(edition.coverage, { ...request, since: sinceOf(edition, ids.brandId) }),
-      answer: (signal) =>
+      answer: (signal, rowsMax) =>
         edition.replica.work(
-          (query) => computeAnswer(query, request, (last) => signer.write({ ...last, from, to }, binding)),
+          (query) => computeAnswer(query, upTo(rowsMax), (last) => signer.write({ ...last, from, to }, binding)),
           signal,
         ),
     } satisfies Question;

@@ -31,8 +31,11 @@ export interface Question {
   readonly asOf: number | null;
   /** Whether a part of the range, or of the list, was never read whole. */
   readonly partial: boolean;
-  /** Computes the answer; throws `not_found`, `overloaded`, `query_timeout`, or the signal's reason. */
-  answer(signal?: AbortSignal): Promise<Answer>;
+  /**
+   * Computes the answer; throws `not_found`, `overloaded`, `query_timeout`, or the signal's reason. `rowsMax`, at most the
+   * limit that was asked for, makes a page end earlier: its cursor goes on after it, as part of the same walk.
+   */
+  answer(signal?: AbortSignal, rowsMax?: number): Promise<Answer>;
 }
 
 /** An answer, as JSON and as a flat table. */
