@@ -32,7 +32,7 @@ export function createFramework(limits: HttpLimits, logger: ReturnType<typeof lo
       requireHostHeader: false,
     },
     rewriteUrl: (request) => toReadableUrl(request.url ?? ''),
-    clientErrorHandler: createParserErrorHandler(({ requestId, status, bytes }) =>
+    clientErrorHandler: createParserErrorHandler(limits.urlCharactersMax, ({ requestId, status, bytes }) =>
       app.log.info({ id: requestId, method: null, path: null, status, ms: 0, key: null, bytes, cache: null }),
     ),
     frameworkErrors: (error, request, reply) => sendError(error, request.id, reply as unknown as FastifyReply),

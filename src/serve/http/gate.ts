@@ -59,15 +59,14 @@ export function createGate(parts: GateParts): Gate {
   };
 
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
-    const url = request.raw.url ?? '';
     // A route for OPTIONS exists for browsers' preflights alone, which are answered before they come here.
     const routed = request.method === 'OPTIONS' ? undefined : request.routeOptions.config.endpoint;
-    const [path] = splitUrl(url);
+    const [path] = splitUrl(request.raw.url ?? '');
     const endpoint = routed ?? find(path);
     request.visit.route = endpoint?.path ?? null;
     const isOpen = endpoint === undefined ? !isBelowBase(path) : endpoint.isOpen;
     if (!isOpen) count(request, reply);
-    if (url.length > urlCharactersMax) {
+    if (request.originalUrl.length > urlCharactersMax) {
       throw new Refusal('uri_too_long', `The address is longer than ${urlCharactersMax} characters.`);
     }
     if (routed !== undefined) return;

@@ -68,7 +68,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, tookMs:
   request.log.info({
     id: request.id,
     method: request.method,
-    path: withoutKeys(request.raw.url ?? ''),
+    path: withoutKeys(request.originalUrl),
     status: left ? STATUS_CLIENT_LEFT : raw.statusCode,
     ms: Math.round(tookMs * 100) / 100,
     key: keyId,

@@ -22,6 +22,7 @@ export interface ParserRefusal {
 
 /** Answers what is no HTTP in the same envelope as everything else, then closes the connection. */
 export function createParserErrorHandler(
+  urlCharactersMax: number,
   onRefused: (refusal: ParserRefusal) => void,
 ): (error: ParserError, socket: Socket) => void {
   // What follows on a connection that was refused is refused as well, silently.
@@ -34,7 +35,7 @@ export function createParserErrorHandler(
       return;
     }
     const requestId = randomUUID();
-    const { status, body } = toErrorReply(refusalOf(error), requestId);
+    const { status, body } = toErrorReply(refusalOf(error, urlCharactersMax), requestId);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'Content-Type: application/json; charset=utf-8',
@@ -56,11 +57,11 @@ function isMidAnswer(socket: Socket): boolean {
   return message?.headersSent === true;
 }
 
-function refusalOf(error: ParserError): Refusal {
+function refusalOf(error: ParserError, urlCharactersMax: number): Refusal {
   const refuse = (code: ErrorCode, message: string): Refusal => new Refusal(code, message);
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return isRequestLine(error.rawPacket)
+      return hasLongAddress(error.rawPacket, urlCharactersMax)
         ? refuse('uri_too_long', 'The address is too long.')
         : refuse('headers_too_large', 'The headers are too large.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
@@ -70,9 +71,9 @@ function refusalOf(error: ParserError): Refusal {
   }
 }
 
-// Whether what overflowed is the line of the address: it begins like one, and does not end.
-function isRequestLine(packet: unknown): boolean {
+// Whether what overflowed is the line with the address, as far as the packet at hand tells.
+function hasLongAddress(packet: unknown, charactersMax: number): boolean {
   if (!Buffer.isBuffer(packet)) return false;
-  const text = packet.toString('latin1');
-  return /^[A-Z]{3,16} [^\r\n]*$/.test(text);
+  const [line = ''] = packet.toString('latin1').split('\r\n', 1);
+  return /^[A-Z]{3,16} /.test(line) && line.length > charactersMax;
 }

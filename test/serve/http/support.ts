@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
+import { catalogue, syncWorkspace } from '../../../src/app.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { loadConfig } from '../../../src/base/config.ts';
+import { defaultConventions } from '../../../src/metrics/conventions.ts';
+import { createService } from '../../../src/serve/create.ts';
+import type { HttpLimits } from '../../../src/serve/http/limits.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/server.ts';
+import { createKey, openKeyring } from '../../../src/serve/keys.ts';
+import type { Service } from '../../../src/serve/service.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+
+/** A workspace that was synced and published once, for all tests of a file. */
+export interface Published {
+  readonly sandbox: WorkspaceSandbox;
+  /** The published copy. */
+  readonly copy: string;
+  readonly brandId: string;
+}
+
+/** Publishes a small workspace before the tests of a file; gives it where it is there. */
+export function publishBefore(): () => Published {
+  let published: Published | null = null;
+  let clean = async (): Promise<void> => undefined;
+  beforeAll(async () => {
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 6, days: 5, rateLimit: 1_000_000 });
+    const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
+    clean = async () => {
+      await sandbox.close();
+      await rm(folder, { recursive: true, force: true });
+    };
+    const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+    const config = loadConfig({ flags: {}, environment, folder });
+    const { signal } = new AbortController();
+    const context = { config, clock: systemClock, signal, command: 'sync' };
+    await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
+    const copy = layoutOf(config.folder).analytics;
+    published = { sandbox, copy, brandId: sandbox.world.brands[0]?.id ?? '' };
+  });
+  afterAll(() => clean());
+  return () => {
+    if (published === null) throw new Error('nothing was published');
+    return published;
+  };
+}
+
+/** A server of the test's own. */
+export interface TestServer extends RunningServer {
+  readonly port: number;
+  /** Where its keys are. */
+  readonly folder: string;
+  readonly key: string;
+  readonly keyId: string;
+  readonly service: Service;
+  /** Asks below /v1 with the key, unless other headers are given. */
+  get(path: string, init?: RequestInit): Promise<Response>;
+  /** Every line logged so far, parsed. */
+  log(): Promise<Record<string, unknown>[]>;
+}
+
+/** What a test may change about its server. */
+export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>> {
+  readonly limits?: Partial<HttpLimits>;
+  readonly clock?: Clock;
+  /** Stands between the server and the query layer, such as to hold answers back. */
+  readonly around?: (service: Service) => Service;
+  readonly openApi?: (baseUrl: string) => unknown;
+}
+
+/** Starts a server over the published copy, or over nothing, with a key; it ends with the test. */
+export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
+  const { clock = systemClock, around = (service: Service) => service, openApi, ...given } = options;
+  const folder = await temporaryFolder();
+  const { key, text } = await createKey(folder, 'test', null, clock.now());
+  const service = around(
+    createService({
+      catalogue,
+      path: copy,
+      clock,
+      cursorSecret: randomBytes(32),
+      replica: REPLICA_OPTIONS,
+      readConventions: async () => defaultConventions,
+    }),
+  );
+  const lines: string[] = [];
+  const parts = { service, keyring: openKeyring(folder), clock, log: (line: string) => void lines.push(line) };
+  const server = await startServer(
+    { ...parts, ...(openApi === undefined ? {} : { openApi }) },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      metricsPort: null,
+      rateLimit: 1_000_000,
+      corsOrigins: [],
+      allowedHosts: [],
+      logLevel: 'info',
+      ...given,
+    },
+  );
+  onTestFinished(async () => {
+    await server.close();
+    await service.close();
+  });
+  const get = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${server.baseUrl}${path}`, { ...init, headers: { 'x-api-key': text, ...init.headers } });
+  const log = async (): Promise<Record<string, unknown>[]> => {
+    // Lines are written in the turn after the one in which a request ends.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return lines
+      .join('')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+  const port = Number(new URL(server.baseUrl).port);
+  return { ...server, port, folder, key: text, keyId: key.id, service, get, log };
+}
+
+/** Sends bytes as they are and gives all that comes back until the server closes the connection. */
+export function sendRaw(port: number, ...pieces: readonly (string | Buffer)[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
+    for (const piece of pieces) socket.write(piece);
+  });
+}
+
+/** A request as text that asks for the connection to be closed after it. */
+export function requestText(method: string, target: string, headers: Readonly<Record<string, string>> = {}): string {
+  const all = { Host: '127.0.0.1', Connection: 'close', ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** An answer read from text: its status, its headers in lower case, its body. */
+export function readRaw(text: string): { status: number; headers: Record<string, string>; body: string } {
+  const at = text.indexOf('\r\n\r\n');
+  const [first = '', ...lines] = text.slice(0, at).split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  return { status: Number(first.split(' ')[1]), headers, body: text.slice(at + 4) };
+}
