@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import type { Resource } from '../../contract/catalogue.ts';
+import { bodySchema, itemSchema, type JsonSchema, rowName } from '../../contract/json-schema.ts';
+import type { TableDeclaration } from '../../contract/resource.ts';
+import { toCsv } from '../formats/csv.ts';
+import { toRowSet } from '../rows.ts';
+
+/** An example of an answer: the body, and its list as CSV. */
+export interface ExampleAnswer {
+  readonly body: unknown;
+  readonly csv: string;
+}
+
+/** Makes up an answer to a resource; always the same one. */
+export function exampleAnswer(resource: Resource, all: readonly Resource[]): ExampleAnswer {
+  const guess = (name: string, schema: JsonSchema): JsonSchema => {
+    const table = resource.tables.find((candidate) => rowName(candidate.name) === name);
+    return table?.whole === undefined ? schema : itemSchema(guessedFields(table));
+  };
+  const schema = bodySchema(resource, all, guess);
+  const body = exampleOf(schema, '', (name) => valueOfParameter(resource, name));
+  const [table] = resource.tables.filter(({ at }) => at !== 'body');
+  const list =
+    table === undefined || table.at === 'body' ? undefined : (body as Record<string, unknown>)[table.at.list];
+  if (table === undefined || !Array.isArray(list)) return { body, csv: '' };
+  const { columns, rows } = toRowSet(table.whole === undefined ? table.fields : guessedFields(table), list);
+  const names = columns.map(({ name }) => name);
+  return { body, csv: toCsv(names, rows()) };
+}
+
+/** A value that the schema allows, the same for the same name; `known` may have a better one for a text. */
+export function exampleOf(
+  schema: JsonSchema,
+  name: string,
+  known: (name: string) => unknown = () => undefined,
+): unknown {
+  const { allOf, anyOf, enum: values, properties, items } = schema as Schema;
+  if (allOf !== undefined) return Object.assign({}, ...allOf.map((part) => exampleOf(part, name, known)));
+  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], name, known);
+  if (values !== undefined) return values[0];
+  switch (typeOf(schema as Schema)) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(properties ?? {}).map(([field, inner]) => [field, exampleOf(inner, field, known)]),
+      );
+    case 'array':
+      return items === undefined ? [] : [exampleOf(items, name.replace(/s$/, ''), known)];
+    case 'integer':
+      return 1 + (numberFrom(name) % 40);
+    case 'number':
+      return (numberFrom(name) % 1000) / 10;
+    case 'boolean':
+      return true;
+    case 'string':
+      return textOf(schema as Schema, name, known);
+    default:
+      return {};
+  }
+}
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly allOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+}
+
+function typeOf({ type }: Schema): string | undefined {
+  return typeof type === 'string' ? type : type?.find((one) => one !== 'null');
+}
+
+// A form that nobody specified is shown with what is looked for in it.
+function guessedFields({ fields, whole }: TableDeclaration): TableDeclaration['fields'] {
+  return Object.fromEntries(Object.entries(fields).filter(([field]) => field !== whole));
+}
+
+// A field called like a parameter has its values.
+function valueOfParameter({ query }: Resource, name: string): string | undefined {
+  const parameter = Object.hasOwn(query, name) ? query[name] : undefined;
+  return parameter?.values?.[0] ?? (parameter?.oneOf === undefined ? undefined : `example-${name}`);
+}
+
+function textOf({ format, description }: Schema, name: string, known: (name: string) => unknown): unknown {
+  switch (format) {
+    case 'uuid':
+      return uuidFrom(name);
+    case 'date':
+      return name === 'from' ? '2026-02-14' : '2026-03-15';
+    case 'date-time':
+      return '2026-03-15T09:30:00.000Z';
+  }
+  const value = known(name);
+  if (value !== undefined) return value;
+  // Descriptions that begin with a value give the one to show.
+  const described = /^`([^`]+)`/.exec(description ?? '')?.[1];
+  if (described !== undefined) return described;
+  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  if (/url$/i.test(name)) return 'https://www.example.com/page';
+  if (/domain$/i.test(name)) return 'www.example.com';
+  if (/slug$|cursor$/i.test(name)) return `example-${words.replaceAll(' ', '-')}`;
+  return `Example ${words}`;
+}
+
+function numberFrom(name: string): number {
+  return createHash('sha256').update(name).digest().readUInt32BE(0);
+}
+
+// Version 4, variant 1, as random ids are.
+function uuidFrom(name: string): string {
+  const digits = createHash('sha256').update(name).digest('hex');
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
+}

@@ -1,0 +1,94 @@
+/** A part of the document. */
+export type Json = Record<string, unknown>;
+
+/** Headers by the names of their components. */
+type Headers = Readonly<Record<string, Json>>;
+
+const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining'];
+
+/** The headers that answers carry, each described once; the limit's are left out where there is none. */
+export function headerComponents(rateLimit: number | null): Headers {
+  const limited = rateLimit === null ? {} : rateHeaders(rateLimit);
+  return { ...limited, ...common };
+}
+
+/** References to the headers of an answer, with or without the cursor of the next page. */
+export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Headers {
+  const paged = hasCursor ? ['X-Next-Cursor'] : [];
+  return references(rateLimit, ['ETag', 'X-Data-As-Of', 'X-Data-Coverage', ...paged, 'X-Request-Id']);
+}
+
+/** References to the headers of an error. */
+export function errorHeaders(rateLimit: number | null, status: number): Headers {
+  const own: Readonly<Record<number, readonly string[]>> = {
+    401: ['WWW-Authenticate'],
+    405: ['Allow'],
+    429: ['Retry-After'],
+    503: ['Retry-After'],
+  };
+  return references(status === 401 ? null : rateLimit, [...(own[status] ?? []), 'X-Request-Id']);
+}
+
+function references(rateLimit: number | null, names: readonly string[]): Headers {
+  const all = rateLimit === null ? names : [...RATE_HEADERS, ...names];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function rateHeaders(rateLimit: number): Headers {
+  const count = { type: 'integer', minimum: 0 };
+  return {
+    'X-RateLimit-Limit': {
+      description: 'Requests that the key may make in any minute.',
+      schema: count,
+      example: rateLimit,
+    },
+    'X-RateLimit-Remaining': {
+      description: 'Requests that the key has left in the current minute.',
+      schema: count,
+      example: Math.max(0, rateLimit - 1),
+    },
+  };
+}
+
+const common: Headers = {
+  ETag: {
+    description: 'Stands for the answer: send it as If-None-Match to learn whether the answer still holds.',
+    schema: { type: 'string' },
+    example: '"6f1c1c5e0f6e4f0e-json"',
+  },
+  'X-Data-As-Of': {
+    description: 'When upstream last confirmed what the answer rests on; left out where it never did.',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-03-15T02:15:00.000Z',
+  },
+  'X-Data-Coverage': {
+    description: '`partial` where a part of the range, or of the list, was never read whole from upstream.',
+    schema: { type: 'string', enum: ['complete', 'partial'] },
+    example: 'complete',
+  },
+  'X-Next-Cursor': {
+    description: 'The cursor of the next page, as in the body; left out on the last.',
+    schema: { type: 'string' },
+    example: 'the-cursor-of-the-next-page',
+  },
+  'X-Request-Id': {
+    description: 'Id of the request, as in the body of an error.',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0f8b6c1a-5d0e-4c0b-9a51-6e6f3f0f8d21',
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next request.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 12,
+  },
+  'WWW-Authenticate': {
+    description: 'How to send a key.',
+    schema: { type: 'string' },
+    example: 'Bearer',
+  },
+  Allow: {
+    description: 'The methods that the address takes.',
+    schema: { type: 'string' },
+    example: 'GET, HEAD',
+  },
+};
