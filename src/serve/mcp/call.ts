@@ -2,7 +2,6 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Question, Service } from '../service.ts';
 import { type Content, takeRows, toContent, type Window } from './fit.ts';
 import { readInput, type ToolInput } from './input.ts';
-import { readPageCursor, writePageCursor } from './page-cursor.ts';
 import { type Shortened, shorten } from './shorten.ts';
 import { listsOf, OMITTED, type Tool } from './tool.ts';
 
@@ -54,50 +53,30 @@ interface CallOptions {
 interface Page {
   readonly question: Question;
   readonly window: Window;
-  /** The limit that makes pages short enough to show; null where they are as they were asked for. */
-  readonly limit: string | null;
+  /** Whether it ends before its limit, because it would be too long. */
+  readonly endsEarly: boolean;
 }
 
 // A page must end where its cursor goes on, so one that is too long is asked for again, shorter.
 async function askUntilItFits(
   service: Service,
-  tool: Tool,
-  input: ToolInput,
+  { resource }: Tool,
+  { path, given, skip }: ToolInput,
   { signal, charactersMax }: CallOptions,
 ): Promise<Page> {
-  const { resource } = tool;
-  const { given, limitName, limit: started } = pageAskedFor(tool, input);
-  let limit = started;
+  const question = await service.ask(resource, path, given);
+  let rowsMax: number | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const question = await service.ask(resource, input.path, given);
-    const { body, nextCursor } = await question.answer(signal);
+    const { body } = await question.answer(signal, rowsMax);
     const lists = Array.isArray(body) ? ['data'] : listsOf(resource);
-    const going =
-      limit === null || nextCursor === null ? {} : { nextCursor: writePageCursor({ limit, cursor: nextCursor }) };
-    const window = takeRows({ ...toContent(body), ...going }, lists, input.skip, charactersMax);
+    const window = takeRows(toContent(body), lists, skip, charactersMax);
     const isWhole = window.shown === window.total;
-    if (resource.paging !== 'cursor' || limitName === null || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
-      return { question, window, limit };
+    if (resource.paging !== 'cursor' || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
+      return { question, window, endsEarly: rowsMax !== undefined };
     }
     // What is read may change between the attempts, but a page of one row ends them.
-    limit = String(attempt + 1 < PAGE_ATTEMPTS_MAX ? window.shown : 1);
-    given.set(limitName, limit);
+    rowsMax = attempt + 1 < PAGE_ATTEMPTS_MAX ? window.shown : 1;
   }
-}
-
-function pageAskedFor(
-  { inQuery }: Tool,
-  input: ToolInput,
-): { given: URLSearchParams; limitName: string | null; limit: string | null } {
-  const nameOf = (kind: 'limit' | 'cursor') => inQuery.find(({ parameter }) => parameter.kind === kind)?.name ?? null;
-  const [limitName, cursorName] = [nameOf('limit'), nameOf('cursor')];
-  const given = new URLSearchParams(input.given);
-  const text = cursorName === null ? null : given.get(cursorName);
-  const { limit, cursor } = text === null ? { limit: null, cursor: '' } : readPageCursor(text);
-  if (limitName === null || cursorName === null || limit === null) return { given, limitName, limit: null };
-  given.set(cursorName, cursor);
-  given.set(limitName, limit);
-  return { given, limitName, limit };
 }
 
 function cutToSize(
@@ -130,7 +109,7 @@ function detailsOmitted({ resource }: Tool, { path }: ToolInput, { textCharacter
   );
 }
 
-function rangeRemarks({ inQuery }: Tool, { window, limit }: Page): string[] {
+function rangeRemarks({ inQuery }: Tool, { window, endsEarly }: Page): string[] {
   const { content, skipped, shown, total } = window;
   const remarks: string[] = [];
   if (skipped > 0) {
@@ -138,7 +117,7 @@ function rangeRemarks({ inQuery }: Tool, { window, limit }: Page): string[] {
       shown === 0 ? `There are only ${total} rows.` : `Rows ${skipped + 1} to ${skipped + shown} of ${total}.`,
     );
   }
-  if (limit !== null) remarks.push(`Pages are cut to ${limit} rows, because they would be too long; none is left out.`);
+  if (endsEarly) remarks.push(`The page ends after ${total} rows, because it would be too long; none is left out.`);
   const cursor = inQuery.find(({ parameter }) => parameter.kind === 'cursor');
   if (cursor !== undefined && typeof content['nextCursor'] === 'string') {
     remarks.push(`There are more rows: call again with nextCursor as ${cursor.name} and all else as it was.`);

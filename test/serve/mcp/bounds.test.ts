@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, Tool } from '@modelcontextprotocol/client';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call.ts';
+import { shorten } from '../../../src/serve/mcp/shorten.ts';
+import type { Answer, Question, Service } from '../../../src/serve/service.ts';
+import { askService, openMirror } from '../mirror.ts';
+import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
+
+/** Small enough that answers of a small workspace do not fit. */
+const CHARACTERS_MAX = 4_000;
+const CALLS_MAX = 200;
+
+describe('a list that is too long', () => {
+  it('stops at a whole row, says so, and gives all its rows once when gone on from', async () => {
+    const { service, client, tools } = await open();
+    for (const tool of tools.filter(({ inputSchema }) => inputSchema.properties?.['skip'] !== undefined)) {
+      const resource = service.catalogue.resources.find((candidate) => candidate.tool === tool.name);
+      for (const brandId of await brandsOf(service)) {
+        const values = tool.inputSchema.required?.includes('brandId') ? { brandId } : {};
+        const { body } = await askService(service, (resource?.path ?? '').replace('{brandId}', brandId));
+        const rows = listsIn(body).flat();
+        const shown = await readOn(client, tool, values);
+        expect({ tool: tool.name, rows: shown }).toEqual({ tool: tool.name, rows });
+      }
+    }
+  });
+
+  it('is given whole where it fits, and tells of a start beyond its end', async () => {
+    const { client } = await open(RESULT_CHARACTERS_MAX);
+    const { content } = await call(client, 'list_brands');
+    expect(content).not.toHaveProperty('_omitted');
+    expect(content.data).toHaveLength(2);
+    const beyond = await call(client, 'list_brands', { skip: 2 });
+    expect(beyond.content.data).toEqual([]);
+    expect(beyond.remarks).toContain('There are only 2 rows.');
+    const rest = await call(client, 'list_brands', { skip: 1 });
+    expect(rest.content.data).toEqual(content.data.slice(1));
+    expect(rest.remarks).toContain('Rows 2 to 2 of 2.');
+  });
+});
+
+describe('a page that is too long', () => {
+  it('ends earlier, and its cursor goes on with all other arguments as they were', async () => {
+    const { service, client, tools } = await open();
+    const [brandId = ''] = await brandsOf(service);
+    const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
+    expect(paged.length).toBeGreaterThan(2);
+    for (const tool of paged) {
+      const resource = service.catalogue.resources.find((candidate) => candidate.tool === tool.name);
+      const whole = await walkService(service, (resource?.path ?? '').replace('{brandId}', brandId));
+      const shown: unknown[] = [];
+      const isValid = outputValidator(tool);
+      let cursor: unknown;
+      for (let calls = 0; cursor !== null; calls += 1) {
+        expect(calls).toBeLessThan(CALLS_MAX);
+        const values = { brandId, limit: 100, ...(cursor === undefined ? {} : { cursor }) };
+        const { isError, text, content, remarks } = await call(client, tool.name, values);
+        expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
+        expect(text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
+        expect(isValid(content), JSON.stringify(isValid.errors)).toBe(true);
+        expect(remarks.includes('There are more rows')).toBe(content.nextCursor !== null);
+        shown.push(...content.data);
+        cursor = content.nextCursor;
+      }
+      expect({ tool: tool.name, rows: shown }).toEqual({ tool: tool.name, rows: whole });
+    }
+  });
+});
+
+describe('an object that is too long', () => {
+  it('has its long texts cut, with a mark of what is missing and where it is', async () => {
+    const mirror = await openMirror();
+    await mirror.publish();
+    const markdown = 'Öl 🛢 '.repeat(40_000);
+    const bodies = new Map<string, (body: Body) => Body>([
+      ['article', (body) => ({ ...body, markdown, html: `<p>${markdown}</p>` })],
+      ['articles', (body) => ({ data: body.data.map((row: Body) => ({ ...row, title: markdown })) })],
+    ]);
+    const client = await connect(await startBareMcp(changed(mirror.service, bodies), {}));
+    const { tools } = await client.listTools();
+    const [brandId = ''] = await brandsOf(mirror.service);
+    const { body } = await mirror.mirror(`/brands/${brandId}/articles`);
+    const [{ id: articleId }] = (body as Body).data;
+    const article = await call(client, 'get_article', { brandId, articleId });
+    expect(article.text.length).toBeLessThanOrEqual(RESULT_CHARACTERS_MAX);
+    expect(article.text.length).toBeGreaterThan(RESULT_CHARACTERS_MAX * 0.9);
+    expect(article.content.markdown).toMatch(/\[… [\d,]+ characters left out\]$/);
+    expect(article.content.markdown.isWellFormed()).toBe(true);
+    expect(article.content._omitted).toContain(`/brands/${brandId}/articles/${articleId}`);
+    expect(article.remarks).toContain(article.content._omitted);
+    const isValid = outputValidator(tools.find(({ name }) => name === 'get_article') as Tool);
+    expect(isValid(article.content), JSON.stringify(isValid.errors)).toBe(true);
+    const rows = await readOn(client, tools.find(({ name }) => name === 'list_articles') as Tool, { brandId });
+    expect(rows.map((row) => (row as Body).id)).toEqual((body as Body).data.map((row: Body) => row.id));
+  });
+
+  it('cuts any value to any size that leaves room for its frame', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 3_000 });
+    const item = fc.record({
+      id: fc.uuid(),
+      title: text,
+      tags: fc.array(text, { maxLength: 20 }),
+      count: fc.integer(),
+    });
+    fc.assert(
+      fc.property(fc.record({ data: fc.array(item, { maxLength: 10 }), name: text }), fc.nat(9_000), (value, more) => {
+        const cut = shorten(value, 1_000 + more);
+        if (cut === null) throw new Error('it could have been cut');
+        const length = JSON.stringify(cut.value).length;
+        expect(length).toBeLessThanOrEqual(1_000 + more);
+        const isWhole = cut.textCharactersMax === null;
+        expect(isWhole).toBe(JSON.stringify(value).length <= 1_000 + more);
+        if (isWhole) expect(cut.value).toEqual(value);
+      }),
+      { numRuns: 50 },
+    );
+    expect(
+      shorten(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field${index}`, index])), 1_000),
+    ).toBe(null);
+  });
+});
+
+async function open(charactersMax = CHARACTERS_MAX): Promise<{ service: Service; client: Client; tools: Tool[] }> {
+  const { service, publish } = await openMirror({ prompts: 10, days: 10 });
+  await publish();
+  const client = await connect(await startBareMcp(service, { charactersMax }));
+  return { service, client, tools: (await client.listTools()).tools };
+}
+
+async function brandsOf(service: Service): Promise<string[]> {
+  const { body } = await askService(service, '/brands');
+  return (body as Body).data.map(({ id }: { id: string }) => id);
+}
+
+// Goes on with `skip` as the remark says, until nothing is left out.
+async function readOn(client: Client, tool: Tool, values: Record<string, unknown>): Promise<unknown[]> {
+  const isValid = outputValidator(tool);
+  const shown: unknown[] = [];
+  for (let calls = 0; calls < CALLS_MAX; calls += 1) {
+    const { isError, text, content, remarks } = await call(client, tool.name, { ...values, skip: shown.length });
+    expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
+    expect(text.length).toBeLessThanOrEqual(RESULT_CHARACTERS_MAX);
+    expect(JSON.parse(text)).toEqual(content);
+    expect(isValid(content), JSON.stringify(isValid.errors)).toBe(true);
+    shown.push(...listsIn(content).flat());
+    const next = /call again with skip=(\d+)/.exec(content._omitted ?? '')?.[1];
+    if (next === undefined) return shown;
+    expect(Number(next)).toBe(shown.length);
+    for (const sentence of remarks.split('\n').slice(-1)) expect(content._omitted).toContain(sentence);
+  }
+  throw new Error(`${tool.name} goes on for ever`);
+}
+
+function listsIn(content: unknown): unknown[][] {
+  return Array.isArray(content) ? [content] : Object.values(content as object).filter((value) => Array.isArray(value));
+}
+
+async function walkService(service: Service, path: string): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const search: string = cursor === '' ? '' : `&cursor=${cursor}`;
+    const { body } = await askService(service, `${path}?limit=100${search}`);
+    rows.push(...(body as Body).data);
+    cursor = (body as Body).nextCursor;
+  }
+  return rows;
+}
+
+// The service, with bodies of some resources made larger than any sandbox makes them.
+function changed(service: Service, bodies: ReadonlyMap<string, (body: Body) => Body>): Service {
+  return {
+    ...service,
+    ask: async (resource, path, given) => {
+      const question = await service.ask(resource, path, given);
+      const change = bodies.get(resource.name);
+      const answer = async (...given: Parameters<Question['answer']>): Promise<Answer> => {
+        const { body, ...rest } = await question.answer(...given);
+        return { ...rest, body: change === undefined ? body : change(body) };
+      };
+      return { ...question, version: randomUUID(), answer };
+    },
+  };
+}

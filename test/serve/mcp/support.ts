@@ -1,0 +1,146 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client';
+import type { AnySchemaObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { expect, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { isRecord } from '../../../src/base/json.ts';
+import { type RunningServer, startServer } from '../../../src/serve/http/server.ts';
+import { createKey, openKeyring } from '../../../src/serve/keys.ts';
+import { createMcpHandler } from '../../../src/serve/mcp/http.ts';
+import type { McpOptions } from '../../../src/serve/mcp/server.ts';
+import type { Service } from '../../../src/serve/service.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+
+/** The newest revision, and those of the clients that are in use. */
+export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
+export type Revision = (typeof REVISIONS)[number];
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
+export type Body = any;
+
+/** A result as tests look at it. */
+export interface Called {
+  readonly isError: boolean;
+  /** The first text, which is JSON unless it is an error. */
+  readonly text: string;
+  readonly remarks: string;
+  readonly content: Body;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+/** A read server with REST and MCP, and clients for both. */
+export interface Endpoint {
+  readonly server: RunningServer;
+  readonly key: string;
+  rest(path: string): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Body }>;
+  post(body: unknown, headers?: Record<string, string>): Promise<Response>;
+  connect(revision?: Revision): Promise<Client>;
+}
+
+/** Serves REST and MCP of a service on a port of its own, with a key; all of it ends with the test. */
+export async function startEndpoint(service: Service): Promise<Endpoint> {
+  const folder = await temporaryFolder();
+  const { text: key } = await createKey(folder, 'tests', null, Date.now());
+  const server = await startServer(
+    { service, keyring: openKeyring(folder), clock: systemClock, log: () => undefined },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      metricsPort: null,
+      rateLimit: 'off',
+      corsOrigins: [],
+      allowedHosts: [],
+      logLevel: 'silent',
+    },
+  );
+  onTestFinished(() => server.close());
+  const headers = { Authorization: `Bearer ${key}` };
+  const url = server.mcpUrl;
+  return {
+    server,
+    key,
+    rest: async (path) => {
+      const response = await fetch(`${server.baseUrl}${path}`, { headers });
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    },
+    post: (body, more = {}) => post(url, body, { ...headers, ...more }),
+    connect: (revision = '2026-07-28') => connect(url, revision, headers),
+  };
+}
+
+/** Serves MCP alone, without keys, with options; gives its address. */
+export async function startBareMcp(service: Service, options: McpOptions): Promise<string> {
+  const handler = createMcpHandler(service, options);
+  const server = createServer(async (request, response) => {
+    const text = await textOf(request);
+    await handler(request, response, text === '' ? undefined : JSON.parse(text));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+/** Sends one message, given as a value or as text. */
+export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  const accepted = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(url, { method: 'POST', headers: { ...accepted, ...headers }, body: text });
+}
+
+/** Connects a client that speaks one revision; it leaves with the test. */
+export async function connect(
+  url: string,
+  revision: Revision = '2026-07-28',
+  headers: Record<string, string> = {},
+): Promise<Client> {
+  const client = createClient(revision);
+  onTestFinished(() => client.close());
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+  return client;
+}
+
+/** A client that speaks one revision. */
+export function createClient(revision: Revision): Client {
+  const info = { name: 'sightline-tests', version: '1.0.0' };
+  return revision === '2026-07-28'
+    ? new Client(info, { versionNegotiation: { mode: { pin: revision } } })
+    : new Client(info, { supportedProtocolVersions: [revision] });
+}
+
+/** Calls a tool; a call that fails as a protocol error rejects. */
+export async function call(client: Client, name: string, values: Record<string, unknown> = {}): Promise<Called> {
+  const result = await client.callTool({ name, arguments: values });
+  const texts = result.content.map((block) => (block.type === 'text' ? block.text : ''));
+  return {
+    isError: result.isError === true,
+    text: texts[0] ?? '',
+    remarks: texts.slice(1).join('\n'),
+    content: result.structuredContent,
+    meta: result._meta ?? {},
+  };
+}
+
+/** A body of REST as MCP gives it: what is no object stands under `data`. */
+export function toContent(body: unknown): unknown {
+  return isRecord(body) ? body : { data: body };
+}
+
+/** Checks values against a tool's output schema. */
+export function outputValidator(tool: Tool): ValidateFunction {
+  return compile(tool.outputSchema as AnySchemaObject);
+}
+
+/** Compiles a schema strictly, so that a slip in it is found too. */
+export function compile(schema: AnySchemaObject): ValidateFunction {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+  formats.default(ajv);
+  return ajv.compile(schema);
+}

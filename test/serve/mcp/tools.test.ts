@@ -1,0 +1,154 @@
+import type { Client, Tool } from '@modelcontextprotocol/client';
+import { describe, expect, it } from 'vitest';
+import type { Choices } from '../../../schemas/fixtures/choices.ts';
+import type { Catalogue } from '../../../src/contract/catalogue.ts';
+import { type Mirror, openMirror } from '../mirror.ts';
+import { call, compile, type Endpoint, outputValidator, REVISIONS, startEndpoint, toContent } from './support.ts';
+
+/** Tools that the specification names. */
+const SPECIFIED = [
+  'list_forum_opportunities',
+  'list_prompt_groups',
+  'get_group_metrics',
+  'get_ai_traffic',
+  'list_action_plans',
+  'list_articles',
+  'get_article',
+  'get_credit_balance',
+  'list_alerts',
+];
+
+const variants: readonly { readonly name: string; readonly choices: Partial<Choices> }[] = [
+  { name: 'objects under data', choices: {} },
+  {
+    name: 'bare lists, slugs, a bare number, unknown fields, another row mode',
+    choices: {
+      listEnvelope: 'bare',
+      engineItems: 'strings',
+      credits: 'number',
+      extraFields: true,
+      combinedEngine: 'absent',
+      rowModeParameter: 'rows',
+      timestamps: 'seconds',
+      ungrouped: 'null',
+      emptyShare: null,
+    },
+  },
+  { name: 'objects wrapped, nested credits', choices: { wrapObjects: true, credits: 'nested', decimals: 'none' } },
+];
+
+describe.each(variants)('with $name', ({ choices }) => {
+  it('gives every tool the data that REST gives, in every revision', async () => {
+    const { mirror, endpoint } = await open(choices);
+    for (const revision of REVISIONS) {
+      const client = await endpoint.connect(revision);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(mirror.catalogue.resources.map(({ tool }) => tool));
+      for (const tool of tools) await compareWithRest(client, tool, mirror.catalogue, endpoint);
+    }
+  });
+});
+
+it('has the tools that the specification names, and marks all as reading only', async () => {
+  const { endpoint } = await open();
+  const { tools } = await (await endpoint.connect()).listTools();
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(SPECIFIED));
+  for (const { annotations, title, description, inputSchema, outputSchema } of tools) {
+    expect(annotations).toEqual({
+      title,
+      readOnlyHint: true,
+      destructiveHint: false,
+      idempotentHint: true,
+      openWorldHint: false,
+    });
+    expect(title).toMatch(/^[A-Z][\w ]+$/);
+    expect(description?.length).toBeGreaterThan(40);
+    expect(outputSchema).toMatchObject({ type: 'object' });
+    compile(inputSchema);
+    for (const property of Object.values(inputSchema.properties ?? {})) {
+      expect(property).toMatchObject({ type: expect.any(String), description: expect.stringMatching(/\.$/) });
+    }
+  }
+});
+
+it('describes arguments by the declarations: kinds, bounds, defaults, where ids come from', async () => {
+  const { mirror, endpoint } = await open({ rowModeParameter: 'granularity' });
+  const { tools } = await (await endpoint.connect()).listTools();
+  for (const { query, path, tool: name } of mirror.catalogue.resources) {
+    const { inputSchema } = tools.find((tool) => tool.name === name) as Tool;
+    const properties = inputSchema.properties as Record<string, Record<string, unknown>>;
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    expect(inputSchema.required ?? []).toEqual(inPath);
+    for (const parameter of inPath) expect(properties[String(parameter)]).toMatchObject({ format: 'uuid' });
+    for (const [declared, parameter] of Object.entries(query)) {
+      const property = properties[parameter.nameUnknown === true ? 'granularity' : declared];
+      expect(property?.['description']).toContain(parameter.about);
+      expect(property?.['default']).toEqual(parameter.default);
+      expect(property?.['enum']).toEqual(parameter.values);
+      if (parameter.kind === 'limit') expect(property).toMatchObject({ minimum: 1, maximum: parameter.max });
+    }
+  }
+  const responses = tools.find(({ name }) => name === 'list_responses') as Tool;
+  expect(JSON.stringify(responses.inputSchema.properties?.['engine'])).toContain('list_engines');
+  expect(JSON.stringify(responses.inputSchema.properties?.['competitorId'])).toContain('list_competitors');
+  expect(JSON.stringify(responses.inputSchema.properties?.['tagId'])).toContain('list_prompt_groups');
+});
+
+it('says how fresh each result is, in the words of REST', async () => {
+  const { endpoint } = await open();
+  const client = await endpoint.connect();
+  const { body } = await endpoint.rest('/brands');
+  const brandId = body.data[0].id;
+  for (const range of [{}, { from: '2025-04-01', to: '2026-02-01' }]) {
+    const { headers } = await endpoint.rest(`/brands/${brandId}/metrics?${new URLSearchParams(range)}`);
+    const { remarks, meta } = await call(client, 'get_metrics', { brandId, ...range });
+    const asOf = headers.get('x-data-as-of');
+    if (asOf !== null) {
+      expect(remarks).toContain(`X-Data-As-Of: ${asOf}`);
+      expect(meta['sightline/data-as-of']).toBe(asOf);
+    }
+    const coverage = headers.get('x-data-coverage');
+    expect(meta['sightline/data-coverage'] ?? null).toBe(coverage === 'partial' ? 'partial' : null);
+    expect(remarks.includes('X-Data-Coverage: partial')).toBe(coverage === 'partial');
+  }
+});
+
+async function open(choices: Partial<Choices> = {}): Promise<{ mirror: Mirror; endpoint: Endpoint }> {
+  const mirror = await openMirror({ choices });
+  await mirror.publish();
+  return { mirror, endpoint: await startEndpoint(mirror.service) };
+}
+
+async function compareWithRest(client: Client, tool: Tool, catalogue: Catalogue, endpoint: Endpoint): Promise<void> {
+  const resource = catalogue.resources.find((candidate) => candidate.tool === tool.name);
+  const isValid = outputValidator(tool);
+  for (const values of await pathValues(endpoint, resource?.path ?? '')) {
+    const path = (resource?.path ?? '').replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+    const { status, body } = await endpoint.rest(path);
+    expect({ path, status }).toEqual({ path, status: 200 });
+    const { isError, text, content } = await call(client, tool.name, values);
+    expect({ path, isError }).toEqual({ path, isError: false });
+    expect(content).toEqual(toContent(body));
+    expect(JSON.parse(text)).toEqual(content);
+    expect({ path, valid: isValid(content), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
+  }
+}
+
+// Every brand; of what is in a brand, the first few.
+async function pathValues(endpoint: Endpoint, path: string): Promise<Record<string, string>[]> {
+  const listOf = async (from: string): Promise<{ id: string }[]> => {
+    const { body } = await endpoint.rest(from);
+    return Array.isArray(body) ? body : body.data;
+  };
+  if (!path.includes('{')) return [{}];
+  const brands = (await listOf('/brands')).map(({ id }) => ({ brandId: id }));
+  const inner = /^(\/brands\/)\{brandId\}(\/\w+)\/\{(\w+)\}$/.exec(path);
+  if (inner === null) return brands;
+  const values = await Promise.all(
+    brands.map(async ({ brandId }) => {
+      const rows = await listOf(`${inner[1]}${brandId}${inner[2]}`);
+      return rows.slice(0, 3).map(({ id }) => ({ brandId, [String(inner[3])]: id }));
+    }),
+  );
+  return values.flat();
+}
