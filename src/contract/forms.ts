@@ -10,6 +10,11 @@ export const FORMS = {
   timeDigits: 'time digits',
 } as const;
 
+/** The name under which it is kept that items list the same id twice in a nested array, from when one first did. */
+export function repeatsForm(field: string): string {
+  return `repeats in ${field}`;
+}
+
 /** The name under which the real name of a parameter is kept. */
 export function parameterForm(declared: string): string {
   return `parameter ${declared}`;
@@ -21,6 +26,14 @@ export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, 
   const envelope = envelopeOf(resource, body);
   if (envelope !== null) forms.set(FORMS.envelope, envelope);
   const digits = resource.derived.flatMap(({ declaration: { at, fields } }) => digitsIn(fields, itemsAt(at, body)));
+  for (const { declaration, children } of resource.derived) {
+    for (const { field, fields } of children) {
+      const id = idField(fields);
+      if (id !== null && itemsAt(declaration.at, body).some((item) => repeats(item, field, id))) {
+        forms.set(repeatsForm(field), 'true');
+      }
+    }
+  }
   if (digits.length > 0) forms.set(FORMS.timeDigits, String(Math.max(...digits)));
   return forms;
 }
@@ -52,4 +65,19 @@ function digitsIn(fields: Fields, items: readonly unknown[]): number[] {
     const found = values.find((value): value is string => typeof value === 'string' && value.includes('T'));
     return found === undefined ? [] : [/\.(\d{1,6})/.exec(found)?.[1]?.length ?? 0];
   });
+}
+
+function idField(fields: Fields): string | null {
+  const isId = (name: string): boolean => {
+    const meta = metaOf(fields[name] as Fields[string]);
+    return meta.as === 'column' && meta.kind === 'uuid';
+  };
+  return Object.keys(fields).find(isId) ?? null;
+}
+
+function repeats(item: unknown, field: string, id: string): boolean {
+  const list = isRecord(item) ? item[field] : null;
+  if (!Array.isArray(list) || list.length < 2) return false;
+  const ids = list.flatMap((element) => (isRecord(element) && typeof element[id] === 'string' ? [element[id]] : []));
+  return new Set(ids.map((value) => value.toLowerCase())).size < ids.length;
 }

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../contract/catalogue.ts';
+import { repeatsForm } from '../contract/forms.ts';
 import type { Parameters } from '../contract/parameters.ts';
 import type { Query as Values } from '../contract/query.ts';
 import type { ChildTable, ResourceTable } from '../contract/tables.ts';
@@ -22,6 +23,8 @@ export interface Selection {
   readonly to: string;
   readonly declared: Parameters;
   readonly values: Values['values'];
+  /** Whether an answer may list the same competitor twice; when none does, counting is much faster. */
+  readonly mayRepeat: boolean;
 }
 
 /** What answers are grouped by; each key is a text, null where the answer has none. */
@@ -52,14 +55,11 @@ export async function tally(
   grouping: Grouping,
   labels: readonly string[],
 ): Promise<GroupTally[]> {
-  const groups = new Map<string, { key: (string | null)[]; own: Tally; competitors: Map<string, Tally> }>();
   const by = keys[grouping];
-  for (const row of await query(...ownStatement(selection, by, labels))) {
-    const key = row.slice(0, by.length) as (string | null)[];
-    const [responses, mentions, ...rest] = row.slice(by.length) as number[];
-    const own = toTally(responses ?? 0, mentions ?? 0, rest, labels);
-    groups.set(JSON.stringify(key), { key, own, competitors: new Map() });
-  }
+  const own = await tallyBrand(query, selection, grouping, labels);
+  const groups = new Map(
+    own.map((group) => [JSON.stringify(group.key), { ...group, competitors: new Map<string, Tally>() }]),
+  );
   for (const row of await query(...competitorStatement(selection, by, labels))) {
     const group = groups.get(JSON.stringify(row.slice(0, by.length)));
     const [competitorId, mentions, ...rest] = row.slice(by.length) as [string, number, ...number[]];
@@ -67,6 +67,24 @@ export async function tally(
   }
   return [...groups.values()];
 }
+
+/** Counts the selected answers by group, of the brand alone. */
+export async function tallyBrand(
+  query: Query,
+  selection: Selection,
+  grouping: Grouping,
+  labels: readonly string[],
+): Promise<Pick<GroupTally, 'key' | 'own'>[]> {
+  const by = keys[grouping];
+  const rows = await query(...ownStatement(selection, by, labels));
+  return rows.map((row) => {
+    const [responses = 0, mentions = 0, ...rest] = row.slice(by.length) as number[];
+    return { key: row.slice(0, by.length) as (string | null)[], own: toTally(responses, mentions, rest, labels) };
+  });
+}
+
+/** What tells, in the forms of upstream's answers, that an answer may list a competitor twice. */
+export const REPEATED_MENTIONS = { resource: 'responses', form: repeatsForm('competitors') } as const;
 
 /** The tables of answers and of what they mention and cite. */
 export function answerTables(catalogue: Catalogue): {
@@ -102,37 +120,41 @@ function ownStatement(selection: Selection, by: readonly string[], labels: reado
     'CAST(coalesce(sum(t.brand_position) FILTER (t.brand_mentioned), 0) AS BIGINT)',
     ...labels.map((label) => `count(*) FILTER (t.brand_mentioned AND t.brand_sentiment = ${bindings.bind(label)})`),
   ];
-  return [statementOf(answers.name, columns, selection, bindings, by.length), bindings.values];
+  const where = selectionConditions(selection, bindings).join(' AND ');
+  const groupBy = by.length === 0 ? '' : ` GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
+  return [`SELECT ${columns.join(', ')} FROM ${quoted(answers.name)} t WHERE ${where}${groupBy}`, bindings.values];
 }
 
+// Counted by label first, which leaves few rows to be sorted into columns: a count with a filter costs a look at every
+// row, and one that tells answers apart far more.
 function competitorStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
   const bindings = createBindings();
   const { competitors } = answerTables(selection.catalogue);
+  const keyNames = by.map((_, index) => `key${index}`);
+  const source = selection.mayRepeat
+    ? `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${quoted(competitors.name)} t
+        WHERE ${mentionConditions(selection, bindings)} ORDER BY t.response_id, t.competitor_id, t.ordinal) t`
+    : `${quoted(competitors.name)} t WHERE ${mentionConditions(selection, bindings)}`;
+  const counted = `SELECT ${by.map((key, index) => `${key} AS ${keyNames[index]}, `).join('')}t.competitor_id, t.sentiment,
+      count(*) AS mentions, count(t.position) AS placed, sum(t.position) AS places
+    FROM ${source} GROUP BY ALL`;
   const columns = [
-    ...by,
-    'CAST(t.competitor_id AS VARCHAR)',
-    // An answer mentions a competitor once, however often it lists it.
-    'count(DISTINCT t.response_id)',
-    'count(t.position)',
-    'CAST(coalesce(sum(t.position), 0) AS BIGINT)',
-    ...labels.map((label) => `count(*) FILTER (t.sentiment = ${bindings.bind(label)})`),
+    ...keyNames,
+    'CAST(competitor_id AS VARCHAR)',
+    'CAST(sum(mentions) AS BIGINT)',
+    'CAST(sum(placed) AS BIGINT)',
+    'CAST(coalesce(sum(places), 0) AS BIGINT)',
+    ...labels.map((label) => {
+      const times = `sum(mentions) FILTER (sentiment = ${bindings.bind(label)})`;
+      return `CAST(coalesce(${times}, 0) AS BIGINT)`;
+    }),
   ];
-  const sql = statementOf(competitors.name, columns, selection, bindings, by.length + 1, 't.competitor_id IS NOT NULL');
-  return [sql, bindings.values];
+  const grouped = [...keyNames, 'competitor_id'].join(', ');
+  return [`SELECT ${columns.join(', ')} FROM (${counted}) GROUP BY ${grouped}`, bindings.values];
 }
 
-function statementOf(
-  table: string,
-  columns: readonly string[],
-  selection: Selection,
-  bindings: Bindings,
-  grouped: number,
-  ...more: readonly string[]
-): string {
-  const where = [...selectionConditions(selection, bindings), ...more].join(' AND ');
-  const places = Array.from({ length: grouped }, (_, index) => index + 1);
-  const groupBy = grouped === 0 ? '' : ` GROUP BY ${places.join(', ')}`;
-  return `SELECT ${columns.join(', ')} FROM ${quoted(table)} t WHERE ${where}${groupBy}`;
+function mentionConditions(selection: Selection, bindings: Bindings): string {
+  return [...selectionConditions(selection, bindings), 't.competitor_id IS NOT NULL'].join(' AND ');
 }
 
 function toTally(

@@ -31,7 +31,7 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
     const group = sum(answered.flatMap((id) => now.get(id) ?? []));
     const { own } = group;
     if (own.responses === 0) return [];
-    const earlier = sum(prompts.flatMap((id) => before.get(id) ?? []));
+    const earlier = prompts.reduce((total, id) => add(total, before.get(id)?.own ?? nothing), nothing);
     return [
       {
         groupId,
@@ -39,7 +39,7 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
         prompts: conventions.groupPrompts === 'all' ? prompts.length : answered.length,
         responses: own.responses,
         visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
-        visibilityChange: visibilityChange(conventions, own, earlier.own),
+        visibilityChange: visibilityChange(conventions, own, earlier),
         avgPosition: avgPosition(conventions, own),
         sentiment: sentiment(conventions, own),
         shareOfVoice: share(conventions, conventions.shareOfVoice, own.mentions, mentionsOfAll(request.brand, group)),

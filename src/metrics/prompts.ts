@@ -1,14 +1,14 @@
 import type { ResourceTable } from '../contract/tables.ts';
 import { createBindings, liveConditions } from '../warehouse/conditions.ts';
 import { quoted } from '../warehouse/schema.ts';
-import { type GroupTally, tally } from './aggregate.ts';
+import { type GroupTally, tally, tallyBrand } from './aggregate.ts';
 import { avgPosition, sentiment, share, visibilityChange } from './definitions.ts';
 import { labelsOf, nothing, type Report, type ReportRequest, rangeBefore, selectionOf } from './request.ts';
 
 /** Counts by prompt, in the range and in the one before it. */
 export interface PromptTallies {
   readonly now: ReadonlyMap<string, GroupTally>;
-  readonly before: ReadonlyMap<string, GroupTally>;
+  readonly before: ReadonlyMap<string, Pick<GroupTally, 'own'>>;
 }
 
 /** A row for each prompt of now that was answered in the range, lowest visibility first. */
@@ -41,10 +41,10 @@ export async function tallyPrompts(request: ReportRequest): Promise<PromptTallie
   const { query, conventions, asked } = request;
   const selection = selectionOf(request);
   const labels = labelsOf(conventions);
-  const byPrompt = (groups: readonly GroupTally[]): Map<string, GroupTally> =>
+  const byPrompt = <T extends Pick<GroupTally, 'key'>>(groups: readonly T[]): Map<string, T> =>
     new Map(groups.flatMap((group) => (typeof group.key[0] === 'string' ? [[group.key[0], group]] : [])));
   const now = await tally(query, selection, 'prompt', labels);
-  const before = await tally(query, { ...selection, ...rangeBefore(asked) }, 'prompt', labels);
+  const before = await tallyBrand(query, { ...selection, ...rangeBefore(asked) }, 'prompt', labels);
   return { now: byPrompt(now), before: byPrompt(before) };
 }
 

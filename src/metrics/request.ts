@@ -23,6 +23,8 @@ export interface ReportRequest {
   readonly resource: ResourceDeclaration;
   readonly asked: CheckedQuery;
   readonly nowMs: number;
+  /** Whether an answer may list the same competitor twice. */
+  readonly mayRepeat: boolean;
 }
 
 /** What numbers need to know of a brand. */
@@ -51,9 +53,9 @@ export function rangeBefore({ from, to }: { from: string; to: string }): { from:
 }
 
 /** The answers that a request counts. */
-export function selectionOf({ catalogue, brand, resource, asked }: ReportRequest): Selection {
+export function selectionOf({ catalogue, brand, resource, asked, mayRepeat }: ReportRequest): Selection {
   const { from, to, values } = asked;
-  return { catalogue, brandId: brand.id, from, to, declared: resource.query, values };
+  return { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat };
 }
 
 /** The sentiment labels that are worth something. */

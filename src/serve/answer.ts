@@ -3,6 +3,7 @@ import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { FORMS } from '../contract/forms.ts';
 import type { Query as CheckedQuery } from '../contract/query.ts';
+import { REPEATED_MENTIONS } from '../metrics/aggregate.ts';
 import { readReportedBrand } from '../metrics/brand.ts';
 import { computeReport } from '../metrics/reports.ts';
 import type { Query } from '../warehouse/replica.ts';
@@ -50,7 +51,9 @@ async function computedAnswer(
   const id = brandId as string;
   const brand = await readReportedBrand(query, catalogue, id, edition.brands.get(id)?.since ?? null);
   const { conventions } = edition;
-  const report = await computeReport(computes, { catalogue, query, conventions, brand, resource, asked, nowMs });
+  const mayRepeat = edition.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat };
+  const report = await computeReport(computes, given);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
   return {
     body: { ...report.beside, [LIST]: report.rows },

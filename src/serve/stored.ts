@@ -128,7 +128,7 @@ function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: 
   if (table.extent.kind === 'time') {
     conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
   }
-  const target = { catalogue, table, alias: 't', brandId };
+  const target = { catalogue, table, alias: 't', brandId, ...(table.extent.kind === 'time' ? { range: asked } : {}) };
   return [...conditions, ...parameterConditions(target, resource.query, asked.values, bindings)];
 }
 

@@ -27,6 +27,8 @@ export function createBindings(): Bindings {
 
 /** What a statement's rows are taken from. */
 export interface Target {
+  /** The days asked for, where the rows have a time: nested arrays that repeat it are then read no further. */
+  readonly range?: { readonly from: string; readonly to: string };
   readonly catalogue: Catalogue;
   /** The table whose fields the parameters name. */
   readonly table: ResourceTable;
@@ -76,13 +78,23 @@ function keepsRows({ kind }: Parameter): boolean {
 }
 
 function filterConditions(
-  { catalogue, table, alias, brandId }: Target,
+  { catalogue, table, alias, brandId, range }: Target,
   filter: Filter,
   value: string | number | boolean,
   bindings: Bindings,
 ): string[] {
-  const idsWhere = (key: string, from: string, column: Column, wanted: string | number | boolean): string => {
-    const conditions = [...liveConditions('x', brandId, bindings), equals('x', column, wanted, bindings)];
+  const idsWhere = (
+    key: string,
+    from: string,
+    column: Column,
+    wanted: string | number | boolean,
+    within: readonly { column: Column; range: NonNullable<Target['range']> }[] = [],
+  ): string => {
+    const conditions = [
+      ...liveConditions('x', brandId, bindings),
+      equals('x', column, wanted, bindings),
+      ...within.map((time) => rangeCondition(`x.${quoted(time.column.name)}`, time.range, bindings)),
+    ];
     return `(SELECT x.${quoted(key)} FROM ${quoted(from)} x WHERE ${conditions.join(' AND ')})`;
   };
   switch (filter.by) {
@@ -90,7 +102,10 @@ function filterConditions(
       return value === true ? [] : [`${alias}.${quoted(fieldOf(table, filter.field).name)} IS DISTINCT FROM false`];
     case 'child': {
       const child = childOf(table, filter.child);
-      const ids = idsWhere(parentKeyOf(table, child), child.name, fieldOf(child, filter.field), value);
+      const time = table.extent.kind === 'time' ? table.extent.field : null;
+      const repeated = child.columns.find(({ source }) => source.from === 'parent' && source.column === time);
+      const within = repeated === undefined || range === undefined ? [] : [{ column: repeated, range }];
+      const ids = idsWhere(parentKeyOf(table, child), child.name, fieldOf(child, filter.field), value, within);
       return [`${alias}.${quoted(ownKeyOf(table))} IN ${ids}`];
     }
     case 'list': {

@@ -1,0 +1,124 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { declarations } from '../../schemas/catalogue.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { publishAnalytics } from '../../src/snapshot/analytics.ts';
+import type { Session } from '../../src/warehouse/database.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+
+/** Days over which the answers are spread, the last of them today. */
+const DAYS = 366;
+const PROMPTS = 500;
+const COMPETITORS = 10;
+
+/** What was generated. */
+export interface Generated {
+  /** Folder of the workspace. */
+  readonly folder: string;
+  readonly warehouse: string;
+  readonly copy: string;
+  readonly brandId: string;
+  readonly today: string;
+}
+
+/**
+ * Fills a warehouse with one brand and `responses` answers, about 3 competitors and 5 citations each, in SQL, and
+ * publishes the analysts' copy of it. Nothing is fetched.
+ */
+export async function generate(dataFolder: string, responses: number): Promise<Generated> {
+  const folder = join(dataFolder, 'default');
+  await mkdir(folder, { recursive: true });
+  const paths = { warehouse: join(folder, 'warehouse.duckdb'), copy: join(folder, 'analytics.duckdb') };
+  const catalogue = createCatalogue(declarations);
+  const warehouse = await openWarehouse(paths.warehouse, catalogue, { memoryLimitMb: 2048 });
+  const { database } = warehouse;
+  const today = new Date().toISOString().slice(0, 10);
+  const brandId = '11111111-1111-4111-8111-111111111111';
+  try {
+    await database.exclusive(async (session) => {
+      await session.run("SET wal_autocheckpoint = '1GB'");
+      for (const statement of statements(brandId, today, responses)) await session.run(statement);
+      await note(session, brandId, today, responses);
+      await session.run('CHECKPOINT');
+    });
+    await publishAnalytics(database, paths.copy);
+  } finally {
+    await warehouse.close();
+  }
+  return { folder, ...paths, brandId, today };
+}
+
+const provenance = `now()::TIMESTAMP AS _synced_at, uuid() AS _run_id, 'x' AS _row_hash, NULL::TIMESTAMP AS _deleted_at, NULL::JSON AS _extra`;
+
+// Spread like real ids: numbers in a row would be packed into few bits, which makes them slow to read.
+function id(kind: string, number: string): string {
+  return `CAST(md5('${kind}' || ${number}) AS UUID)`;
+}
+
+function statements(brandId: string, today: string, responses: number): string[] {
+  const brand = `CAST('${brandId}' AS UUID)`;
+  const named = (table: string, select: string): string => `INSERT INTO ${table} BY NAME ${select}`;
+  const parent = `r.brand_id, r.id AS response_id, r.prompt_id, r.engine, r.created_at`;
+  return [
+    'SELECT setseed(0.5)',
+    named(
+      'brands',
+      `SELECT ${brand} AS id, 'Orbit' AS name, '["chatgpt","claude","gemini","perplexity"]'::JSON AS engines,
+      DATE '${today}' - ${DAYS} AS created_at, ${provenance}`,
+    ),
+    named(
+      'engines',
+      `SELECT unnest(['chatgpt','claude','gemini','perplexity']) AS slug, NULL AS record, ${provenance}`,
+    ),
+    named(
+      'competitors',
+      `SELECT ${brand} AS brand_id, ${id('competitor', 'i')} AS id, 'Rival ' || i AS name, '{}'::JSON AS record,
+      ${provenance} FROM range(${COMPETITORS}) t(i)`,
+    ),
+    named(
+      'prompts',
+      `SELECT ${brand} AS brand_id, ${id('prompt', 'i')} AS id, 'Which tool number ' || i || ' is the best?' AS text,
+      true AS active, ${id('topic', 'i % 12')} AS topic_id, 'Topic ' || i % 12 AS topic_name, i % 7 = 0 AS branded,
+      ${provenance} FROM range(${PROMPTS}) t(i)`,
+    ),
+    // In the order of time, as a sync leaves them.
+    named(
+      'responses',
+      `SELECT ${brand} AS brand_id, uuid() AS id, ${id('prompt', `CAST(floor(random() * ${PROMPTS}) AS BIGINT)`)} AS prompt_id,
+      'Which tool is the best for a small shop, and why is it so?' AS prompt,
+      ['chatgpt','claude','gemini','perplexity'][1 + i % 4] AS engine,
+      DATE '${today}' + INTERVAL 1 DAY - INTERVAL (${DAYS}) DAY + to_milliseconds(CAST(i * ${DAYS * 86_400_000 - 3_600_000}::DOUBLE / ${responses} AS BIGINT)) AS created_at,
+      m AS brand_mentioned, CASE WHEN m THEN 1 + CAST(floor(random() * 5) AS BIGINT) END AS brand_position,
+      CASE WHEN m THEN ['positive','neutral','negative'][1 + CAST(floor(random() * 3) AS INTEGER)] END AS brand_sentiment,
+      ${provenance} FROM (SELECT i, random() < 0.4 AS m FROM range(${responses}) t(i))`,
+    ),
+    named(
+      'response_competitors',
+      `SELECT ${parent}, k AS ordinal, ${id('competitor', 'CAST(floor(random() * 3) AS BIGINT) + 3 * k')} AS competitor_id,
+      'Rival' AS name, k + 1 AS position, ['positive','neutral','negative'][1 + CAST(floor(random() * 3) AS INTEGER)] AS sentiment,
+      ${provenance} FROM responses r, range(3) t(k)`,
+    ),
+    named(
+      'response_citations',
+      `SELECT ${parent}, k AS ordinal, 'https://site' || d || '.example/page/' || CAST(floor(random() * 40) AS BIGINT) AS url,
+      'site' || d || '.example' AS domain, 'A page about tools' AS title, k + 1 AS position, ${provenance}
+      FROM (SELECT r.*, k, CAST(floor(random() * random() * 400) AS BIGINT) AS d FROM responses r, range(5) t(k)) r`,
+    ),
+  ];
+}
+
+// What a sync would have noted: a run, the version of the data, and that everything was read just now.
+async function note(session: Session, brandId: string, today: string, responses: number): Promise<void> {
+  const run = 'CAST($1 AS UUID)';
+  const runId = '22222222-2222-4222-8222-222222222222';
+  await session.run(
+    `INSERT INTO sync.runs BY NAME SELECT ${run} AS run_id, ${run} AS pass_id, now()::TIMESTAMP AS started_at,
+       now()::TIMESTAMP AS ended_at, 'complete' AS status, '{}' AS options, 1 AS data_version`,
+    [runId],
+  );
+  await session.run(
+    `INSERT INTO sync.coverage SELECT 'all', 'responses', CAST($2 AS UUID), CAST($3 AS DATE) - ${DAYS}, CAST($3 AS DATE),
+       ${run}, ${run}, now()::TIMESTAMP, $4`,
+    [runId, brandId, today, responses],
+  );
+}

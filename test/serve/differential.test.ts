@@ -1,0 +1,185 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { isRecord } from '../../src/base/json.ts';
+import { type Mirror, openMirror, type Reply } from './mirror.ts';
+import { questions, readVocabulary, type Vocabulary } from './questions.ts';
+
+/** Questions of each workspace in each of its states. */
+const QUESTIONS = 250;
+const WALKS = 12;
+/** Numbers that are not rounded may differ in their last digits, by the order of their additions. */
+const RELATIVE_ERROR = 1e-9;
+
+interface Variant extends WorkspaceOptions {
+  readonly name: string;
+  readonly choices?: Partial<Choices>;
+}
+
+const variants: readonly Variant[] = [
+  { name: 'the project’s own choices', seed: 1 },
+  {
+    name: 'fractions, unrounded, bare lists of strings, unknown fields, wrapped objects, whole seconds',
+    seed: 2,
+    choices: {
+      listEnvelope: 'bare',
+      engineItems: 'strings',
+      scale: 'fraction',
+      decimals: 'none',
+      sentiment: { positive: 1, neutral: 0, negative: -1 },
+      rowModeParameter: 'rows',
+      combinedEngine: 'all',
+      credits: 'nested',
+      extraFields: true,
+      timestamps: 'seconds',
+      wrapObjects: true,
+    },
+  },
+  {
+    name: 'percent without decimals, shares of answers, rows for days without answers',
+    seed: 3,
+    choices: {
+      decimals: 0,
+      sentiment: { positive: 5, neutral: 3, negative: 1 },
+      domainShareOf: 'responses',
+      emptyDays: 'zero',
+      groupPrompts: 'all',
+      ungrouped: 'null',
+      credits: 'detailed',
+    },
+  },
+  {
+    name: 'fractions with two decimals, no share of nothing, another name for the row mode',
+    seed: 4,
+    choices: {
+      scale: 'fraction',
+      decimals: 2,
+      emptyShare: null,
+      rowModeParameter: 'granularity',
+      sentiment: { great: 10, good: 7, fair: 4, poor: 1 },
+      credits: 'number',
+    },
+  },
+  { name: 'no answers', seed: 5, prompts: 0 },
+  { name: 'no brands', seed: 6, brands: 0 },
+];
+
+describe.each(variants)('sandbox and mirror: $name', ({ name: _, ...options }) => {
+  it('answer alike', { timeout: 300_000 }, async () => {
+    const mirror = await openMirror({ brands: 2, prompts: 9, days: 40, ...options });
+    await mirror.publish();
+    const vocabulary = await readVocabulary(mirror);
+    const asked = await compareAnswers(mirror, vocabulary);
+    await compareWalks(mirror, vocabulary);
+    if (vocabulary.brands.length === 0) return;
+    mirror.sandbox.world.advance({
+      days: 1,
+      lateAnswers: 5,
+      editedResponses: 5,
+      deletedResponses: 5,
+      pausedPrompts: 1,
+      regroupedPrompts: 3,
+      deletedPrompts: 1,
+      deletedCompetitors: 2,
+      forumStatusChanges: 3,
+      articleProgress: 2,
+      actionsDone: 1,
+    });
+    await mirror.publish();
+    const later = await readVocabulary(mirror, vocabulary);
+    const askedLater = await compareAnswers(mirror, later);
+    await compareWalks(mirror, later);
+    const withRows = asked.rows + askedLater.rows;
+    expect(withRows, 'questions whose answer has rows').toBeGreaterThan(options.prompts === 0 ? 20 : 150);
+    expect(asked.refused + askedLater.refused, 'questions that were refused').toBeGreaterThan(20);
+  });
+});
+
+it('has defaults that the variants vary', () => {
+  const varied = new Set(variants.flatMap(({ choices }) => Object.keys(choices ?? {})));
+  const kept = Object.keys(defaultChoices).filter((choice) => !varied.has(choice));
+  // An upstream without a description gives no name to learn, and one that takes any slug as a filter cannot be told
+  // from one that takes its own: neither can be answered alike.
+  expect(kept).toEqual(['openapi', 'unknownEngine']);
+});
+
+async function compareAnswers(mirror: Mirror, vocabulary: Vocabulary): Promise<{ rows: number; refused: number }> {
+  const counts = { rows: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(questions(vocabulary), async (path) => {
+      const [upstream, own] = await Promise.all([mirror.upstream(path), mirror.mirror(path)]);
+      expectAlike(path, upstream, own);
+      if (upstream.status !== 200) counts.refused += 1;
+      else if (hasRows(upstream.body)) counts.rows += 1;
+    }),
+    { numRuns: QUESTIONS },
+  );
+  return counts;
+}
+
+// Whole walks through the pages of lists: the same pages, in the same order, and an end.
+async function compareWalks(mirror: Mirror, vocabulary: Vocabulary): Promise<void> {
+  const paged = questions(vocabulary).filter((path) => /\/(responses|alerts|opportunities)\b/.test(path));
+  if (vocabulary.brands.length === 0) return;
+  await fc.assert(
+    fc.asyncProperty(paged, async (path) => {
+      const cursors = { upstream: '', own: '' };
+      for (let page = 1; page <= 200; page++) {
+        const [upstream, own] = await Promise.all([
+          mirror.upstream(withCursor(path, cursors.upstream)),
+          mirror.mirror(withCursor(path, cursors.own)),
+        ]);
+        expectAlike(`${path}, page ${page}`, upstream, own);
+        cursors.upstream = nextCursor(upstream) ?? '';
+        cursors.own = nextCursor(own) ?? '';
+        if (cursors.upstream === '') return;
+      }
+      throw new Error(`${path} does not end`);
+    }),
+    { numRuns: WALKS },
+  );
+}
+
+function expectAlike(path: string, upstream: Reply, own: Reply): void {
+  const [theirs, ours] = [comparable(upstream), comparable(own)];
+  const differences = differencesOf(theirs, ours, '');
+  expect(differences.slice(0, 5), path).toEqual([]);
+}
+
+// Cursors and request ids are each side's own.
+function comparable({ status, body }: Reply): unknown {
+  const copy = structuredClone(body);
+  if (isRecord(copy) && isRecord(copy['error'])) delete copy['error']['requestId'];
+  if (isRecord(copy) && typeof copy['nextCursor'] === 'string') copy['nextCursor'] = 'a cursor';
+  return { status, body: copy };
+}
+
+function differencesOf(theirs: unknown, ours: unknown, at: string): string[] {
+  if (typeof theirs === 'number' && typeof ours === 'number') {
+    const isClose = Math.abs(theirs - ours) <= RELATIVE_ERROR * Math.max(1, Math.abs(theirs));
+    return isClose ? [] : [`${at}: ${theirs} ≠ ${ours}`];
+  }
+  if (Array.isArray(theirs) && Array.isArray(ours)) {
+    if (theirs.length !== ours.length) return [`${at}: ${theirs.length} items ≠ ${ours.length}`];
+    return theirs.flatMap((item, index) => differencesOf(item, ours[index], `${at}[${index}]`));
+  }
+  if (isRecord(theirs) && isRecord(ours)) {
+    const names = new Set([...Object.keys(theirs), ...Object.keys(ours)]);
+    return [...names].flatMap((name) => differencesOf(theirs[name], ours[name], `${at}.${name}`));
+  }
+  return theirs === ours ? [] : [`${at}: ${JSON.stringify(theirs)} ≠ ${JSON.stringify(ours)}`];
+}
+
+function hasRows(body: unknown): boolean {
+  const list = isRecord(body) && Array.isArray(body['data']) ? body['data'] : body;
+  return Array.isArray(list) ? list.length > 0 : isRecord(list) && Object.keys(list).length > 1;
+}
+
+function nextCursor({ body }: Reply): string | null {
+  return isRecord(body) && typeof body['nextCursor'] === 'string' ? body['nextCursor'] : null;
+}
+
+function withCursor(path: string, cursor: string): string {
+  return cursor === '' ? path : `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+}
