@@ -4,12 +4,15 @@ import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { declarations } from '../schemas/catalogue.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
-import { SightlineError } from './base/errors.ts';
+import { SightlineError, toSightlineError } from './base/errors.ts';
 import { ensureWritableFolder } from './base/files.ts';
 import { createCatalogue } from './contract/catalogue.ts';
+import { learnConventions } from './metrics/learn.ts';
 import { readConventions } from './metrics/stored.ts';
 import { createService } from './serve/create.ts';
-import { readCursorSecret } from './serve/keys.ts';
+import { HTTP_LIMITS } from './serve/http/limits.ts';
+import { type RunningServer, type ServerOptions, startServer } from './serve/http/server.ts';
+import { openKeyring, readCursorSecret } from './serve/keys.ts';
 import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
 import type { Freshness, Service } from './serve/service.ts';
 import { publishAnalytics } from './snapshot/analytics.ts';
@@ -57,8 +60,10 @@ export async function syncWorkspace(
     try {
       const parts = { catalogue, warehouse, client, clock, connections, signal };
       const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
+      const notes = await learn(warehouse, summary, clock);
       await publish(warehouse, layout, copy);
-      return { ...summary, error: withAddress(summary.error, upstream.baseUrl) };
+      const warnings = [...summary.warnings, ...notes];
+      return { ...summary, warnings, error: withAddress(summary.error, upstream.baseUrl) };
     } finally {
       await client.close();
     }
@@ -112,6 +117,42 @@ export async function mcpWorkspace({ config, clock, signal }: Context, options: 
   }
 }
 
+/** How `serveWorkspace` serves. */
+export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
+  readonly queryTimeoutMs: number;
+  /** Takes the log, whole lines of JSON. */
+  readonly log: (text: string) => void;
+}
+
+/** A workspace that is served, and how many keys open it so far. */
+export interface ServedWorkspace extends RunningServer {
+  readonly keys: number;
+}
+
+/** Serves a workspace over HTTP, also before it has data or keys; resolves once it listens. */
+export async function serveWorkspace(
+  { config, clock }: Pick<Context, 'config' | 'clock'>,
+  { queryTimeoutMs, log, ...options }: ServeWorkspaceOptions,
+): Promise<ServedWorkspace> {
+  const keyring = openKeyring(config.folder);
+  const keys = keyring.count();
+  const secret = await readCursorSecret(config.folder).catch(() => randomBytes(32));
+  const service = openService(config, clock, secret, queryTimeoutMs);
+  try {
+    // A connection stands still while its query runs.
+    const idleTimeoutMs = Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
+    const server = await startServer({ service, keyring, clock, log }, { ...options, limits: { idleTimeoutMs } });
+    const close = async (): Promise<void> => {
+      await server.close();
+      await service.close();
+    };
+    return { ...server, keys, close };
+  } catch (thrown) {
+    await service.close();
+    throw thrown;
+  }
+}
+
 // There need be no data yet; what is asked before is answered with that error.
 function openService(config: WorkspaceConfig, clock: Clock, cursorSecret: Uint8Array, timeoutMs: number): Service {
   return createService({
@@ -143,6 +184,21 @@ async function openNewest(config: WorkspaceConfig, layout: Layout) {
     if (copy > 0) return openReader(layout.analytics);
     const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
     throw new SightlineError('no_data', message, { cause: thrown });
+  }
+}
+
+// Nobody's sync fails because upstream's numbers are hard to explain.
+async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
+  if (summary.error !== null) return [];
+  const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
+  const note = { chain: 'conventions', code: 'bad_answer' };
+  try {
+    const { database } = warehouse;
+    const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
+    return unexplained.map((message) => ({ ...note, message }));
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    return [{ ...note, code, message: `how upstream computes its numbers could not be learned: ${message}` }];
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Rounding } from './conventions.ts';
 import { round } from './definitions.ts';
-import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './fit.ts';
+import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST, spread } from './fit.ts';
 import { fitMean, type MeanRow } from './fit-numbers.ts';
 
 /** A mean sentiment that upstream reported, and how often we counted each label for it, in the labels' order. */
@@ -17,6 +17,10 @@ export interface LabelFindings {
 
 /** Worths by label, in the labels' order; null for a label that is left out of the mean. */
 type Worths = readonly (number | null)[];
+
+/** The ways of rounding that differ in more than halves, the likelier first. */
+const MODES = ['half-away', 'down'] as const;
+type Mode = (typeof MODES)[number];
 
 /** Steps that worths are looked for on, the coarsest first, and the one that catches all others. */
 const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
@@ -35,19 +39,22 @@ export function fitLabels(
   const occurring = labels.flatMap((_, index) => (rows.some(({ times }) => (times[index] ?? 0) > 0) ? [index] : []));
   const priorWorths: Worths = labels.map((label) => worthIn(prior.labels, label));
   const searched = spread(rows, SEARCHED_MAX);
-  const found = search(occurring, searched, labels.length);
-  const tried = [priorWorths, ...found].map((worths) => ({ worths, agreed: score(worths, rows).agreed }));
+  const tried = [priorWorths, ...search(occurring, searched, labels.length)].map((worths) => {
+    return { worths, agreed: Math.max(...MODES.map((mode) => score(worths, rows, mode).agreed)) };
+  });
   const most = Math.max(...tried.map(({ agreed }) => agreed));
   const enough = most === rows.length ? most : NEARLY * most;
   const chosen = (tried.find(({ agreed }) => agreed >= enough) as (typeof tried)[number]).worths;
   const sentiment = fitMean(meansOf(chosen, rows), prior.sentiment);
   const { agreed, largestError } = sentiment;
-  const undetermined = occurring.filter((index) => !isDetermined(index, chosen, rows)).map((index) => labels[index]);
+  const undetermined = occurring
+    .filter((index) => !isDetermined(index, chosen, rows, sentiment.value))
+    .map((index) => labels[index]);
   const fits = agreed >= AGREEING_LEAST * rows.length;
   const isLearned = fits && agreed >= ROWS_LEAST && undetermined.length < occurring.length;
   const value = named(labels, chosen, prior.labels);
   const inWords = Object.entries(value).map(([label, worth]) => `${label} ${worth}`);
-  const open = undetermined.length === 0 ? '' : `; nothing shows what is worth: ${undetermined.join(', ')}`;
+  const open = undetermined.length === 0 ? '' : `; nothing shows what these are worth: ${undetermined.join(', ')}`;
   const finding: LabelFindings['labels'] = {
     value: isLearned ? value : prior.labels,
     source: isLearned ? 'learned' : 'default',
@@ -66,33 +73,23 @@ function noteOf(rows: number, fits: boolean, { agreed, largestError }: Finding<R
   return `no worths explain the means: the best agree with ${agreed} of ${rows} rows${error}`;
 }
 
-// From each grid what explains most rows, the coarsest grid first.
+// What explains most rows, the likelier ways first: of rounding, then of counting all labels, then of coarse grids.
 function search(occurring: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
-  const all = searchAmong(occurring, rows, width);
-  const isEnough = all.some((worths) => score(worths, rows).agreed === rows.length);
-  if (isEnough || occurring.length < 2) return all;
   // A label may count for nothing: not even as one of those whose mean it is.
-  return [
-    ...all,
-    ...occurring.flatMap((left) =>
-      searchAmong(
-        occurring.filter((index) => index !== left),
-        rows,
-        width,
-      ),
-    ),
-  ];
-}
-
-function searchAmong(included: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
-  const guesses = (['half-away', 'down'] as const).flatMap((mode) => {
-    const guess = leastSquares(included, rows, width, mode);
-    return guess === null ? [] : [guess];
-  });
-  return GRIDS.flatMap((grid) => {
-    const climbed = guesses.map((guess) => climb(onGrid(guess, grid), grid, rows));
-    return climbed.sort((a, b) => score(b, rows).agreed - score(a, rows).agreed).slice(0, 1);
-  });
+  const lacking = occurring.length < 2 ? [] : occurring.map((left) => occurring.filter((index) => index !== left));
+  const found: Worths[] = [];
+  for (const included of [occurring, ...lacking]) {
+    for (const mode of MODES) {
+      const guess = leastSquares(included, rows, width, mode);
+      if (guess === null) continue;
+      for (const grid of GRIDS) {
+        const climbed = climb(onGrid(guess, grid), grid, rows, mode);
+        found.push(climbed);
+        if (score(climbed, rows, mode).agreed === rows.length) return found;
+      }
+    }
+  }
+  return found;
 }
 
 // The worths whose means are nearest to what was reported; null where rows do not determine them.
@@ -100,7 +97,7 @@ function leastSquares(
   included: readonly number[],
   rows: readonly LabelRow[],
   width: number,
-  mode: 'half-away' | 'down',
+  mode: Mode,
 ): Worths | null {
   const size = included.length;
   const matrix = included.map(() => new Array<number>(size + 1).fill(0));
@@ -144,9 +141,9 @@ function solve(matrix: number[][]): number[] | null {
 }
 
 // Walks to the neighbours on the grid for as long as they explain more rows, or leave smaller errors.
-function climb(start: Worths, grid: number, rows: readonly LabelRow[]): Worths {
+function climb(start: Worths, grid: number, rows: readonly LabelRow[], mode: Mode): Worths {
   let best = start;
-  let reached = score(best, rows);
+  let reached = score(best, rows, mode);
   for (let pass = 0; pass < PASSES_MAX && reached.agreed < rows.length; pass++) {
     const before = reached;
     for (const [index, worth] of start.entries()) {
@@ -155,7 +152,7 @@ function climb(start: Worths, grid: number, rows: readonly LabelRow[]): Worths {
         const moved = best.map((value, at) =>
           at === index && value !== null ? snap(value + steps * grid, grid) : value,
         );
-        const result = score(moved, rows);
+        const result = score(moved, rows, mode);
         if (result.agreed < reached.agreed || (result.agreed === reached.agreed && result.error >= reached.error))
           continue;
         best = moved;
@@ -167,20 +164,16 @@ function climb(start: Worths, grid: number, rows: readonly LabelRow[]): Worths {
   return best;
 }
 
-// How many rows the worths explain under the likelier of the two ways of cutting digits off.
-function score(worths: Worths, rows: readonly LabelRow[]): { agreed: number; error: number } {
+// How many rows the worths explain, and by how much they miss the others.
+function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
   const decimals = decimalsOf(rows);
-  const means = meansOf(worths, rows);
-  const results = (['half-away', 'down'] as const).map((mode) => {
-    let [agreed, error] = [0, 0];
-    for (const { sum, count, reported } of means) {
-      const value = round({ decimals, mode }, sum / count) as number;
-      if (isSame(value, reported)) agreed += 1;
-      else error += Math.abs(value - reported);
-    }
-    return { agreed, error };
-  });
-  return results.reduce((a, b) => (b.agreed > a.agreed ? b : a));
+  let [agreed, error] = [0, 0];
+  for (const { sum, count, reported } of meansOf(worths, rows)) {
+    const value = round({ decimals, mode }, sum / count) as number;
+    if (isSame(value, reported)) agreed += 1;
+    else error += Math.abs(value - reported);
+  }
+  return { agreed, error };
 }
 
 function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
@@ -197,13 +190,15 @@ function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
 }
 
 // Another worth would explain fewer rows.
-function isDetermined(index: number, worths: Worths, rows: readonly LabelRow[]): boolean {
+function isDetermined(index: number, worths: Worths, rows: readonly LabelRow[], rounding: Rounding): boolean {
   const known = worths.filter((worth) => worth !== null);
   const distance = (Math.max(...known) - Math.min(...known)) / 10 || 1;
-  const { agreed } = score(worths, rows);
-  return [distance, -distance].every((step) => {
-    const moved = worths.map((worth, at) => (at === index ? (worth ?? 0) + step : worth));
-    return score(moved, rows).agreed < agreed;
+  const agreedBy = (tried: Worths): number =>
+    meansOf(tried, rows).filter(({ sum, count, reported }) => isSame(round(rounding, sum / count), reported)).length;
+  const agreed = agreedBy(worths);
+  return [distance, -distance].some((step) => {
+    const moved = worths.map((worth, at) => (at === index && worth !== null ? worth + step : worth));
+    return agreedBy(moved) < agreed;
   });
 }
 
@@ -248,10 +243,4 @@ function snap(value: number, grid: number): number {
   const perOne = Math.round(1 / grid);
   const snapped = Math.round(value * perOne) / perOne;
   return snapped === 0 ? 0 : snapped;
-}
-
-function spread<T>(rows: readonly T[], most: number): readonly T[] {
-  if (rows.length <= most) return rows;
-  const step = rows.length / most;
-  return Array.from({ length: most }, (_, index) => rows[Math.floor(index * step)] as T);
 }

@@ -75,7 +75,7 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   const contradicted = !fits && rows.length >= least;
   const describe = (candidate: T): string => trial.describe?.(candidate) ?? '';
   const note = isLearned
-    ? `${describe(chosen)} (${tellingAgreed} of the rows tell it from others)`
+    ? `${describe(chosen)}${trial.open === true ? '' : ` (${tellingAgreed} of the rows tell it from others)`}`
     : noteOf({ rows: rows.length, most, fits, telling: tellingAgreed, best: describe(chosen), least, largestError });
   return {
     value,
@@ -111,6 +111,13 @@ function noteOf({ rows, most, fits, telling, best, least, largestError }: Unlear
 
 function withPrior<T>(candidates: readonly T[], prior: T): readonly T[] {
   return candidates.some((candidate) => isEqual(candidate, prior)) ? candidates : [...candidates, prior];
+}
+
+/** At most so many of the rows, from all over them. */
+export function spread<T>(rows: readonly T[], most: number): readonly T[] {
+  if (rows.length <= most) return rows;
+  const step = rows.length / most;
+  return Array.from({ length: most }, (_, index) => rows[Math.floor(index * step)] as T);
 }
 
 /** Whether two values are the same as JSON, whatever the order of their fields. */

@@ -28,6 +28,11 @@ export async function readConventions(query: Query): Promise<Conventions> {
   return { ...defaultConventions, ...stored };
 }
 
+/** Whether a sync has ever looked for conventions. */
+export async function hasFindings(session: Session): Promise<boolean> {
+  return (await session.all('SELECT 1 FROM sync.conventions LIMIT 1')).length > 0;
+}
+
 /** Writes what was found in place of what was there. `now` is epoch milliseconds. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
   await session.run('DELETE FROM sync.conventions');
