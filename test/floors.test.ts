@@ -55,9 +55,12 @@ describe('floors', () => {
     expect(cycles).toEqual([]);
   });
 
-  it('keeps DuckDB in one folder, and undici in one folder', () => {
+  it('keeps DuckDB in one folder, undici in one folder, and the web server in one', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
     expect(foldersImporting('undici')).toEqual(['src/upstream']);
+    for (const name of ['@fastify/cors', 'prom-client']) expect(foldersImporting(name)).toEqual(['src/serve/http']);
+    // The handler of assistants' requests is given Fastify's, by type.
+    expect(foldersImporting('fastify')).toEqual(['src/serve/http', 'src/serve/mcp']);
   });
 
   it('keeps the collecting side and the warehouse apart until they meet in sync', () => {
@@ -72,12 +75,16 @@ describe('floors', () => {
     expect(between('src/serve/', 'src/upstream/')).toEqual([]);
   });
 
-  it('opens no socket outside upstream and sandbox', () => {
+  it('opens no socket outside upstream, sandbox and the read server', () => {
     const network = ['node:http', 'node:https', 'node:http2', 'node:net', 'node:tls', 'undici'];
     const users = inSrc.filter(
       ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
     );
-    expect([...new Set(users.map(({ path }) => dirname(path)))].sort()).toEqual(['src/sandbox', 'src/upstream']);
+    expect([...new Set(users.map(({ path }) => dirname(path)))].sort()).toEqual([
+      'src/sandbox',
+      'src/serve/http',
+      'src/upstream',
+    ]);
   });
 
   it('shares only schemas and the contract between the sandbox and the rest', () => {

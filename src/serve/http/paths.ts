@@ -19,10 +19,10 @@ export interface Endpoint {
 }
 
 /** Everything that is served. */
-export function endpointsOf(catalogue: Catalogue, has: { readonly openApi: boolean }): Endpoint[] {
+export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   return [
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
-    ...(has.openApi ? [{ path: OPENAPI_PATH, methods: READ, isOpen: true }] : []),
+    { path: OPENAPI_PATH, methods: READ, isOpen: true },
     { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false },
     { path: LIVE_PATH, methods: READ, isOpen: true },
     { path: READY_PATH, methods: READ, isOpen: true },

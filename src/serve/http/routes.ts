@@ -3,19 +3,19 @@ import { SightlineError } from '../../base/errors.ts';
 import type { McpHandler } from '../mcp/http.ts';
 import type { Service } from '../service.ts';
 import type { Answers } from './answers.ts';
-import { compress } from './compression.ts';
-import { encodingOf } from './negotiation.ts';
+import { createDocumentHandler } from './document.ts';
 import { BASE_PATH, type Endpoint, LIVE_PATH, MCP_PATH, OPENAPI_PATH, READY_PATH, toFastifyPath } from './paths.ts';
 import { createReadHandler } from './read.ts';
-import { Refusal } from './refusal.ts';
+import { nothingThere } from './refusal.ts';
 
 /** What the routes need. */
 export interface RouteParts {
   readonly service: Service;
   readonly answers: Answers;
   readonly endpoints: readonly Endpoint[];
-  /** Writes the OpenAPI document; left out where there is none. */
-  readonly openApi?: () => unknown;
+  /** The address at which clients find the API, once the server listens. */
+  readonly baseUrl: () => string;
+  readonly rateLimit: number | 'off';
   readonly mcp: McpHandler;
   readonly bodyBytesMax: number;
   /** How many assistants' requests may be under way. */
@@ -29,7 +29,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** Puts every endpoint in its place. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { service, answers, endpoints, openApi, mcp, vary } = parts;
+  const { service, answers, endpoints, mcp, vary } = parts;
   const add = (path: string, handler: Handler, bodyLimit?: number): void => {
     const endpoint = endpoints.find((candidate) => candidate.path === path);
     if (endpoint === undefined) throw new TypeError(`${path} is no endpoint`);
@@ -46,7 +46,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   }
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
-  if (openApi !== undefined) add(OPENAPI_PATH, createDocumentHandler(openApi));
+  add(OPENAPI_PATH, createDocumentHandler(parts));
   add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
 }
 
@@ -67,22 +67,6 @@ function createReadyHandler(service: Service, isStopping: () => boolean): Handle
     if (!ready) throw new SightlineError('no_data', 'The first sync has not published anything yet.');
     const synced = syncedAt === null ? null : new Date(syncedAt).toISOString();
     return sendJson(request, reply, { status: 'ready', syncedAt: synced, syncStatus: status });
-  };
-}
-
-// The document changes with what upstream's sends, so it is written anew each time; it is asked for rarely.
-function createDocumentHandler(openApi: () => unknown): Handler {
-  return async (request, reply) => {
-    const plain = Buffer.from(JSON.stringify(openApi()));
-    const encoding = encodingOf(request.headers['accept-encoding']);
-    const bytes = encoding === 'identity' ? plain : await compress(plain, encoding);
-    if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-    return reply
-      .header('content-type', 'application/json; charset=utf-8')
-      .header('cache-control', 'no-cache')
-      .header('vary', 'Accept-Encoding')
-      .send(bytes);
   };
 }
 
@@ -130,12 +114,12 @@ function parseBody(text: unknown): unknown {
   }
 }
 
-/** The refusal of a request whose body was read and is of no use. */
+/** Reads bodies as text, and refuses what no route and no hook has refused. */
 export function addBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   // As text, whatever it calls itself: only assistants send bodies, and their handler says what is wrong with one.
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.setNotFoundHandler(() => {
-    throw new Refusal('not_found', 'There is nothing at this address.');
+    throw nothingThere();
   });
 }

@@ -11,7 +11,7 @@ import { stopServer } from './drain.ts';
 import { createFramework } from './framework.ts';
 import { createGate } from './gate.ts';
 import { addHooks } from './hooks.ts';
-import { createHostRules } from './hosts.ts';
+import { createHostRules, isLoopback } from './hosts.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { createLogStream, type LogLevel, loggerOptions } from './log.ts';
 import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
@@ -24,7 +24,6 @@ export interface ServerParts {
   readonly service: Service;
   readonly keyring: Keyring;
   readonly clock: Clock;
-  readonly openApi?: (baseUrl: string) => unknown;
   /** Takes the log, whole lines of JSON. */
   readonly log: (text: string) => void;
 }
@@ -61,9 +60,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const stream = createLogStream(parts.log);
   const answers = createAnswers(limits);
   const telemetry = options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock);
-  const endpoints = endpointsOf(parts.service.catalogue, {
-    openApi: parts.openApi !== undefined,
-  });
+  const endpoints = endpointsOf(parts.service.catalogue);
   const hosts = createHostRules(options);
   const { rateLimit } = options;
   const { monotonic } = parts.clock;
@@ -79,12 +76,12 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   await addHooks(app, gate, telemetry, options.corsOrigins, monotonic);
   const address = { baseUrl: '' };
   addBodyParser(app);
-  const { openApi } = parts;
   addRoutes(app, {
     service: parts.service,
     answers,
     endpoints,
-    ...(openApi === undefined ? {} : { openApi: () => openApi(address.baseUrl) }),
+    baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
+    rateLimit,
     mcp: createMcpHandler(parts.service, { onError: (error) => app.log.warn({ err: error }) }),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,

@@ -72,12 +72,11 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
   readonly clock?: Clock;
   /** Stands between the server and the query layer, such as to hold answers back. */
   readonly around?: (service: Service) => Service;
-  readonly openApi?: (baseUrl: string) => unknown;
 }
 
 /** Starts a server over the published copy, or over nothing, with a key; it ends with the test. */
 export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
-  const { clock = systemClock, around = (service: Service) => service, openApi, ...given } = options;
+  const { clock = systemClock, around = (service: Service) => service, ...given } = options;
   const folder = await temporaryFolder();
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
@@ -92,19 +91,16 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
   );
   const lines: string[] = [];
   const parts = { service, keyring: openKeyring(folder), clock, log: (line: string) => void lines.push(line) };
-  const server = await startServer(
-    { ...parts, ...(openApi === undefined ? {} : { openApi }) },
-    {
-      host: '127.0.0.1',
-      port: 0,
-      metricsPort: null,
-      rateLimit: 1_000_000,
-      corsOrigins: [],
-      allowedHosts: [],
-      logLevel: 'info',
-      ...given,
-    },
-  );
+  const server = await startServer(parts, {
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: null,
+    rateLimit: 1_000_000,
+    corsOrigins: [],
+    allowedHosts: [],
+    logLevel: 'info',
+    ...given,
+  });
   onTestFinished(async () => {
     await server.close();
     await service.close();

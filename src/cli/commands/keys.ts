@@ -1,0 +1,80 @@
+import { systemClock } from '../../base/clock.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import { addDays, DAY_MS, dayOf } from '../../contract/time.ts';
+import { createKey, type Key, listKeys, revokeKey } from '../../serve/keys.ts';
+import { readConfig, toDayFlag, toInteger, type WorkspaceFlags } from '../context.ts';
+import { formatRows } from '../format.ts';
+import { printData, say } from '../output.ts';
+
+const DAYS_MAX = 3_650;
+
+/** Flags of `keys create`. */
+export interface CreateKeyFlags extends WorkspaceFlags {
+  readonly expires?: string;
+}
+
+/** Runs `sightline keys create` and returns its exit code: the key alone goes to standard output. */
+export async function createKeyCommand(name: string, flags: CreateKeyFlags): Promise<number> {
+  const config = readConfig(flags);
+  const now = systemClock.now();
+  const expiresAtMs = flags.expires === undefined ? null : toExpiry(flags.expires, now);
+  const { key, text } = await createKey(config.folder, name, expiresAtMs, now);
+  if (flags.json === true) {
+    printData(JSON.stringify({ ...key, key: text }));
+    return EXIT.done;
+  }
+  printData(text);
+  const until = key.expiresAt === null ? '' : `, until ${toMinute(key.expiresAt)}`;
+  say(`Key ${JSON.stringify(key.name)} opens \`sightline serve\` of workspace ${config.name}${until}. Keep it now:`);
+  say('it is not stored, and not shown again.');
+  return EXIT.done;
+}
+
+/** Runs `sightline keys list` and returns its exit code. */
+export function listKeysCommand(flags: WorkspaceFlags): number {
+  const keys = listKeys(readConfig(flags).folder);
+  const now = systemClock.now();
+  if (flags.json === true) {
+    printData(JSON.stringify(keys.map((key) => ({ ...key, expired: isExpired(key, now) }))));
+    return EXIT.done;
+  }
+  const columns = ['name', 'prefix', 'created', 'expires', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
+  const rows = keys.map((key) => [key.name, key.prefix, toMinute(key.createdAt), describeExpiry(key, now), key.id]);
+  printData(formatRows({ columns, rows }, 'table'));
+  if (keys.length === 0) say('Make one with `sightline keys create NAME`.');
+  return EXIT.done;
+}
+
+/** Runs `sightline keys revoke` and returns its exit code. */
+export async function revokeKeyCommand(which: string, flags: WorkspaceFlags): Promise<number> {
+  const key = await revokeKey(readConfig(flags).folder, which);
+  if (flags.json === true) printData(JSON.stringify(key));
+  else say(`Key ${JSON.stringify(key.name)} (${key.prefix}…) is revoked; a running server refuses it from now on.`);
+  return EXIT.done;
+}
+
+// A day is the last one on which the key works, in UTC.
+function toExpiry(text: string, nowMs: number): number {
+  const days = /^(\d+)d$/.exec(text)?.[1];
+  if (days !== undefined) return nowMs + toInteger('--expires', days, 1, DAYS_MAX) * DAY_MS;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) {
+    const allowed = 'a number of days, such as 30d, or a day, as YYYY-MM-DD';
+    throw new SightlineError('usage', `--expires is ${JSON.stringify(text)}; allowed: ${allowed}`);
+  }
+  const day = toDayFlag('--expires', text);
+  if (day < dayOf(nowMs)) throw new SightlineError('usage', `--expires is ${day}; allowed: a day that is not over`);
+  return Date.parse(`${addDays(day, 1)}T00:00:00Z`);
+}
+
+function describeExpiry(key: Key, nowMs: number): string {
+  if (key.expiresAt === null) return 'never';
+  return isExpired(key, nowMs) ? `expired ${toMinute(key.expiresAt)}` : toMinute(key.expiresAt);
+}
+
+function isExpired({ expiresAt }: Key, nowMs: number): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= nowMs;
+}
+
+function toMinute(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}

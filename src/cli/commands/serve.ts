@@ -1,0 +1,103 @@
+import { type ServedWorkspace, serveWorkspace } from '../../app.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import { isLoopback } from '../../serve/http/hosts.ts';
+import { LOG_LEVELS } from '../../serve/http/log.ts';
+import { commandContext, toInteger, type WorkspaceFlags } from '../context.ts';
+import { printData, say } from '../output.ts';
+
+type Options = Parameters<typeof serveWorkspace>[1];
+
+/** Flags of `serve`. */
+export interface ServeFlags extends WorkspaceFlags {
+  readonly host: string;
+  readonly port: string;
+  readonly metricsPort?: string;
+  readonly rateLimit: string;
+  readonly queryTimeout: string;
+  readonly corsOrigin?: readonly string[];
+  readonly allowHost?: readonly string[];
+  readonly logLevel: string;
+}
+
+/** Runs `sightline serve` until the signal is aborted, and returns its exit code: to be stopped is its good end. */
+export async function serve(flags: ServeFlags, signal: AbortSignal): Promise<number> {
+  const options = toOptions(flags);
+  const context = commandContext('serve', flags, signal);
+  const server = await start(context, options, flags);
+  if (flags.json === true) {
+    const { baseUrl, mcpUrl, metricsUrl } = server;
+    printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl }));
+  } else describe(server, context.config.name);
+  if (!isLoopback(options.host)) {
+    say('It can be reached from other machines, in the clear: put a proxy that speaks TLS in front of it.');
+  }
+  if (server.keys === 0) say('There is no key yet: make one with `sightline keys create NAME`; no restart is needed.');
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await server.close();
+  return EXIT.done;
+}
+
+async function start(
+  context: Parameters<typeof serveWorkspace>[0],
+  options: Options,
+  flags: ServeFlags,
+): Promise<ServedWorkspace> {
+  try {
+    return await serveWorkspace(context, options);
+  } catch (thrown) {
+    const { code, port, syscall } = thrown as NodeJS.ErrnoException & { port?: number };
+    const refuse = (flag: string, given: string | number, why: string, allowed: string): SightlineError =>
+      new SightlineError('usage', `${flag} ${given} ${why}; allowed: ${allowed}`, { cause: thrown });
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EINVAL') {
+      throw refuse('--host', JSON.stringify(options.host), 'is no address here', 'an address of this machine');
+    }
+    if (syscall !== 'listen' || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw thrown;
+    const isMetrics = port === options.metricsPort && (port !== options.port || flags.metricsPort === flags.port);
+    const why = code === 'EADDRINUSE' ? 'is in use' : 'is not allowed to this user';
+    throw refuse(isMetrics ? '--metrics-port' : '--port', port ?? '', why, 'a free port, or 0 to take any');
+  }
+}
+
+function describe({ baseUrl, mcpUrl, metricsUrl }: ServedWorkspace, workspace: string): void {
+  say(`Workspace ${workspace} is served at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
+  if (metricsUrl !== null) say(`Metrics are at ${metricsUrl}.`);
+}
+
+function toOptions(flags: ServeFlags): Options {
+  const refuse = (flag: string, given: string, allowed: string): never => {
+    throw new SightlineError('usage', `${flag} is ${JSON.stringify(given)}; allowed: ${allowed}`);
+  };
+  const logLevel = LOG_LEVELS.find((level) => level === flags.logLevel);
+  if (!/^[a-z0-9.:%-]+$/i.test(flags.host)) refuse('--host', flags.host, 'an address or host name, without a port');
+  for (const origin of flags.corsOrigin ?? []) {
+    if (!isOrigin(origin))
+      refuse('--cors-origin', origin, 'an origin as browsers send it, such as https://app.example.com');
+  }
+  for (const name of flags.allowHost ?? []) {
+    if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name)) refuse('--allow-host', name, 'a host name, without a port');
+  }
+  return {
+    host: flags.host,
+    port: toInteger('--port', flags.port, 0, 65_535),
+    metricsPort: flags.metricsPort === undefined ? null : toInteger('--metrics-port', flags.metricsPort, 0, 65_535),
+    rateLimit: flags.rateLimit === 'off' ? 'off' : toRateLimit(flags.rateLimit),
+    queryTimeoutMs: toInteger('--query-timeout', flags.queryTimeout, 1, 600) * 1_000,
+    corsOrigins: flags.corsOrigin ?? [],
+    allowedHosts: flags.allowHost ?? [],
+    logLevel: logLevel ?? refuse('--log-level', flags.logLevel, LOG_LEVELS.join(', ')),
+    log: (text) => process.stderr.write(text),
+  };
+}
+
+function toRateLimit(text: string): number {
+  if (/^\d+$/.test(text)) return toInteger('--rate-limit', text, 1, 1_000_000);
+  throw new SightlineError('usage', `--rate-limit is ${JSON.stringify(text)}; allowed: off, or a whole number from 1`);
+}
+
+function isOrigin(text: string): boolean {
+  try {
+    return /^https?:/.test(text) && new URL(text).origin === text;
+  } catch {
+    return false;
+  }
+}
