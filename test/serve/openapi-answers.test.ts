@@ -1,0 +1,241 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { tableFromIPC } from 'apache-arrow';
+import fc from 'fast-check';
+import { parquetMetadata } from 'hyparquet';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Choices } from '../../schemas/fixtures/choices.ts';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { startServer } from '../../src/serve/http/server.ts';
+import { createKey, openKeyring } from '../../src/serve/keys.ts';
+import { createOpenApi } from '../../src/serve/openapi.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type Mirror, openMirror } from './mirror.ts';
+import { questions, readVocabulary } from './questions.ts';
+
+const QUESTIONS = 120;
+
+// biome-ignore lint/suspicious/noExplicitAny: documents and bodies are judged by schemas, not by types
+type Json = any;
+
+interface Variant extends WorkspaceOptions {
+  readonly name: string;
+  readonly choices?: Partial<Choices>;
+}
+
+const variants: readonly Variant[] = [
+  { name: 'the project’s own choices' },
+  {
+    name: 'bare lists of strings, unknown fields, wrapped objects, another name of the row mode',
+    choices: {
+      listEnvelope: 'bare',
+      engineItems: 'strings',
+      rowModeParameter: 'rows',
+      combinedEngine: 'absent',
+      credits: 'nested',
+      extraFields: true,
+      timestamps: 'seconds',
+      wrapObjects: true,
+    },
+  },
+  {
+    name: 'nulls for what is empty, rows of no group, a number of credits',
+    choices: { emptyShare: null, emptyDays: 'zero', ungrouped: 'null', credits: 'number', decimals: 'none' },
+  },
+  { name: 'no answers', prompts: 0 },
+  { name: 'no brands', brands: 0 },
+];
+
+describe.each(variants)('a workspace with $name', ({ name: _, ...options }) => {
+  test('is answered as the served document says', async () => {
+    const mirror = await openMirror({ brands: 2, prompts: 5, days: 12, ...options });
+    await mirror.publish();
+    const { get, document } = await serve(mirror);
+    const judge = createJudge(document, options.choices?.extraFields !== true);
+    const vocabulary = await readVocabulary(mirror);
+    const paths = [
+      ...['/engines', '/credits', '/brands'],
+      ...vocabulary.brands.flatMap(({ id, articles }) =>
+        Object.keys(document.paths)
+          .filter((path) => path.includes('{'))
+          .map((path) => path.replace('{brandId}', id).replace('{articleId}', articles[0] ?? id)),
+      ),
+    ];
+    if (vocabulary.brands.length > 0) paths.push(...fc.sample(questions(vocabulary), { numRuns: QUESTIONS, seed: 1 }));
+    const statuses = new Set<number>();
+    for (const path of paths) {
+      const response = await get(path);
+      const body: unknown = await response.json();
+      judge(path, response, body);
+      statuses.add(response.status);
+    }
+    expect([...statuses]).toContain(200);
+  });
+});
+
+test('tables come in every format that the document lists', async () => {
+  const mirror = await openMirror({ brands: 1, prompts: 5, days: 12 });
+  await mirror.publish();
+  const { get, document } = await serve(mirror);
+  const brandId = mirror.sandbox.world.brands[0]?.id ?? '';
+  let tables = 0;
+  for (const [template, { get: operation }] of Object.entries<Json>(document.paths)) {
+    if (template.includes('{articleId}')) continue;
+    const path = template.replace('{brandId}', brandId);
+    const { data } = (await (await get(path)).json()) as { data?: unknown[] };
+    for (const mediaType of Object.keys(operation.responses[200].content)) {
+      const response = await get(path, { accept: mediaType });
+      expect([path, response.status, mediaTypeOf(response)]).toEqual([path, 200, mediaType]);
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      const rows = rowsOf(mediaType, bytes);
+      if (rows !== null) expect([path, mediaType, rows]).toEqual([path, mediaType, data?.length]);
+      tables += rows === null ? 0 : 1;
+    }
+    if (operation.responses[200].content['text/csv'] === undefined) {
+      expect(mediaTypeOf(await get(path, { accept: 'text/csv' }))).toBe('application/json');
+    }
+  }
+  expect(tables).toBeGreaterThan(20);
+});
+
+test('what the document says of 304, 400, 401, 404, 405 and 429 is so', async () => {
+  const mirror = await openMirror({ brands: 1, prompts: 2, days: 3 });
+  await mirror.publish();
+  const { get, document, baseUrl } = await serve(mirror, 5);
+  const judge = createJudge(document, true);
+  const first = await get('/brands');
+  expect(first.headers.get('x-ratelimit-limit')).toBe('5');
+  const unchanged = await get('/brands', { 'if-none-match': first.headers.get('etag') ?? '' });
+  expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
+  expectDocumented(unchanged.headers, document.paths['/brands'].get.responses[304].headers);
+  const refused: readonly (readonly [number, Response])[] = [
+    [401, await fetch(`${baseUrl}/brands`)],
+    [400, await get('/brands?colour=red')],
+    [404, await get(`/brands/00000000-0000-4000-8000-000000000000`)],
+    [405, await get('/brands', {}, 'POST')],
+    [429, await get('/brands')],
+  ];
+  for (const [status, response] of refused) {
+    expect(response.status).toBe(status);
+    judge(new URL(response.url).pathname.replace('/v1', ''), response, await response.json());
+  }
+});
+
+interface Served {
+  readonly baseUrl: string;
+  /** As it was served. */
+  readonly document: Json;
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
+}
+
+// The mirror's own clock goes faster than the limit's minute allows.
+async function serve({ service, catalogue }: Mirror, rateLimit = 1_000_000): Promise<Served> {
+  const folder = await temporaryFolder();
+  const { text } = await createKey(folder, 'test', null, systemClock.now());
+  const openApi = (baseUrl: string): unknown =>
+    createOpenApi({ catalogue, namesOf: service.namesOf, baseUrl, rateLimit });
+  const parts = { service, keyring: openKeyring(folder), clock: systemClock, openApi, log: () => undefined };
+  const server = await startServer(parts, {
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: null,
+    rateLimit,
+    corsOrigins: [],
+    allowedHosts: [],
+    logLevel: 'error',
+  });
+  onTestFinished(() => server.close());
+  const { baseUrl } = server;
+  const document: Json = await (await fetch(`${baseUrl}/openapi.json`)).json();
+  expect(document.servers[0].url).toBe(baseUrl);
+  const get: Served['get'] = (path, headers = {}, method = 'GET') =>
+    fetch(`${baseUrl}${path}`, { method, headers: { 'x-api-key': text, ...headers } });
+  return { baseUrl, document, get };
+}
+
+// Judges answers by the document; strictly, there is no field in an answer that the document does not know.
+function createJudge(document: Json, isStrict: boolean): (path: string, response: Response, body: unknown) => void {
+  const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true });
+  formats.default(ajv);
+  const compiled = new Map<string, ValidateFunction>();
+  const checkOf = (key: string, schema: Json): ValidateFunction => {
+    const check = compiled.get(key) ?? ajv.compile(resolve(document, schema, isStrict));
+    compiled.set(key, check);
+    return check;
+  };
+  return (path, response, body) => {
+    const template = templateOf(document, path);
+    // An address that stands for nothing in the document can only be refused.
+    const responses = document.paths[template]?.get.responses ?? { 404: { $ref: '#/components/responses/Error404' } };
+    const described = lookUp(document, responses[response.status]);
+    expect([path, response.status, described !== undefined]).toEqual([path, response.status, true]);
+    const { schema } = described.content[mediaTypeOf(response)];
+    const check = checkOf(`${template} ${response.status}`, schema);
+    expect([path, check(body) ? null : check.errors]).toEqual([path, null]);
+    expectDocumented(response.headers, described.headers);
+  };
+}
+
+// Headers of HTTP itself need no mention.
+function expectDocumented(given: Headers, described: Json): void {
+  const known = Object.keys(described).map((name) => name.toLowerCase());
+  const own = [...given.keys()].filter((name) => name.startsWith('x-') || name === 'etag' || name === 'retry-after');
+  expect(known).toEqual(expect.arrayContaining(own));
+}
+
+function templateOf(document: Json, path: string): string {
+  const bare = path.split('?')[0] as string;
+  const templates = Object.keys(document.paths);
+  const matches = (template: string): boolean => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(bare);
+  return templates.find(matches) ?? bare;
+}
+
+function lookUp(document: Json, value: Json): Json {
+  const name: string | undefined = value?.$ref;
+  if (name === undefined) return value;
+  return name
+    .split('/')
+    .slice(1)
+    .reduce((at, step) => at[step], document);
+}
+
+// The schema with references replaced and `allOf` made one; strictly, without room for other fields.
+function resolve(document: Json, given: Json, isStrict: boolean): Json {
+  if (Array.isArray(given)) return given.map((part) => resolve(document, part, isStrict));
+  if (typeof given !== 'object' || given === null) return given;
+  const schema = lookUp(document, given);
+  const { allOf, ...rest } = schema;
+  const merged = allOf === undefined ? rest : merge(allOf.map((part: Json) => lookUp(document, part)));
+  const resolved = Object.fromEntries(
+    Object.entries(merged).map(([name, part]) => [name, resolve(document, part, isStrict)]),
+  );
+  return isStrict && resolved['properties'] !== undefined ? { ...resolved, additionalProperties: false } : resolved;
+}
+
+function merge(parts: readonly Json[]): Json {
+  return { type: 'object', properties: Object.assign({}, ...parts.map(({ properties }) => properties)) };
+}
+
+function mediaTypeOf(response: Response): string {
+  return (response.headers.get('content-type') ?? '').split(';')[0] as string;
+}
+
+function rowsOf(mediaType: string, bytes: Uint8Array): number | null {
+  switch (mediaType) {
+    case 'text/csv':
+      // Texts of the sandbox hold line breaks, and those stand within quotes.
+      return (
+        new TextDecoder()
+          .decode(bytes)
+          .replaceAll(/"(?:[^"]|"")*"/g, '')
+          .split('\r\n').length - 2
+      );
+    case 'application/vnd.apache.parquet':
+      return Number(parquetMetadata(bytes.slice().buffer).num_rows);
+    case 'application/vnd.apache.arrow.stream':
+      return tableFromIPC(bytes).numRows;
+    default:
+      return null;
+  }
+}
