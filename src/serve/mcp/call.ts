@@ -88,7 +88,7 @@ function cutToSize(
   const omitted = window.skipped + window.shown < window.total ? [rowsOmitted(tool, window)] : [];
   const cut = shorten(window.content, charactersMax);
   if (cut === null) throw new RangeError(`an answer of ${tool.definition.name} cannot be cut to ${charactersMax}`);
-  if (cut.textCharactersMax !== null) omitted.push(detailsOmitted(tool, input, cut));
+  if (cut.textsCut > 0 || cut.itemsMax !== null) omitted.push(detailsOmitted(tool, input, cut));
   return { content: cut.value as Content, omitted };
 }
 
@@ -100,11 +100,11 @@ function rowsOmitted({ skipName, inQuery }: Tool, { total, skipped, shown }: Win
   return `${left} of ${total} rows are left out, because the answer would be too long: ${next.join(', or ')}.`;
 }
 
-function detailsOmitted({ resource }: Tool, { path }: ToolInput, { textCharactersMax, itemsMax }: Shortened): string {
+function detailsOmitted({ resource }: Tool, { path }: ToolInput, { itemsMax }: Shortened): string {
   const address = resource.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
-  const items = itemsMax === null ? '' : `, and lists within a row after ${itemsMax} items`;
+  const items = itemsMax === null ? '' : `, and lists after ${itemsMax} items`;
   return (
-    `Texts are cut after ${textCharactersMax} characters${items}, because the answer would be too long; ` +
+    `Long texts are cut where they say so${items}, because the answer would be too long; ` +
     `REST has them whole, at ${address}.`
   );
 }

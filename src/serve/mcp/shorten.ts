@@ -6,31 +6,66 @@ const TEXT_CHARACTERS_MIN = 400;
 /** A value cut to size. */
 export interface Shortened {
   readonly value: unknown;
-  /** What was cut, for people: the longest that is kept of a text, and of a nested list. */
-  readonly textCharactersMax: number | null;
+  /** How many texts were cut. */
+  readonly textsCut: number;
+  /** What is kept at most of each nested list; null where all of them are whole. */
   readonly itemsMax: number | null;
 }
 
 /**
- * Cuts a value so that its JSON has at most `characters`: first its long texts, each at the same length and with a mark
- * of how much is missing, then its nested lists. Null when even that is not enough.
+ * Cuts a value so that its JSON has at most `characters`: first its long texts, the last of them first, with a mark of how
+ * much is missing, so that of several forms of a text the first stays whole as long as it can; then its nested lists.
+ * Null when even that is not enough.
  */
 export function shorten(value: unknown, characters: number): Shortened | null {
-  const lengthOf = (textMax: number, itemsMax: number): number => JSON.stringify(cut(value, textMax, itemsMax)).length;
-  const whole = Number.MAX_SAFE_INTEGER;
-  if (lengthOf(whole, whole) <= characters) return { value, textCharactersMax: null, itemsMax: null };
-  const textMax = greatest(TEXT_CHARACTERS_MIN, characters, (max) => lengthOf(max, whole) <= characters);
-  if (textMax !== null) return { value: cut(value, textMax, whole), textCharactersMax: textMax, itemsMax: null };
-  const itemsMax = greatest(0, characters, (max) => lengthOf(TEXT_CHARACTERS_MIN, max) <= characters);
-  if (itemsMax === null) return null;
-  return { value: cut(value, TEXT_CHARACTERS_MIN, itemsMax), textCharactersMax: TEXT_CHARACTERS_MIN, itemsMax };
+  const tooLong = JSON.stringify(value).length - characters;
+  if (tooLong <= 0) return { value, textsCut: 0, itemsMax: null };
+  const byTexts = cutTexts(value, tooLong);
+  const left = JSON.stringify(byTexts.value).length - characters;
+  if (left <= 0) return { ...byTexts, itemsMax: null };
+  const itemsMax = greatest(0, characters, (max) => JSON.stringify(cutLists(byTexts.value, max)).length <= characters);
+  return itemsMax === null ? null : { value: cutLists(byTexts.value, itemsMax), textsCut: byTexts.textsCut, itemsMax };
 }
 
-function cut(value: unknown, textMax: number, itemsMax: number): unknown {
-  if (typeof value === 'string') return value.length <= textMax ? value : cutText(value, textMax);
-  if (Array.isArray(value)) return value.slice(0, itemsMax).map((item) => cut(item, textMax, itemsMax));
+function cutTexts(value: unknown, tooLong: number): { value: unknown; textsCut: number } {
+  const texts: string[] = [];
+  mapTexts(value, (text) => {
+    if (text.length > TEXT_CHARACTERS_MIN) texts.push(text);
+    return text;
+  });
+  const keptOf = new Map<number, number>();
+  let left = tooLong;
+  for (let index = texts.length - 1; index >= 0 && left > 0; index -= 1) {
+    const text = texts[index] as string;
+    const saved = (kept: number): number => JSON.stringify(text).length - JSON.stringify(cutText(text, kept)).length;
+    // The mark takes room too: a text that is cut may be longer than it was.
+    const kept = greatest(TEXT_CHARACTERS_MIN, text.length, (candidate) => saved(candidate) >= left);
+    const used = kept ?? TEXT_CHARACTERS_MIN;
+    if (saved(used) <= 0) continue;
+    keptOf.set(index, used);
+    left -= saved(used);
+  }
+  let index = -1;
+  const shortened = mapTexts(value, (text) => {
+    if (text.length <= TEXT_CHARACTERS_MIN) return text;
+    index += 1;
+    const kept = keptOf.get(index);
+    return kept === undefined ? text : cutText(text, kept);
+  });
+  return { value: shortened, textsCut: keptOf.size };
+}
+
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cut(inner, textMax, itemsMax)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapTexts(inner, change)]));
+}
+
+function cutLists(value: unknown, itemsMax: number): unknown {
+  if (Array.isArray(value)) return value.slice(0, itemsMax).map((item) => cutLists(item, itemsMax));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cutLists(inner, itemsMax)]));
 }
 
 function cutText(text: string, max: number): string {

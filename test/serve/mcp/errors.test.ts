@@ -1,0 +1,193 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { declarations } from '../../../schemas/catalogue.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createCatalogue } from '../../../src/contract/catalogue.ts';
+import { defaultConventions } from '../../../src/metrics/conventions.ts';
+import { createService } from '../../../src/serve/create.ts';
+import type { Service } from '../../../src/serve/service.ts';
+import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { openMirror } from '../mirror.ts';
+import { call, connect, post, startBareMcp, startEndpoint } from './support.ts';
+
+const STRANGER = '00000000-0000-4000-8000-000000000000';
+
+describe('an argument that is wrong', () => {
+  it('is told with what is allowed and what the tool takes, as text only', async () => {
+    const { client, brandId } = await open();
+    const cases: [name: string, values: Record<string, unknown>, ...told: (string | RegExp)[]][] = [
+      ['get_metrics', {}, 'invalid_parameter: brandId must be given, a UUID', 'takes brandId (required), from, to'],
+      ['get_metrics', { brandId: null }, 'brandId must be given'],
+      ['get_metrics', { brandId: STRANGER }, `not_found: the brand ${STRANGER} does not exist`, 'from list_brands'],
+      ['get_metrics', { brandId: 'x' }, 'not_found: the brand x does not exist'],
+      ['get_article', { brandId, articleId: STRANGER }, 'not_found', 'articleId from list_articles'],
+      ['get_metrics', { brandId, brand: 1 }, 'parameter must be one of from, to, engine'],
+      ['get_metrics', { brandId, from: '2026-02-30' }, 'from must be a day of the calendar'],
+      ['get_metrics', { brandId, from: '2020-01-01', to: '2026-01-01' }, 'ranges cover 366 days'],
+      ['get_metrics', { brandId, engine: ['a', 'b'] }, 'engine must be one text, number, true or false; got ["a","b"]'],
+      ['get_metrics', { brandId, engine: { a: 1 } }, 'got {"a":1}'],
+      ['get_metrics', { brandId, engine: 'nobody' }, 'engine must be one of'],
+      ['list_responses', { brandId, limit: 101 }, 'limit must be a whole number from 1 to 100; got "101"'],
+      ['list_responses', { brandId, limit: 2.5 }, 'got "2.5"'],
+      ['list_responses', { brandId, limit: 1e21 }, 'got "1e+21"'],
+      ['list_responses', { brandId, brandMentioned: 'yes' }, 'brandMentioned must be true or false'],
+      ['list_responses', { brandId, cursor: 'abc' }, 'cursor must be the nextCursor of the page before'],
+      ['list_responses', { brandId, skip: 1 }, 'parameter must be one of'],
+      ['get_metrics', { brandId, skip: -1 }, 'skip must be a whole number from 0'],
+      ['get_metrics', { brandId, skip: 'all' }, 'skip must be a whole number from 0'],
+      ['get_metrics', { brandId, skip: 99_999_999 }, 'skip must be a whole number from 0'],
+      ['list_brands', { brandId }, 'this endpoint takes no parameters', 'list_brands takes skip'],
+      ['get_credit_balance', { x: '' }, 'get_credit_balance takes no arguments'],
+    ];
+    for (const [name, values, ...told] of cases) {
+      const { isError, text, content } = await call(client, name, values);
+      expect({ name, values, isError }).toEqual({ name, values, isError: true });
+      for (const part of told) expect(text).toContain(part);
+      expect(text).not.toContain('SIGHTLINE_');
+      expect(content).toBeUndefined();
+    }
+  });
+
+  it('is left out when it is null, and harms nobody whatever its name', async () => {
+    const { client, brandId } = await open();
+    const { isError } = await call(client, 'get_metrics', { brandId, from: null, engine: null, skip: null });
+    expect(isError).toBe(false);
+    await call(client, 'get_metrics', JSON.parse(`{ "__proto__": { "brandId": "${brandId}" } }`));
+    expect({}).not.toHaveProperty('brandId');
+    for (const name of ['constructor', 'hasOwnProperty', 'toString', 'a\u0000b', '\r\nX: 1', 'ü'.repeat(5_000)]) {
+      const values = JSON.parse(`{ "brandId": "${brandId}", ${JSON.stringify(name)}: "x" }`) as Record<string, unknown>;
+      const { isError: isRefused, text } = await call(client, 'get_metrics', values);
+      expect({ name, isRefused }).toEqual({ name, isRefused: true });
+      expect(text).toContain('invalid_parameter: parameter must be one of');
+      expect(text.length).toBeLessThan(1_000);
+    }
+  });
+});
+
+describe('a question that cannot be answered', () => {
+  it('is told as having no data yet, from the first call on', async () => {
+    const service = await openEmpty();
+    const client = await connect(await startBareMcp(service, {}));
+    expect((await client.listTools()).tools).toHaveLength(declarations.length);
+    const { isError, text } = await call(client, 'list_brands');
+    expect(isError).toBe(true);
+    expect(text).toMatch(/^no_data: .*\nRun `sightline sync` first\.$/);
+    const { contents } = await client.readResource({ uri: 'sightline://freshness' });
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ ready: false, resources: [] });
+  });
+
+  it('does not show what broke, but reports it', async () => {
+    const { mirror } = await open();
+    const reported: string[] = [];
+    const broken: Service = {
+      ...mirror.service,
+      ask: async () => {
+        throw new Error('secret words of the machine');
+      },
+    };
+    const url = await startBareMcp(broken, { onError: ({ message }) => reported.push(message) });
+    const { isError, text } = await call(await connect(url), 'list_brands');
+    expect(isError).toBe(true);
+    expect(text).toContain('internal: Something happened that should not have.');
+    expect(text).not.toContain('secret');
+    expect(reported).toContain('secret words of the machine');
+  });
+
+  it('is stopped when its client leaves', async () => {
+    const { mirror } = await open();
+    let tell: (signal: AbortSignal | undefined) => void = () => undefined;
+    const slow: Service = {
+      ...mirror.service,
+      ask: async (...given) => ({
+        ...(await mirror.service.ask(...given)),
+        answer: (signal) =>
+          new Promise((_, reject) => {
+            signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+            tell(signal);
+          }),
+      }),
+    };
+    const url = await startBareMcp(slow, {});
+    for (const message of [callMessage('2025-11-25'), callMessage('2026-07-28')]) {
+      const client = new AbortController();
+      const asked = new Promise<AbortSignal | undefined>((resolve) => {
+        tell = resolve;
+      });
+      const headers = {
+        ...message.headers,
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+      };
+      const gone = fetch(url, { method: 'POST', headers, body: JSON.stringify(message.body), signal: client.signal });
+      const left = gone.then((response) => response.text()).catch(() => 'gone');
+      const signal = (await asked) as AbortSignal;
+      client.abort();
+      expect(await left).toBe('gone');
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    }
+  });
+});
+
+describe('what is no call', () => {
+  it('is refused in the protocol’s own words', async () => {
+    const { client } = await open();
+    await expect(call(client, 'no_such_tool')).rejects.toThrow(/Unknown tool: no_such_tool; known: list_engines/);
+    await expect(client.readResource({ uri: 'sightline://nothing' })).rejects.toThrow(/sightline:\/\/nothing/);
+    expect((await client.listResourceTemplates()).resourceTemplates).toEqual([]);
+  });
+
+  it('is refused when it is a batch, a stream or a session', async () => {
+    const { endpoint } = await open();
+    const one = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const batch = await endpoint.post([one, { ...one, id: 2 }]);
+    expect(batch.status).toBe(400);
+    expect(await batch.json()).toMatchObject({ error: { code: -32600 }, id: null });
+    expect((await endpoint.post('{')).status).toBe(400);
+    expect((await endpoint.post('')).status).toBe(400);
+    expect((await endpoint.post(one, { 'Content-Type': 'text/plain' })).status).toBe(415);
+    for (const method of ['GET', 'DELETE']) {
+      const headers = { Authorization: `Bearer ${endpoint.key}`, Accept: 'text/event-stream' };
+      const response = await fetch(endpoint.server.mcpUrl, { method, headers });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toContain('POST');
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { message: expect.any(String) } });
+    }
+    expect((await post(endpoint.server.mcpUrl, one)).status).toBe(401);
+  });
+});
+
+async function open() {
+  const mirror = await openMirror();
+  await mirror.publish();
+  const endpoint = await startEndpoint(mirror.service);
+  const { body } = await endpoint.rest('/brands');
+  return { mirror, endpoint, client: await endpoint.connect(), brandId: String(body.data[0].id) };
+}
+
+async function openEmpty(): Promise<Service> {
+  return createService({
+    catalogue: createCatalogue(declarations),
+    path: join(await temporaryFolder(), 'analytics.duckdb'),
+    clock: systemClock,
+    cursorSecret: new Uint8Array(32),
+    replica: REPLICA_OPTIONS,
+    readConventions: async () => defaultConventions,
+  });
+}
+
+function callMessage(revision: string): { headers: Record<string, string>; body: unknown } {
+  const params = { name: 'list_brands', arguments: {} };
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+  const headers = { 'MCP-Protocol-Version': revision };
+  if (revision !== '2026-07-28') return { headers, body: { ...message, params } };
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'sightline-tests', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  return {
+    headers: { ...headers, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_brands' },
+    body: { ...message, params: { ...params, _meta } },
+  };
+}
