@@ -11,6 +11,9 @@ import { bindValue, type Parameter, toOpenError } from './database.ts';
 /** Statements that a connection keeps prepared. */
 const STATEMENTS_MAX = 128;
 
+/** Between two interrupts of a query that is to end: one that comes before the query has begun is lost. */
+const INTERRUPT_EVERY_MS = 20;
+
 /** Runs a query and returns all of its rows, values in the order of the columns; whole numbers as numbers. */
 export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<unknown[][]>;
 
@@ -89,7 +92,7 @@ interface ReplicaConnection {
   close(): void;
 }
 
-// The interrupt ends the query that runs; the check before each query ends a task that is between two.
+// Interrupts end the query that runs; the check before each query ends a task that is between two.
 async function limited<T>(
   connection: ReplicaConnection,
   task: (query: Query) => Promise<T>,
@@ -97,9 +100,11 @@ async function limited<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const stop = new AbortController();
+  let interrupts: NodeJS.Timeout | undefined;
   const end = (reason: unknown): void => {
     stop.abort(reason);
     connection.interrupt();
+    interrupts ??= setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
   };
   const leave = (): void => end(signal?.reason);
   const timer = setTimeout(
@@ -120,6 +125,7 @@ async function limited<T>(
     return await task(query);
   } finally {
     clearTimeout(timer);
+    clearInterval(interrupts);
     signal?.removeEventListener('abort', leave);
   }
 }

@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { openReplica, REPLICA_OPTIONS, type Replica, type ReplicaOptions } from '../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+/** Takes far longer than any test waits. */
+const ENDLESS = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range + b.range) = 1';
+
+describe('a replica', () => {
+  it('gives whole numbers, texts and truth values, in the order of the columns', async () => {
+    const replica = await open();
+    const rows = await replica.work((query) =>
+      query('SELECT CAST($1 AS BIGINT), $2, true, NULL, CAST(1.5 AS DOUBLE), count(*) FROM range(3)', [7, 'α']),
+    );
+    expect(rows).toEqual([[7, 'α', true, null, 1.5, 3]]);
+  });
+
+  it('runs as many tasks at a time as it has connections, and each on one of its own', async () => {
+    const replica = await open({ connections: 2 });
+    let running = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 9 }, () =>
+        replica.work(async (query) => {
+          running += 1;
+          most = Math.max(most, running);
+          await query('SELECT 1');
+          await turn();
+          running -= 1;
+        }),
+      ),
+    );
+    expect(most).toBe(2);
+  });
+
+  it('refuses a task when too many wait', async () => {
+    const replica = await open({ connections: 1, waitingMax: 2 });
+    const stop = new AbortController();
+    const busy = replica.work((query) => query(ENDLESS), stop.signal);
+    const waiting = [1, 2].map((number) => replica.work((query) => query(`SELECT ${number}`)));
+    await expect(replica.work((query) => query('SELECT 3'))).rejects.toMatchObject({ code: 'overloaded' });
+    expect(replica.load()).toEqual({ running: 1, waiting: 2 });
+    stop.abort(new Error('enough'));
+    await expect(busy).rejects.toThrow('enough');
+    expect(await Promise.all(waiting)).toEqual([[[1]], [[2]]]);
+  });
+
+  it('stops what takes too long, and its connection is good for the next', async () => {
+    const replica = await open({ connections: 1, timeoutMs: 50 });
+    await expect(replica.work((query) => query(ENDLESS))).rejects.toMatchObject({ code: 'query_timeout' });
+    expect(await replica.work((query) => query('SELECT 1'))).toEqual([[1]]);
+  });
+
+  it('stops a task between two queries', async () => {
+    const replica = await open({ connections: 1 });
+    const stop = new AbortController();
+    const task = replica.work(async (query) => {
+      await query('SELECT 1');
+      stop.abort(new Error('gone'));
+      return query('SELECT 2');
+    }, stop.signal);
+    await expect(task).rejects.toThrow('gone');
+    expect(await replica.work((query) => query('SELECT 3'))).toEqual([[3]]);
+  });
+
+  it('does not begin what nobody waits for any more', async () => {
+    const replica = await open({ connections: 1 });
+    const stop = new AbortController();
+    let begun = false;
+    const first = replica.work((query) => query('SELECT sum(range) FROM range(1000000)'));
+    const second = replica.work(async () => {
+      begun = true;
+    }, stop.signal);
+    stop.abort(new Error('left'));
+    await expect(second).rejects.toThrow('left');
+    await first;
+    expect(begun).toBe(false);
+  });
+
+  it('writes nothing, and reads no other file', async () => {
+    const replica = await open();
+    for (const sql of [
+      'CREATE TABLE u (a INTEGER)',
+      "SELECT * FROM read_text('/etc/hostname')",
+      "ATTACH ':memory:' AS x",
+    ]) {
+      await expect(
+        replica.work((query) => query(sql)),
+        sql,
+      ).rejects.toThrow();
+    }
+  });
+
+  it('keeps many statements prepared, and forgets the oldest', async () => {
+    const replica = await open({ connections: 1 });
+    for (let round = 0; round < 2; round++) {
+      for (let number = 0; number < 300; number++) {
+        expect(await replica.work((query) => query(`SELECT ${number}`))).toEqual([[number]]);
+      }
+    }
+  });
+});
+
+async function open(options: Partial<ReplicaOptions> = {}): Promise<Replica> {
+  const path = join(await temporaryFolder(), 'copy.duckdb');
+  const database = await openDatabase(path);
+  await database.exclusive((session) => session.run('CREATE TABLE t (a INTEGER)'));
+  await database.close();
+  const replica = await openReplica(path, { ...REPLICA_OPTIONS, ...options });
+  onTestFinished(() => replica.close());
+  return replica;
+}
