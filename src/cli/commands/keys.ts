@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { addDays, DAY_MS, dayOf } from '../../contract/time.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../serve/keys.ts';
-import { readConfig, toDayFlag, toInteger, type WorkspaceFlags } from '../context.ts';
+import { readConfig, toDayFlag, type WorkspaceFlags } from '../context.ts';
 import { formatRows } from '../format.ts';
 import { printData, say } from '../output.ts';
 
@@ -55,10 +55,10 @@ export async function revokeKeyCommand(which: string, flags: WorkspaceFlags): Pr
 
 // A day is the last one on which the key works, in UTC.
 function toExpiry(text: string, nowMs: number): number {
-  const days = /^(\d+)d$/.exec(text)?.[1];
-  if (days !== undefined) return nowMs + toInteger('--expires', days, 1, DAYS_MAX) * DAY_MS;
+  const days = Number(/^(\d{1,5})d$/.exec(text)?.[1]);
+  if (days >= 1 && days <= DAYS_MAX) return nowMs + days * DAY_MS;
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) {
-    const allowed = 'a number of days, such as 30d, or a day, as YYYY-MM-DD';
+    const allowed = `1d to ${DAYS_MAX}d, or a day, as YYYY-MM-DD`;
     throw new SightlineError('usage', `--expires is ${JSON.stringify(text)}; allowed: ${allowed}`);
   }
   const day = toDayFlag('--expires', text);
