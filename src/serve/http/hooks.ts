@@ -43,6 +43,14 @@ export async function addHooks(
     reply.raw.once('close', () => finish(request, reply));
     attempt(() => gate.arrive(request, reply), done);
   });
+  // Before any route is made: a route keeps the handler that was there when it was.
+  app.setErrorHandler((thrown, request, reply) => {
+    const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
+    if (unexpected !== null && !(thrown instanceof ClientLeft)) request.log.error({ id: request.id, err: unexpected });
+    request.visit.cache = null;
+    request.visit.bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(body);
+    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+  });
   if (corsOrigins.length > 0) {
     await app.register(cors, (_app: FastifyInstance) => (request: FastifyRequest, done: CorsDecision) => {
       // Only browsers send an Origin; all others are spared the rest.
@@ -54,13 +62,6 @@ export async function addHooks(
     });
   }
   app.addHook('onRequest', (request, reply, done) => attempt(() => gate.admit(request, reply), done));
-  app.setErrorHandler((thrown, request, reply) => {
-    const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
-    if (unexpected !== null && !(thrown instanceof ClientLeft)) request.log.error({ id: request.id, err: unexpected });
-    request.visit.cache = null;
-    request.visit.bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(body);
-    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
-  });
 }
 
 type CorsDecision = (error: Error | null, options?: object) => void;
