@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { createServer, request as sendRequest } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../support/folders.ts';
+import { openMirror } from '../mirror.ts';
+import { type Endpoint, startEndpoint } from './support.ts';
+
+/** Scenarios of @modelcontextprotocol/conformance that say something about a server with read-only tools. */
+const APPLIES = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'dns-rebinding-protection'];
+
+/** The others, by what they need. */
+const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
+  'a tool of the suite itself, such as test_simple_text': [
+    'tools-call-simple-text',
+    'tools-call-image',
+    'tools-call-audio',
+    'tools-call-embedded-resource',
+    'tools-call-mixed-content',
+    'tools-call-with-logging',
+    'tools-call-error',
+    'tools-call-with-progress',
+    'tools-call-sampling',
+    'tools-call-elicitation',
+    'json-schema-2020-12',
+    'elicitation-sep1034-defaults',
+    'elicitation-sep1330-enums',
+    'server-sse-polling',
+  ],
+  'a resource of the suite itself, such as test://static-text': [
+    'resources-read-text',
+    'resources-read-binary',
+    'resources-templates-read',
+  ],
+  'sessions, in which streams stay open and resources are watched': [
+    'server-sse-multiple-streams',
+    'resources-subscribe',
+    'resources-unsubscribe',
+  ],
+  'prompts, of which there are none': [
+    'prompts-list',
+    'prompts-get-simple',
+    'prompts-get-with-args',
+    'prompts-get-embedded-resource',
+    'prompts-get-with-image',
+    'completion-complete',
+  ],
+  'log messages to clients, of which there are none': ['logging-set-level'],
+};
+
+it('passes the scenarios of the conformance suite that apply', { timeout: 180_000 }, async () => {
+  const listed = [...(await suite(['list', '--server'])).stdout.matchAll(/^ +- (\S+)/gm)].map((match) => match[1]);
+  // A scenario that is new must be looked at, and put into one of the lists.
+  expect(listed.sort()).toEqual([...APPLIES, ...Object.values(LEFT_OUT).flat()].sort());
+  const mirror = await openMirror();
+  await mirror.publish();
+  const url = await startKeyHolder(await startEndpoint(mirror.service));
+  for (const scenario of APPLIES) {
+    const { code, stdout } = await suite(['server', '--url', url, '--scenario', scenario]);
+    expect({ scenario, code, stdout: code === 0 ? '' : stdout }).toEqual({ scenario, code: 0, stdout: '' });
+    expect(stdout).toMatch(/Passed: ([1-9]\d*)\/\1, 0 failed, 0 warnings/);
+  }
+  for (const [needs, scenarios] of Object.entries(LEFT_OUT)) {
+    process.stderr.write(`conformance: left out, needing ${needs}: ${scenarios.join(', ')}\n`);
+  }
+});
+
+// Runs the suite's command line in a folder of its own, into which it writes what it found.
+async function suite(args: readonly string[]): Promise<{ code: number; stdout: string }> {
+  const cwd = await temporaryFolder();
+  const hook = join(import.meta.dirname, 'conformance-on-node-20.mjs');
+  const main = join(
+    dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
+    'dist/index.js',
+  );
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', hook, main, ...args], { cwd }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout: `${stdout}${stderr}` });
+    });
+  });
+}
+
+// The suite sends no key: this passes its requests on with one, and with all else as it was.
+async function startKeyHolder({ server: { mcpUrl }, key }: Endpoint): Promise<string> {
+  const { port, pathname } = new URL(mcpUrl);
+  const holder = createServer((request, response) => {
+    const headers = { ...request.headers, authorization: `Bearer ${key}` };
+    const passed = sendRequest(
+      { host: '127.0.0.1', port, path: pathname, method: request.method, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  });
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    holder.closeAllConnections();
+    await new Promise((resolve) => holder.close(resolve));
+  });
+  return `http://127.0.0.1:${(holder.address() as AddressInfo).port}${pathname}`;
+}

@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { copyFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import type { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { VERSION } from '../../../src/base/version.ts';
+import { MAIN } from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { type Mirror, openMirror } from '../mirror.ts';
+import { type Body, call, createClient, outputValidator, REVISIONS, type Revision, toContent } from './support.ts';
+
+describe('sightline mcp', () => {
+  it('answers the official client in every revision as REST would', async () => {
+    const { mirror, folder } = await openFolder();
+    const { body } = await mirror.mirror('/brands');
+    const [{ id: brandId }] = (body as Body).data;
+    for (const revision of REVISIONS) {
+      const client = await connectTo(['--data-dir', folder], folder, revision);
+      expect(client.getServerVersion()).toMatchObject({ name: 'sightline', version: VERSION });
+      expect(client.getInstructions()).toContain('Start with list_brands');
+      const { tools } = await client.listTools();
+      for (const tool of tools) {
+        const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
+        const names = tool.inputSchema.required ?? [];
+        if (names.length > 1) continue;
+        // The command's clock is the real one, for which the sandbox's last days are long gone.
+        const range = resource?.query['from'] === undefined ? {} : { from: '2026-03-01', to: '2026-03-15' };
+        const path = `${(resource?.path ?? '').replace('{brandId}', brandId)}?${new URLSearchParams(range)}`;
+        const { isError, content } = await call(client, tool.name, {
+          ...range,
+          ...(names.length === 0 ? {} : { brandId }),
+        });
+        expect({ path, isError }).toEqual({ path, isError: false });
+        expect(withoutCursor(content)).toEqual(withoutCursor(toContent((await mirror.mirror(path)).body)));
+        expect(outputValidator(tool)(content)).toBe(true);
+      }
+      const { contents } = await client.readResource({ uri: 'sightline://dictionary' });
+      expect((contents[0] as { text: string }).text).toContain('# Data dictionary');
+    }
+  });
+
+  it('answers what was asked before its input ended, writes nothing else, and ends with 0', async () => {
+    const { folder } = await openFolder();
+    const asked = [1, 2, 3, 4, 5].map((id) => request(id, 'tools/call', { name: 'list_brands', arguments: {} }));
+    const { code, stdout, stderr } = await pipe(['--data-dir', folder], folder, [hello, ...asked, 'no protocol']);
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Body);
+    expect(answers.map(({ id }) => id).sort()).toEqual([0, 1, 2, 3, 4, 5]);
+    for (const { jsonrpc, id, result } of answers) {
+      expect(jsonrpc).toBe('2.0');
+      if (id > 0) expect(result.structuredContent.data).toHaveLength(2);
+    }
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('starts without data, says so, and leaves nothing behind', async () => {
+    const folder = await temporaryFolder();
+    const asked = request(1, 'tools/call', { name: 'list_brands', arguments: {} });
+    const { code, stdout, stderr } = await pipe(['--workspace', 'acme'], folder, [hello, asked]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^sightline: workspace acme has no data in .*acme yet\nRun `sightline sync` first\./);
+    const [, answer] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Body);
+    expect(answer.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('no_data: ') }] });
+    await expect(copyFile(join(folder, 'data'), join(folder, 'other'))).rejects.toThrow('ENOENT');
+  });
+
+  it('finds data that come after it was started', async () => {
+    const { mirror } = await openFolder();
+    const folder = await temporaryFolder();
+    const client = await connectTo([], folder, '2025-11-25');
+    expect((await call(client, 'list_brands')).isError).toBe(true);
+    await mkdir(join(folder, 'data/default'), { recursive: true });
+    await copyFile(mirror.copy, join(folder, 'data/default/analytics.duckdb'));
+    expect((await call(client, 'list_brands')).content.data).toHaveLength(2);
+  });
+
+  it('ends at once when it is told to', async () => {
+    const { folder } = await openFolder();
+    const child = start(['--data-dir', folder], folder);
+    child.stdin.write(`${JSON.stringify(hello)}\n`);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    child.kill('SIGTERM');
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
+  });
+
+  it.each([
+    [['--query-timeout', '0'], /--query-timeout is "0"; allowed: a whole number from 1 to 600/],
+    [['--workspace', 'Ä'], /--workspace is "Ä"/],
+    [['--nothing'], /unknown option '--nothing'/],
+  ])('refuses %j before it serves anything', async (args, told) => {
+    const folder = await temporaryFolder();
+    const { code, stdout, stderr } = await pipe(args, folder, [hello]);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(told);
+  });
+});
+
+const hello = request(0, 'initialize', {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'sightline-tests', version: '1.0.0' },
+});
+
+function request(id: number, method: string, params: unknown): object {
+  return { jsonrpc: '2.0', id, method, params };
+}
+
+// A data folder with a published copy, and nothing else.
+async function openFolder(): Promise<{ mirror: Mirror; folder: string }> {
+  const mirror = await openMirror();
+  await mirror.publish();
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'default'));
+  await copyFile(mirror.copy, join(folder, 'default/analytics.duckdb'));
+  return { mirror, folder };
+}
+
+// Nothing of the test's own environment reaches the command.
+function environment(folder: string): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', HOME: folder };
+}
+
+async function connectTo(args: readonly string[], folder: string, revision: Revision): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, 'mcp', ...args],
+    env: environment(folder),
+    cwd: folder,
+    stderr: 'pipe',
+  });
+  const client = createClient(revision);
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+  return client;
+}
+
+// Two servers sign with secrets of their own.
+function withoutCursor(content: unknown): object {
+  const { nextCursor, ...rest } = content as { nextCursor?: string | null };
+  return { ...rest, hasMore: typeof nextCursor === 'string' };
+}
+
+function start(args: readonly string[], folder: string) {
+  const child = spawn(process.execPath, [MAIN, 'mcp', ...args], {
+    cwd: folder,
+    env: environment(folder),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+}
+
+async function pipe(
+  args: readonly string[],
+  folder: string,
+  lines: readonly (object | string)[],
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = start(args, folder);
+  // A command that has refused its arguments reads no more.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [stdout, stderr, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended]);
+  return { code, stdout, stderr };
+}
