@@ -8,6 +8,7 @@ import { SightlineError, toSightlineError } from './base/errors.ts';
 import { ensureWritableFolder } from './base/files.ts';
 import { createCatalogue } from './contract/catalogue.ts';
 import { learnConventions } from './metrics/learn.ts';
+import { mergeConventions, toOverrides } from './metrics/overrides.ts';
 import { readConventions } from './metrics/stored.ts';
 import { createService } from './serve/create.ts';
 import { HTTP_LIMITS } from './serve/http/limits.ts';
@@ -155,13 +156,14 @@ export async function serveWorkspace(
 
 // There need be no data yet; what is asked before is answered with that error.
 function openService(config: WorkspaceConfig, clock: Clock, cursorSecret: Uint8Array, timeoutMs: number): Service {
+  const overrides = toOverrides(config.conventions);
   return createService({
     catalogue,
     path: layoutOf(config.folder).analytics,
     clock,
     cursorSecret,
     replica: { ...REPLICA_OPTIONS, timeoutMs },
-    readConventions,
+    readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
   });
 }
 
@@ -195,7 +197,10 @@ async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): 
   try {
     const { database } = warehouse;
     const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
-    return unexplained.map((message) => ({ ...note, message }));
+    if (unexplained.length === 0) return [];
+    const names = unexplained.join(', ');
+    const message = `upstream's numbers do not tell, so defaults hold for ${names}; see sync.conventions for why`;
+    return [{ ...note, message }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
     return [{ ...note, code, message: `how upstream computes its numbers could not be learned: ${message}` }];

@@ -26,6 +26,8 @@ export interface WorkspaceConfig {
   /** Chains of pages read side by side. */
   readonly connections: number;
   readonly compression: (typeof compressions)[number];
+  /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
+  readonly conventions: Readonly<Record<string, unknown>>;
   /** How to reach upstream; throws `config_invalid` when that is not set. */
   upstream(): UpstreamConfig;
 }
@@ -51,6 +53,7 @@ const allowed = {
   budgetShare: 'above 0, at most 1',
   connections: 'a whole number from 1 to 64',
   compression: compressions.join(' or '),
+  conventions: 'an object with a member for each convention',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -66,13 +69,14 @@ const common = {
   connections: connections.optional(),
   compression: z.enum(compressions).optional(),
 };
+const inFile = { ...common, conventions: z.record(z.string(), z.unknown()).optional() };
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
 const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 const fileSchema = z.strictObject({
-  ...common,
+  ...inFile,
   dataDir: z.string().min(1).optional(),
-  workspaces: z.record(workspaceName, z.strictObject({ ...common, baseUrl: z.string(), apiKeyVariable })).optional(),
+  workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
 });
 
 type FileConfig = z.infer<typeof fileSchema>;
@@ -102,6 +106,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
+    conventions: { ...file.conventions, ...declared?.conventions },
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
@@ -157,7 +162,7 @@ function readFile(folder: string): FileConfig {
 function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
   const where = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    const fields = { ...common, ...(where === '' ? fileSchema.shape : { baseUrl: null, apiKeyVariable: null }) };
+    const fields = { ...inFile, ...(where === '' ? fileSchema.shape : { baseUrl: null, apiKeyVariable: null }) };
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     return `${where === '' ? 'it' : where} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
   }

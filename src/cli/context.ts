@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { loadConfig, readEnvironment } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
+import { toOverrides } from '../metrics/overrides.ts';
 
 /** Flags that every command on a workspace takes. */
 export interface WorkspaceFlags {
@@ -15,7 +16,10 @@ export interface WorkspaceFlags {
 /** Settings of the workspace that the flags, the environment and the configuration file describe. */
 export function readConfig(flags: WorkspaceFlags) {
   const folder = process.cwd();
-  return loadConfig({ flags, environment: readEnvironment(folder), folder });
+  const config = loadConfig({ flags, environment: readEnvironment(folder), folder });
+  // Whichever command it is: who wrote it wants to know now.
+  toOverrides(config.conventions);
+  return config;
 }
 
 /** What a command passes on. */

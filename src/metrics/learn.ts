@@ -5,7 +5,7 @@ import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, re
 import { collectGroups } from './evidence-groups.ts';
 import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, readSites } from './evidence-lists.ts';
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
-import { type Finding, findBest, isEqual, spread } from './fit.ts';
+import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './fit.ts';
 import { fitLabels } from './fit-labels.ts';
 import {
   type DomainRow,
@@ -33,8 +33,8 @@ interface Evidence {
 
 /**
  * Finds out from a warehouse how upstream computes and writes its numbers, and keeps what was found in the warehouse.
- * `now` is epoch milliseconds; `onlyIfNone` leaves alone what was found before. Returns sentences about what could not
- * be found although there were rows.
+ * `now` is epoch milliseconds; `onlyIfNone` leaves alone what was found before. Returns the names of conventions that could
+ * not be found although there were rows.
  */
 export async function learnConventions(
   database: Database,
@@ -44,9 +44,7 @@ export async function learnConventions(
     if (onlyIfNone && (await hasFindings(session))) return [];
     const findings = fitConventions(await readEvidence(queryOf(session)));
     await writeFindings(session, findings, now);
-    return Object.entries(findings).flatMap(([name, { contradicted, note }]) =>
-      contradicted ? [`upstream's ${name} could not be explained, so the default holds: ${note}`] : [],
-    );
+    return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
 }
 
@@ -213,7 +211,9 @@ function fitBranded({ branded }: PromptEvidence): Findings['brandedGroups'] {
 function withUnlike<T>(finding: Finding<T>, unlike: number): Finding<T> {
   if (unlike === 0) return finding;
   const rows = unlike === 1 ? '1 row' : `${unlike} rows`;
-  return { ...finding, note: `${finding.note}; ${rows} left out, which count other answers than are held here` };
+  const note = `${finding.note}; ${rows} left out, which count other answers than are held here`;
+  const contradicted = finding.contradicted || (finding.compared === 0 && unlike >= ROWS_LEAST);
+  return { ...finding, note, contradicted };
 }
 
 // The sync's connection, asked as a reader asks.

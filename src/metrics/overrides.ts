@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CONFIG_FILE } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Conventions, roundingModes } from './conventions.ts';
 
@@ -82,7 +83,10 @@ const allowed: Readonly<Record<string, string>> = {
 export function toOverrides(given: unknown): ConventionOverrides {
   const parsed = overridesSchema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new SightlineError('config_invalid', describe(parsed.error.issues[0] as z.core.$ZodIssue, given));
+  throw new SightlineError(
+    'config_invalid',
+    `${CONFIG_FILE}: ${describe(parsed.error.issues[0] as z.core.$ZodIssue, given)}`,
+  );
 }
 
 /** What was learned, with the configuration's word above it; a label that the configuration gives null is worth nothing. */
