@@ -36,8 +36,7 @@ export async function computeAnswer(
 ): Promise<Answer> {
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
-  const timeDigits = request.edition.shapes.get(resource.name, FORMS.timeDigits);
-  const tables = await readStored({ ...request, query, timeDigits: timeDigits === null ? null : Number(timeDigits) });
+  const tables = await readStored({ ...request, query, timeDigits: timeDigitsOf(request) });
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
   return { body: storedBody(request, tables, nextCursor), nextCursor, rows: rowSetOf(tables) };
@@ -60,6 +59,13 @@ async function computedAnswer(
     nextCursor: null,
     rows: toRowSet(table?.declaration.fields ?? {}, report.rows),
   };
+}
+
+// A detail may hold no time of its own, and is written like its list.
+function timeDigitsOf({ edition: { shapes }, resource }: AnswerRequest): number | null {
+  const list = resource.change.kind === 'detail' ? resource.change.of : resource.name;
+  const digits = shapes.get(resource.name, FORMS.timeDigits) ?? shapes.get(list, FORMS.timeDigits);
+  return digits === null ? null : Number(digits);
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

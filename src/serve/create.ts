@@ -141,7 +141,8 @@ function bindingOf(
 
 function versionOf(edition: Edition, { resource, brandId, member, asked, nowMs }: AnswerRequest): string {
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
-  const values = Object.keys(resource.query).map((name) => asked.values[name] ?? null);
+  const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
+  const values = others.map(([name]) => asked.values[name] ?? null);
   const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
   const question = JSON.stringify([edition.version, resource.name, brandId, member, values, range]);
   return createHash('sha256').update(question).digest('hex').slice(0, 32);

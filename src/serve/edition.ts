@@ -103,10 +103,8 @@ async function readLastRun(query: Query): Promise<LastRun | null> {
 // The version counts changes of one warehouse; the run that made the last one tells it from any other warehouse.
 async function readDataVersion(query: Query): Promise<{ number: number; text: string }> {
   const [row] = await query(
-    `SELECT data_version, CAST(run_id AS VARCHAR) FROM (
-       SELECT data_version, run_id, sent_at AS moment FROM sync.requests
-       UNION ALL SELECT data_version, run_id, started_at FROM sync.runs)
-     WHERE data_version IS NOT NULL ORDER BY data_version DESC, moment, run_id LIMIT 1`,
+    `SELECT data_version, CAST(run_id AS VARCHAR) FROM sync.requests WHERE data_version IS NOT NULL
+     ORDER BY data_version DESC, rowid LIMIT 1`,
   );
   return { number: Number(row?.[0] ?? 0), text: JSON.stringify(row ?? null) };
 }

@@ -4,9 +4,10 @@ import { onTestFinished } from 'vitest';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
-import { type Conventions, defaultConventions } from '../../src/metrics/conventions.ts';
+import { learnConventions } from '../../src/metrics/learn.ts';
+import { readConventions } from '../../src/metrics/stored.ts';
 import { createService } from '../../src/serve/create.ts';
-import type { Service } from '../../src/serve/service.ts';
+import type { Question, Service } from '../../src/serve/service.ts';
 import { publishAnalytics } from '../../src/snapshot/analytics.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -19,6 +20,8 @@ export interface Mirror extends TestWorkspace {
   readonly copy: string;
   /** Syncs, learns and publishes, as `sightline sync` does. */
   publish(): Promise<void>;
+  /** Publishes what is there. */
+  publishOnly(): Promise<void>;
   /** Asks upstream. */
   upstream(path: string): Promise<Reply>;
   /** Asks the query layer the same. */
@@ -32,10 +35,7 @@ export interface Reply {
 }
 
 /** Opens a mirror of a small sandbox; everything ends with the test. */
-export async function openMirror(
-  options: WorkspaceOptions = {},
-  conventions?: (learned: Conventions) => Conventions,
-): Promise<Mirror> {
+export async function openMirror(options: WorkspaceOptions = {}): Promise<Mirror> {
   const workspace = await openWorkspace(options);
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
   const service = createService({
@@ -44,13 +44,17 @@ export async function openMirror(
     clock: workspace.clock,
     cursorSecret: randomBytes(32),
     replica: REPLICA_OPTIONS,
-    readConventions: async () => (conventions === undefined ? defaultConventions : conventions(defaultConventions)),
+    readConventions,
   });
   onTestFinished(() => service.close());
+  const publishOnly = async (): Promise<void> => {
+    await learnConventions(workspace.warehouse().database, { now: workspace.clock.now() });
+    await publishAnalytics(workspace.warehouse().database, copy);
+  };
   const publish = async (): Promise<void> => {
     const summary = await workspace.sync();
     if (summary.status !== 'complete') throw new Error(`the sync ended ${summary.status}`);
-    await publishAnalytics(workspace.warehouse().database, copy);
+    await publishOnly();
   };
   const upstream = async (path: string): Promise<Reply> => {
     const response = await fetch(`${workspace.sandbox.baseUrl}${path}`, {
@@ -58,22 +62,27 @@ export async function openMirror(
     });
     return { status: response.status, body: await response.json() };
   };
-  const mirror = (path: string): Promise<Reply> => askService(service, path);
-  return { ...workspace, service, copy, publish, upstream, mirror };
+  const mirror = (path: string): Promise<Reply> => replyOf(service, path);
+  return { ...workspace, service, copy, publish, publishOnly, upstream, mirror };
 }
 
 /** Asks the query layer by path, as a client would over HTTP. */
-export async function askService(service: Service, path: string): Promise<Reply> {
-  const { pathname, search } = new URL(path, 'http://mirror.invalid');
-  const [resource, parameters] = routeOf(service, pathname);
+async function replyOf(service: Service, path: string): Promise<Reply> {
   try {
-    const question = await service.ask(resource, parameters, new URLSearchParams(search));
+    const question = await askService(service, path);
     const { body } = await question.answer();
     return { status: 200, body: JSON.parse(JSON.stringify(body)) };
   } catch (thrown) {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: statusOf(thrown), body: { error: { code: thrown.code, message: thrown.message } } };
   }
+}
+
+/** Brings a question in the form of a path before the query layer. */
+export function askService(service: Service, path: string): Promise<Question> {
+  const { pathname, search } = new URL(path, 'http://mirror.invalid');
+  const [resource, parameters] = routeOf(service, pathname);
+  return service.ask(resource, parameters, new URLSearchParams(search));
 }
 
 function routeOf(service: Service, pathname: string): [Resource, Record<string, string>] {

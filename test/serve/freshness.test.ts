@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../src/contract/time.ts';
+import { NOW_MS } from '../support/workspace.ts';
+import { askService, type Mirror, openMirror } from './mirror.ts';
+
+const noParameters = new URLSearchParams();
+
+describe('what an answer rests on', () => {
+  it('is nothing before the first sync has ended, and shows up without a restart', async () => {
+    const mirror = await openMirror({ brands: 1 });
+    const path = '/brands';
+    expect(await mirror.mirror(path)).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
+    expect(await mirror.service.freshness()).toMatchObject({ ready: false, dataVersion: null });
+    await mirror.publish();
+    expect((await mirror.mirror(path)).status).toBe(200);
+    expect(await mirror.service.freshness()).toMatchObject({ ready: true, status: 'complete' });
+  });
+
+  it('is as old as the last sync, and whole after one', async () => {
+    const mirror = await openMirror({ brands: 1 });
+    await mirror.publish();
+    const brandId = await brandOf(mirror);
+    for (const resource of mirror.catalogue.resources.filter(({ change }) => change.kind !== 'detail')) {
+      const question = await mirror.service.ask(resource, resource.scope === 'brand' ? { brandId } : {}, noParameters);
+      expect(question.partial, resource.name).toBe(false);
+      // Upstream's clock, which tells whole seconds.
+      expect(Math.abs((question.asOf ?? 0) - NOW_MS), resource.name).toBeLessThan(2_000);
+    }
+    const { resources } = await mirror.service.freshness();
+    expect(resources.filter(({ partial, asOf }) => partial || asOf === null)).toEqual([]);
+  });
+
+  it('is partial for days after the last sync, and for the day on which it was made once that is over', async () => {
+    const mirror = await openMirror({ brands: 1 });
+    await mirror.publish();
+    const path = `/brands/${await brandOf(mirror)}/metrics`;
+    expect(await isPartial(mirror, path)).toBe(false);
+    mirror.sandbox.world.advance({ days: 2 });
+    expect(await isPartial(mirror, path)).toBe(true);
+    const [lastSync, dayBefore] = [dayAt(NOW_MS), dayAt(NOW_MS - DAY_MS)];
+    expect(await isPartial(mirror, `${path}?to=${lastSync}`)).toBe(true);
+    expect(await isPartial(mirror, `${path}?to=${dayBefore}`)).toBe(false);
+    await mirror.publish();
+    expect(await isPartial(mirror, path)).toBe(false);
+  });
+
+  it('is partial where the sync read only some days, or left a list out', async () => {
+    const mirror = await openMirror({ brands: 1 });
+    const range = { from: dayAt(NOW_MS - 3 * DAY_MS), to: dayAt(NOW_MS - 2 * DAY_MS) };
+    await mirror.sync({ only: ['responses'], range });
+    await mirror.publishOnly();
+    const brand = `/brands/${await brandOf(mirror)}`;
+    expect(await isPartial(mirror, `${brand}/responses?from=${range.from}&to=${range.to}`)).toBe(false);
+    expect(await isPartial(mirror, `${brand}/responses`)).toBe(true);
+    expect(await isPartial(mirror, `${brand}/metrics?from=${range.from}&to=${range.to}`)).toBe(true);
+    expect(await isPartial(mirror, `${brand}/alerts`)).toBe(true);
+    expect(await isPartial(mirror, '/brands')).toBe(false);
+    expect(await mirror.mirror('/credits')).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
+  });
+});
+
+describe('the version of an answer', () => {
+  it('stays while nothing changes, also over a sync, and differs by question and by data', async () => {
+    const mirror = await openMirror({ brands: 1 });
+    await mirror.publish();
+    const brand = `/brands/${await brandOf(mirror)}`;
+    const paths = [
+      `${brand}/metrics`,
+      `${brand}/metrics?branded=branded`,
+      `${brand}/responses`,
+      `${brand}/prompts`,
+      '/brands',
+    ];
+    const before = await versionsOf(mirror, paths);
+    expect(new Set(before).size).toBe(paths.length);
+    await mirror.publish();
+    expect(await versionsOf(mirror, paths)).toEqual(before);
+    mirror.sandbox.world.advance({ lateAnswers: 1 });
+    await mirror.publish();
+    const after = await versionsOf(mirror, paths);
+    expect(after.filter((version, index) => version === before[index])).toEqual([]);
+  });
+
+  it('is the same however the question is written', async () => {
+    const mirror = await openMirror({ brands: 1 });
+    await mirror.publish();
+    const id = await brandOf(mirror);
+    const today = dayAt(NOW_MS);
+    const [bare, ...others] = await versionsOf(mirror, [
+      `/brands/${id}/responses`,
+      `/brands/${id.toUpperCase()}/responses`,
+      `/brands/${id}/responses?limit=25`,
+      `/brands/${id}/responses?to=${today}`,
+    ]);
+    expect(others).toEqual([bare, bare, bare]);
+  });
+});
+
+describe('a walk while a sync is writing', () => {
+  it('sees every row that was there throughout, once, and keeps its range over midnight', async () => {
+    const mirror = await openMirror({ brands: 1, days: 40, prompts: 12 });
+    await mirror.publish();
+    const path = `/brands/${await brandOf(mirror)}/responses?limit=20`;
+    const before = await idsOf(mirror, path);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    let pages = 0;
+    do {
+      const reply = await mirror.mirror(cursor === null ? path : `${path}&cursor=${cursor}`);
+      const body = reply.body as { data: { id: string }[]; nextCursor: string | null };
+      expect(reply.status, JSON.stringify(body)).toBe(200);
+      seen.push(...body.data.map(({ id }) => id));
+      cursor = body.nextCursor;
+      pages += 1;
+      if (pages % 4 === 1 && pages < 14) {
+        const change = { lateAnswers: 9, deletedResponses: 4, editedResponses: 6, ...(pages === 5 ? { days: 1 } : {}) };
+        mirror.sandbox.world.advance(change);
+        await mirror.publish();
+      }
+    } while (cursor !== null);
+    expect(pages).toBeGreaterThan(15);
+    const after = new Set(await idsOf(mirror, `${path}&from=${dayAt(NOW_MS - 29 * DAY_MS)}&to=${dayAt(NOW_MS)}`));
+    const throughout = before.filter((id) => after.has(id));
+    expect(throughout.length).toBeGreaterThan(300);
+    expect(after.size).toBeGreaterThan(throughout.length);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(throughout.filter((id) => !seen.includes(id))).toEqual([]);
+  });
+
+  it('refuses a cursor with another brand, filter, limit or endpoint, and takes it with the range written out', async () => {
+    const mirror = await openMirror({ brands: 2 });
+    await mirror.publish();
+    const [one, two] = [...(await brandsOf(mirror))] as [string, string];
+    const path = `/brands/${one}/responses?limit=5`;
+    const { nextCursor } = (await mirror.mirror(path)).body as { nextCursor: string };
+    const others = [
+      `/brands/${two}/responses?limit=5`,
+      `/brands/${one}/responses?limit=6`,
+      `/brands/${one}/responses?limit=5&brandMentioned=true`,
+      `/brands/${one}/responses?limit=5&from=2026-03-01`,
+      `/brands/${one}/alerts?limit=5`,
+    ];
+    for (const other of others) {
+      const reply = await mirror.mirror(`${other}&cursor=${nextCursor}`);
+      expect(reply, other).toMatchObject({ status: 400, body: { error: { code: 'invalid_parameter' } } });
+    }
+    const range = `from=${dayAt(NOW_MS - 29 * DAY_MS)}&to=${dayAt(NOW_MS)}`;
+    const plain = await mirror.mirror(`${path}&cursor=${nextCursor}`);
+    expect(plain.status).toBe(200);
+    expect(await mirror.mirror(`${path}&${range}&cursor=${nextCursor}`)).toEqual(plain);
+  });
+});
+
+function dayAt(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+async function brandsOf(mirror: Mirror): Promise<string[]> {
+  const { body } = await mirror.upstream('/brands');
+  return (body as { data: { id: string }[] }).data.map(({ id }) => id);
+}
+
+async function brandOf(mirror: Mirror): Promise<string> {
+  return (await brandsOf(mirror))[0] as string;
+}
+
+async function isPartial(mirror: Mirror, path: string): Promise<boolean> {
+  return (await askService(mirror.service, path)).partial;
+}
+
+async function versionsOf(mirror: Mirror, paths: readonly string[]): Promise<string[]> {
+  return Promise.all(paths.map(async (path) => (await askService(mirror.service, path)).version));
+}
+
+async function idsOf(mirror: Mirror, path: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await mirror.mirror(cursor === '' ? path : `${path}&cursor=${cursor}`);
+    const page = body as { data: { id: string }[]; nextCursor: string | null };
+    ids.push(...page.data.map(({ id }) => id));
+    cursor = page.nextCursor;
+  }
+  return ids;
+}
