@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
 import type { Answer, Question, Service } from '../../../src/serve/service.ts';
-import { askService, openMirror } from '../mirror.ts';
+import { type Mirror, openMirror } from '../mirror.ts';
 import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
 
 /** Small enough that answers of a small workspace do not fit. */
@@ -14,12 +14,12 @@ const CALLS_MAX = 200;
 
 describe('a list that is too long', () => {
   it('stops at a whole row, says so, and gives all its rows once when gone on from', async () => {
-    const { service, client, tools } = await open();
+    const { mirror, client, tools } = await open();
     for (const tool of tools.filter(({ inputSchema }) => inputSchema.properties?.['skip'] !== undefined)) {
-      const resource = service.catalogue.resources.find((candidate) => candidate.tool === tool.name);
-      for (const brandId of await brandsOf(service)) {
+      const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
+      for (const brandId of await brandsOf(mirror)) {
         const values = tool.inputSchema.required?.includes('brandId') ? { brandId } : {};
-        const { body } = await askService(service, (resource?.path ?? '').replace('{brandId}', brandId));
+        const { body } = await mirror.mirror((resource?.path ?? '').replace('{brandId}', brandId));
         const rows = listsIn(body).flat();
         const shown = await readOn(client, tool, values);
         expect({ tool: tool.name, rows: shown }).toEqual({ tool: tool.name, rows });
@@ -43,13 +43,13 @@ describe('a list that is too long', () => {
 
 describe('a page that is too long', () => {
   it('ends earlier, and its cursor goes on with all other arguments as they were', async () => {
-    const { service, client, tools } = await open();
-    const [brandId = ''] = await brandsOf(service);
+    const { mirror, client, tools } = await open();
+    const [brandId = ''] = await brandsOf(mirror);
     const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
     expect(paged.length).toBeGreaterThan(2);
     for (const tool of paged) {
-      const resource = service.catalogue.resources.find((candidate) => candidate.tool === tool.name);
-      const whole = await walkService(service, (resource?.path ?? '').replace('{brandId}', brandId));
+      const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
+      const whole = await walk(mirror, (resource?.path ?? '').replace('{brandId}', brandId));
       const shown: unknown[] = [];
       const isValid = outputValidator(tool);
       let cursor: unknown;
@@ -80,7 +80,7 @@ describe('an object that is too long', () => {
     ]);
     const client = await connect(await startBareMcp(changed(mirror.service, bodies), {}));
     const { tools } = await client.listTools();
-    const [brandId = ''] = await brandsOf(mirror.service);
+    const [brandId = ''] = await brandsOf(mirror);
     const { body } = await mirror.mirror(`/brands/${brandId}/articles`);
     const [{ id: articleId }] = (body as Body).data;
     const article = await call(client, 'get_article', { brandId, articleId });
@@ -123,15 +123,15 @@ describe('an object that is too long', () => {
   });
 });
 
-async function open(charactersMax = CHARACTERS_MAX): Promise<{ service: Service; client: Client; tools: Tool[] }> {
-  const { service, publish } = await openMirror({ prompts: 10, days: 10 });
-  await publish();
-  const client = await connect(await startBareMcp(service, { charactersMax }));
-  return { service, client, tools: (await client.listTools()).tools };
+async function open(charactersMax = CHARACTERS_MAX): Promise<{ mirror: Mirror; client: Client; tools: Tool[] }> {
+  const mirror = await openMirror({ prompts: 10, days: 10 });
+  await mirror.publish();
+  const client = await connect(await startBareMcp(mirror.service, { charactersMax }));
+  return { mirror, client, tools: (await client.listTools()).tools };
 }
 
-async function brandsOf(service: Service): Promise<string[]> {
-  const { body } = await askService(service, '/brands');
+async function brandsOf(mirror: Mirror): Promise<string[]> {
+  const { body } = await mirror.mirror('/brands');
   return (body as Body).data.map(({ id }: { id: string }) => id);
 }
 
@@ -158,11 +158,11 @@ function listsIn(content: unknown): unknown[][] {
   return Array.isArray(content) ? [content] : Object.values(content as object).filter((value) => Array.isArray(value));
 }
 
-async function walkService(service: Service, path: string): Promise<unknown[]> {
+async function walk(mirror: Mirror, path: string): Promise<unknown[]> {
   const rows: unknown[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const search: string = cursor === '' ? '' : `&cursor=${cursor}`;
-    const { body } = await askService(service, `${path}?limit=100${search}`);
+    const { body } = await mirror.mirror(`${path}?limit=100${search}`);
     rows.push(...(body as Body).data);
     cursor = (body as Body).nextCursor;
   }

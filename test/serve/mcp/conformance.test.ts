@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../support/folders.ts';
 import { openMirror } from '../mirror.ts';
-import { type Endpoint, startEndpoint } from './support.ts';
+import { type Endpoint, SMALL, startEndpoint } from './support.ts';
+
+const require = createRequire(import.meta.url);
 
 /** Scenarios of @modelcontextprotocol/conformance that say something about a server with read-only tools. */
 const APPLIES = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'dns-rebinding-protection'];
@@ -54,7 +56,7 @@ it('passes the scenarios of the conformance suite that apply', { timeout: 180_00
   const listed = [...(await suite(['list', '--server'])).stdout.matchAll(/^ +- (\S+)/gm)].map((match) => match[1]);
   // A scenario that is new must be looked at, and put into one of the lists.
   expect(listed.sort()).toEqual([...APPLIES, ...Object.values(LEFT_OUT).flat()].sort());
-  const mirror = await openMirror();
+  const mirror = await openMirror(SMALL);
   await mirror.publish();
   const url = await startKeyHolder(await startEndpoint(mirror.service));
   for (const scenario of APPLIES) {
@@ -71,10 +73,7 @@ it('passes the scenarios of the conformance suite that apply', { timeout: 180_00
 async function suite(args: readonly string[]): Promise<{ code: number; stdout: string }> {
   const cwd = await temporaryFolder();
   const hook = join(import.meta.dirname, 'conformance-on-node-20.mjs');
-  const main = join(
-    dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
-    'dist/index.js',
-  );
+  const main = join(dirname(require.resolve('@modelcontextprotocol/conformance/package.json')), 'dist/index.js');
   return new Promise((resolve) => {
     execFile(process.execPath, ['--import', hook, main, ...args], { cwd }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout: `${stdout}${stderr}` });

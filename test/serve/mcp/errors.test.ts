@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { declarations } from '../../../schemas/catalogue.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createCatalogue } from '../../../src/contract/catalogue.ts';
@@ -9,7 +9,7 @@ import type { Service } from '../../../src/serve/service.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { openMirror } from '../mirror.ts';
-import { call, connect, post, startBareMcp, startEndpoint } from './support.ts';
+import { call, connect, post, SMALL, startBareMcp, startEndpoint } from './support.ts';
 
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
@@ -78,10 +78,9 @@ describe('a question that cannot be answered', () => {
   });
 
   it('does not show what broke, but reports it', async () => {
-    const { mirror } = await open();
     const reported: string[] = [];
     const broken: Service = {
-      ...mirror.service,
+      ...(await openEmpty()),
       ask: async () => {
         throw new Error('secret words of the machine');
       },
@@ -95,12 +94,14 @@ describe('a question that cannot be answered', () => {
   });
 
   it('is stopped when its client leaves', async () => {
-    const { mirror } = await open();
     let tell: (signal: AbortSignal | undefined) => void = () => undefined;
     const slow: Service = {
-      ...mirror.service,
-      ask: async (...given) => ({
-        ...(await mirror.service.ask(...given)),
+      ...(await openEmpty()),
+      ask: async (resource) => ({
+        resource,
+        version: '',
+        asOf: null,
+        partial: false,
         answer: (signal) =>
           new Promise((_, reject) => {
             signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -131,14 +132,14 @@ describe('a question that cannot be answered', () => {
 
 describe('what is no call', () => {
   it('is refused in the protocol’s own words', async () => {
-    const { client } = await open();
+    const client = await connect(await startBareMcp(await openEmpty(), {}));
     await expect(call(client, 'no_such_tool')).rejects.toThrow(/Unknown tool: no_such_tool; known: list_engines/);
     await expect(client.readResource({ uri: 'sightline://nothing' })).rejects.toThrow(/sightline:\/\/nothing/);
     expect((await client.listResourceTemplates()).resourceTemplates).toEqual([]);
   });
 
   it('is refused when it is a batch, a stream or a session', async () => {
-    const { endpoint } = await open();
+    const endpoint = await startEndpoint(await openEmpty());
     const one = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const batch = await endpoint.post([one, { ...one, id: 2 }]);
     expect(batch.status).toBe(400);
@@ -158,15 +159,15 @@ describe('what is no call', () => {
 });
 
 async function open() {
-  const mirror = await openMirror();
+  const mirror = await openMirror(SMALL);
   await mirror.publish();
   const endpoint = await startEndpoint(mirror.service);
   const { body } = await endpoint.rest('/brands');
-  return { mirror, endpoint, client: await endpoint.connect(), brandId: String(body.data[0].id) };
+  return { client: await endpoint.connect(), brandId: String(body.data[0].id) };
 }
 
 async function openEmpty(): Promise<Service> {
-  return createService({
+  const service = createService({
     catalogue: createCatalogue(declarations),
     path: join(await temporaryFolder(), 'analytics.duckdb'),
     clock: systemClock,
@@ -174,6 +175,8 @@ async function openEmpty(): Promise<Service> {
     replica: REPLICA_OPTIONS,
     readConventions: async () => defaultConventions,
   });
+  onTestFinished(() => service.close());
+  return service;
 }
 
 function callMessage(revision: string): { headers: Record<string, string>; body: unknown } {

@@ -9,7 +9,16 @@ import { VERSION } from '../../../src/base/version.ts';
 import { MAIN } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { type Mirror, openMirror } from '../mirror.ts';
-import { type Body, call, createClient, outputValidator, REVISIONS, type Revision, toContent } from './support.ts';
+import {
+  type Body,
+  call,
+  createClient,
+  outputValidator,
+  REVISIONS,
+  type Revision,
+  SMALL,
+  toContent,
+} from './support.ts';
 
 describe('sightline mcp', () => {
   it('answers the official client in every revision as REST would', async () => {
@@ -82,8 +91,8 @@ describe('sightline mcp', () => {
   });
 
   it('ends at once when it is told to', async () => {
-    const { folder } = await openFolder();
-    const child = start(['--data-dir', folder], folder);
+    const folder = await temporaryFolder();
+    const child = start([], folder);
     child.stdin.write(`${JSON.stringify(hello)}\n`);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     child.kill('SIGTERM');
@@ -115,7 +124,7 @@ function request(id: number, method: string, params: unknown): object {
 
 // A data folder with a published copy, and nothing else.
 async function openFolder(): Promise<{ mirror: Mirror; folder: string }> {
-  const mirror = await openMirror();
+  const mirror = await openMirror(SMALL);
   await mirror.publish();
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'default'));

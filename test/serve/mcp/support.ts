@@ -19,6 +19,9 @@ import { temporaryFolder } from '../../support/folders.ts';
 export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
+/** A workspace that is there in no time, for tests that look at something else than its numbers. */
+export const SMALL = { prompts: 3, days: 3 } as const;
+
 // biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
 export type Body = any;
 

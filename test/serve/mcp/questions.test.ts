@@ -1,0 +1,79 @@
+import type { Client } from '@modelcontextprotocol/client';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Resource } from '../../../src/contract/catalogue.ts';
+import { servedName } from '../../../src/contract/query.ts';
+import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call.ts';
+import { openMirror } from '../mirror.ts';
+import { questions, readVocabulary } from '../questions.ts';
+import { call, type Endpoint, startEndpoint, toContent } from './support.ts';
+
+const QUESTIONS = 200;
+
+it('answers any question as REST does, and refuses it with the same sentence', async () => {
+  const mirror = await openMirror({ seed: 5, choices: { rowModeParameter: 'rows', extraFields: true } });
+  await mirror.publish();
+  const endpoint = await startEndpoint(mirror.service);
+  const client = await endpoint.connect();
+  const vocabulary = await readVocabulary(mirror);
+  const told = { answered: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(questions(vocabulary), async (path) => {
+      const isAnswered = await compare(endpoint, client, path, mirror.service);
+      told[isAnswered ? 'answered' : 'refused'] += 1;
+    }),
+    { numRuns: QUESTIONS },
+  );
+  expect(told.answered).toBeGreaterThan(QUESTIONS / 4);
+  expect(told.refused).toBeGreaterThan(QUESTIONS / 20);
+});
+
+async function compare(
+  endpoint: Endpoint,
+  client: Client,
+  path: string,
+  service: Parameters<typeof startEndpoint>[0],
+): Promise<boolean> {
+  const { pathname, searchParams } = new URL(path, 'http://rest.invalid');
+  const { resource, values } = routeOf(service.catalogue.resources, pathname);
+  for (const [name, text] of searchParams) values[name] = typed(resource, name, text, service.namesOf(resource));
+  const rest = await endpoint.rest(path);
+  const { isError, text, content } = await call(client, resource.tool, values);
+  expect({ path, isError }).toEqual({ path, isError: rest.status !== 200 });
+  if (isError) {
+    expect(text).toContain(`${rest.body.error.code}: ${rest.body.error.message}\n`);
+    expect(content).toBeUndefined();
+  } else if (content._omitted !== undefined) {
+    expect(JSON.stringify(rest.body).length).toBeGreaterThan(RESULT_CHARACTERS_MAX * 0.95);
+    expect(Object.keys(content)).toEqual([...Object.keys(toContent(rest.body) as object), '_omitted']);
+  } else {
+    expect(content).toEqual(toContent(rest.body));
+  }
+  return !isError;
+}
+
+// As a client that keeps to the input schema would send it.
+function typed(
+  { query }: Resource,
+  name: string,
+  text: string,
+  names: Readonly<Record<string, string>>,
+): string | number | boolean {
+  const found = Object.entries(query).find(([declared, parameter]) => servedName(declared, parameter, names) === name);
+  const kind = found?.[1].kind;
+  if (kind === 'limit' && /^-?\d+$/.test(text)) return Number(text);
+  return kind === 'flag' && /^(true|false)$/.test(text) ? text === 'true' : text;
+}
+
+function routeOf(
+  resources: readonly Resource[],
+  pathname: string,
+): { resource: Resource; values: Record<string, string | number | boolean> } {
+  for (const resource of resources) {
+    const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+    const match = new RegExp(`^${resource.path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname);
+    if (match === null) continue;
+    return { resource, values: Object.fromEntries(names.map((name, index) => [name, match[index + 1] as string])) };
+  }
+  throw new Error(`no route ${pathname}`);
+}
