@@ -2,15 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ingest } from './ingest.ts';
+import { serveFigures } from './serve.ts';
 
-/** Answers to sync; `npm run bench -- 1000000` for another number. */
-const RESPONSES_DEFAULT = 200_000;
+/** What is measured, each with the number of answers it is measured with unless told otherwise. */
+const parts = {
+  ingest: { measure: ingest, responses: 200_000 },
+  serve: { measure: serveFigures, responses: 1_000_000 },
+} as const;
 
-// Figures stand beside a raw baseline of the same run: machines are noisy, ratios less so.
-const responses = Number(process.argv[2] ?? RESPONSES_DEFAULT);
-const folder = await mkdtemp(join(tmpdir(), 'sightline-bench-'));
-try {
-  for (const line of await ingest(folder, responses)) process.stdout.write(`${line}\n`);
-} finally {
-  await rm(folder, { recursive: true, force: true });
+// `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Figures stand beside a raw baseline of
+// the same run: machines are noisy, ratios less so.
+const [wanted, number] = process.argv.slice(2);
+for (const [name, { measure, responses }] of Object.entries(parts)) {
+  if (wanted !== undefined && wanted !== name) continue;
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-bench-'));
+  try {
+    for (const line of await measure(folder, Number(number ?? responses))) process.stdout.write(`${line}\n`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { firstLine, peakOf, startCli, startScript } from './children.ts';
 
-const cli = join(import.meta.dirname, '../../src/cli/main.js');
 const SAMPLE_MS = 50;
 const DAYS = 60;
 
@@ -16,10 +14,7 @@ const DAYS = 60;
  * answers from disk with bare DuckDB; returns the figures as lines of text.
  */
 export async function ingest(folder: string, responses: number): Promise<string[]> {
-  const upstreamScript = join(import.meta.dirname, 'upstream.js');
-  const sandbox = spawn(process.execPath, [upstreamScript, `${DAYS}`, `${Math.ceil(responses / DAYS)}`], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
   try {
     const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
     const synced = await sync(folder, upstream);
@@ -40,17 +35,7 @@ export async function ingest(folder: string, responses: number): Promise<string[
 }
 
 async function sync(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
-  const environment = {
-    ...process.env,
-    SIGHTLINE_BASE_URL: baseUrl,
-    SIGHTLINE_API_KEY: key,
-    SIGHTLINE_DATA_DIR: folder,
-  };
-  const child = spawn(process.execPath, [cli, 'sync', '--json'], {
-    env: environment,
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = startCli(folder, ['sync', '--json'], { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key });
   const startedAt = performance.now();
   let peakKb = 0;
   const sampler = setInterval(() => {
@@ -70,12 +55,6 @@ async function sync(folder: string, { baseUrl, key }: { baseUrl: string; key: st
   await once(child, 'exit');
   const rows = summary.tables['responses']?.inserted ?? 0;
   return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakKb / 1000) };
-}
-
-// Linux keeps the peak itself, so sampling misses nothing but the last moment.
-async function peakOf(child: ChildProcess): Promise<number> {
-  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
 }
 
 async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
@@ -140,10 +119,4 @@ function sqlType(type: unknown): string {
   return `STRUCT(${Object.entries(fields)
     .map(([name, kind]) => `"${name}" ${kind}`)
     .join(', ')})[]`;
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('the process has no output');
-  for await (const line of createInterface({ input: child.stdout })) return line;
-  throw new Error(`the process ended without output (exit ${child.exitCode})`);
 }

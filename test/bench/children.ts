@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const cli = join(import.meta.dirname, '../../src/cli/main.js');
+
+/** Starts the built command line on a data folder; what it logs goes nowhere. */
+export function startCli(
+  folder: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  return spawn(process.execPath, [cli, ...args], {
+    env: { ...process.env, SIGHTLINE_DATA_DIR: folder, ...environment },
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+/** Starts another script of this folder. */
+export function startScript(name: string, args: readonly string[]): ChildProcess {
+  const script = join(import.meta.dirname, name);
+  return spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** The first line that a process prints. */
+export async function firstLine(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error('the process has no output');
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error(`the process ended without output (exit ${child.exitCode})`);
+}
+
+/** Greatest resident size of a process so far, in kB; Linux keeps it itself. */
+export async function peakOf(child: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
+}

@@ -1,0 +1,73 @@
+import { declarations } from '../../schemas/catalogue.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { readQuery } from '../../src/contract/query.ts';
+import { defaultConventions } from '../../src/metrics/conventions.ts';
+import { type AnswerRequest, computeAnswer } from '../../src/serve/answer.ts';
+import { openEdition } from '../../src/serve/edition.ts';
+import type { Query } from '../../src/warehouse/replica.ts';
+import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import type { Generated } from './generate.ts';
+
+const ROUNDS = 31;
+
+/** Answers computed in process, to JSON, beside the statements they sent, run again on the same connection. */
+export async function queryFigures({ copy, brandId, today }: Generated): Promise<string[]> {
+  const catalogue = createCatalogue(declarations);
+  const edition = await openEdition(copy, {
+    catalogue,
+    replica: { ...REPLICA_OPTIONS, connections: 1 },
+    readConventions: async () => defaultConventions,
+  });
+  const yearAgo = new Date(Date.parse(today) - 365 * 86_400_000).toISOString().slice(0, 10);
+  const lines: string[] = [];
+  for (const [label, name, search] of [
+    ['metrics of 30 days', 'metrics', ''],
+    ['metrics of 366 days', 'metrics', `from=${yearAgo}`],
+    ['daily metrics of 30 days', 'metrics_daily', ''],
+    ['metrics by prompt of 30 days', 'metrics_prompts', ''],
+    ['metrics by topic of 30 days', 'metrics_groups', ''],
+    ['a page of 100 answers', 'responses', 'limit=100'],
+    ['cited domains of 30 days', 'cited_domains', ''],
+  ] as const) {
+    const resource = catalogue.get(name);
+    const nowMs = Date.now();
+    const asked = readQuery(resource.query, new URLSearchParams(search), nowMs);
+    const request: AnswerRequest = { catalogue, edition, resource, brandId, member: null, asked, after: null, nowMs };
+    const statements: Parameters<Query>[] = [];
+    const answer = (query: Query) => computeAnswer(query, request, () => 'a cursor');
+    await edition.replica.work((query) =>
+      answer((...statement) => {
+        statements.push(statement);
+        return query(...statement);
+      }),
+    );
+    const own = async (): Promise<void> => {
+      JSON.stringify((await edition.replica.work(answer)).body);
+    };
+    const raw = (): Promise<void> =>
+      edition.replica.work(async (query) => {
+        for (const statement of statements) await query(...statement);
+      });
+    const { first, second } = await mediansMs(own, raw);
+    const ratio = (first / second).toFixed(2);
+    lines.push(
+      `  ${label.padEnd(30)} ${first.toFixed(1).padStart(7)} ms   its SQL alone ${second.toFixed(1).padStart(7)} ms   ${ratio} : 1`,
+    );
+  }
+  await edition.replica.close();
+  return lines;
+}
+
+// In turns, so that what else the machine does falls on both.
+async function mediansMs(one: () => Promise<void>, other: () => Promise<void>) {
+  const times: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, work] of [one, other].entries()) {
+      const startedAt = performance.now();
+      await work();
+      times[index]?.push(performance.now() - startedAt);
+    }
+  }
+  const [first, second] = times.map((all) => all.sort((a, b) => a - b)[ROUNDS >> 1] as number) as [number, number];
+  return { first, second };
+}

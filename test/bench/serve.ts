@@ -1,0 +1,158 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { firstLine, peakOf, startCli, startScript } from './children.ts';
+import { generate } from './generate.ts';
+import { queryFigures } from './queries.ts';
+
+/** Connections of the client, and how long each figure is measured. */
+const CONNECTIONS = 20;
+const MEASURE_MS = 5_000;
+/** Clients that ask a different question each time, with and without a sync beside them. */
+const ASKERS = 2;
+const DAY_MS = 86_400_000;
+
+/**
+ * Serves a generated warehouse of `responses` answers and measures it beside raw SQL on the same connection, beside a
+ * bare Fastify server that sends the same bytes, and beside itself while a sync writes; the figures as lines of text.
+ */
+export async function serveFigures(folder: string, responses: number): Promise<string[]> {
+  const generated = await generate(folder, responses);
+  const queries = await queryFigures(generated);
+  const http = await httpFigures(folder, generated.brandId);
+  const title = `serving of ${responses.toLocaleString('en-US')} answers with their competitors and citations`;
+  return [title, ...queries, ...http];
+}
+
+async function httpFigures(folder: string, brandId: string): Promise<string[]> {
+  const key = await firstLine(startCli(folder, ['keys', 'create', 'bench']));
+  const server = startCli(folder, ['serve', '--port', '0', '--rate-limit', 'off', '--json']);
+  try {
+    const { baseUrl } = JSON.parse(await firstLine(server)) as { baseUrl: string };
+    const path = `/v1/brands/${brandId}/metrics/daily`;
+    // Every encoding has an ETag of its own.
+    const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
+    const origin = new URL(baseUrl).origin;
+    const first = await fetch(`${origin}${path}`, { headers });
+    const body = Buffer.from(await first.arrayBuffer());
+    const file = join(folder, 'body.json');
+    await writeFile(file, body);
+    const bare = await bareRate(file);
+    const cached = await rateOf(origin, path, headers, 200);
+    const match = { ...headers, 'if-none-match': first.headers.get('etag') ?? '' };
+    const unchanged = await rateOf(origin, path, match, 304);
+    const alone = await waitsOf(origin, brandId, headers, () => false);
+    const beside = await besideSync(folder, origin, brandId, headers);
+    const peakMb = Math.round((await peakOf(server)) / 1000);
+    const size = `${Math.round(body.length / 1000)} kB`;
+    return [
+      `  a cached answer of ${size} over HTTP         ${perSecond(cached)}   bare Fastify, the same bytes ${perSecond(bare)}   ${part(cached, bare)}`,
+      `  304 over HTTP                            ${perSecond(unchanged)}   ${part(unchanged, bare)} of bare Fastify's answers`,
+      `  questions never asked before: p50 ${alone.p50} ms, p99 ${alone.p99} ms; while a sync writes: p50 ${beside.p50} ms, p99 ${beside.p99} ms (${(beside.p99 / alone.p99).toFixed(2)} times)`,
+      `  peak ${peakMb} MB resident`,
+    ];
+  } finally {
+    server.kill('SIGKILL');
+  }
+}
+
+async function bareRate(file: string): Promise<number> {
+  const hello = startScript('hello.js', [file]);
+  try {
+    return await rateOf(await firstLine(hello), '/', {}, 200);
+  } finally {
+    hello.kill('SIGKILL');
+  }
+}
+
+// Requests a second over as many connections, each with one request under way; the first second only warms up.
+async function rateOf(
+  origin: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  status: number,
+): Promise<number> {
+  const pool = new Pool(origin, { connections: CONNECTIONS });
+  const startedAt = performance.now();
+  let counted = 0;
+  const client = async (): Promise<void> => {
+    for (let elapsed = 0; elapsed < MEASURE_MS + 1000; elapsed = performance.now() - startedAt) {
+      const answer = await pool.request({ path, method: 'GET', headers });
+      await answer.body.dump();
+      if (answer.statusCode !== status) throw new Error(`${path} was answered ${answer.statusCode}`);
+      if (elapsed > 1000) counted += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, client));
+  await pool.close();
+  return counted / (MEASURE_MS / 1000);
+}
+
+// Waits for answers that are in no cache: every question has a range or a filter of its own.
+async function waitsOf(
+  origin: string,
+  brandId: string,
+  headers: Readonly<Record<string, string>>,
+  goesOn: () => boolean,
+): Promise<{ p50: number; p99: number }> {
+  const pool = new Pool(origin, { connections: ASKERS });
+  const waits: number[] = [];
+  const startedAt = performance.now();
+  const ask = async (): Promise<void> => {
+    while (goesOn() || performance.now() - startedAt < 4 * MEASURE_MS) {
+      const sentAt = performance.now();
+      const answer = await pool.request({ path: questionOf(brandId, asked++), method: 'GET', headers });
+      await answer.body.dump();
+      if (answer.statusCode !== 200) throw new Error(`a question was answered ${answer.statusCode}`);
+      waits.push(performance.now() - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: ASKERS }, ask));
+  await pool.close();
+  waits.sort((a, b) => a - b);
+  const at = (share: number): number => Math.round((waits[Math.floor(waits.length * share)] ?? 0) * 10) / 10;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+let asked = 0;
+
+function questionOf(brandId: string, number: number): string {
+  const to = new Date(Date.now() - (number % 300) * DAY_MS).toISOString().slice(0, 10);
+  const kinds = ['metrics', 'responses?limit=100', 'sources/domains', 'metrics/daily'];
+  const kind = kinds[number % kinds.length] as string;
+  const engine = ['chatgpt', 'claude', 'gemini', 'perplexity'][Math.floor(number / 300) % 4];
+  return `/v1/brands/${brandId}/${kind}${kind.includes('?') ? '&' : '?'}to=${to}&engine=${engine}`;
+}
+
+// A sync of another brand into the same warehouse, from its first request to the publication of the copy.
+async function besideSync(
+  folder: string,
+  origin: string,
+  brandId: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ p50: number; p99: number }> {
+  const upstream = startScript('upstream.js', ['60', '1000']);
+  let sync: ChildProcess | null = null;
+  try {
+    const { baseUrl, key } = JSON.parse(await firstLine(upstream)) as { baseUrl: string; key: string };
+    sync = startCli(folder, ['sync', '--json'], { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key });
+    let isRunning = true;
+    void once(sync, 'exit').then(() => {
+      isRunning = false;
+    });
+    return await waitsOf(origin, brandId, headers, () => isRunning);
+  } finally {
+    sync?.kill('SIGKILL');
+    upstream.kill('SIGKILL');
+  }
+}
+
+function perSecond(rate: number): string {
+  return `${Math.round(rate).toLocaleString('en-US')}/s`;
+}
+
+function part(own: number, whole: number): string {
+  return `${Math.round((100 * own) / whole)} %`;
+}
