@@ -51,7 +51,9 @@ export function fitLabels(
     .filter((index) => !isDetermined(index, chosen, rows, sentiment.value))
     .map((index) => labels[index]);
   const fits = agreed >= AGREEING_LEAST * rows.length;
-  const isLearned = fits && agreed >= ROWS_LEAST && undetermined.length < occurring.length;
+  // As many worths as there are rows explain any rows.
+  const free = chosen === priorWorths ? 0 : occurring.length;
+  const isLearned = fits && agreed >= ROWS_LEAST + free && undetermined.length < occurring.length;
   const value = named(labels, chosen, prior.labels);
   const inWords = Object.entries(value).map(([label, worth]) => `${label} ${worth}`);
   const open = undetermined.length === 0 ? '' : `; nothing shows what these are worth: ${undetermined.join(', ')}`;
@@ -68,6 +70,7 @@ export function fitLabels(
 }
 
 function noteOf(rows: number, fits: boolean, { agreed, largestError }: Finding<Rounding>): string {
+  if (rows === 0) return 'too little evidence: no row to compare';
   if (fits || rows < ROWS_LEAST) return `too little evidence: ${rows} ${rows === 1 ? 'row' : 'rows'}`;
   const error = largestError === null ? '' : `, largest error ${Number(largestError.toPrecision(6))}`;
   return `no worths explain the means: the best agree with ${agreed} of ${rows} rows${error}`;
