@@ -160,9 +160,9 @@ describe('sql', () => {
     expect(JSON.parse(await ask(long, 'json'))[0].raw).toBe('a\u001bb');
   });
 
-  test('prints CSV as RFC 4180 has it', async () => {
+  test('prints CSV as RFC 4180 has it, and an empty text unlike a null', async () => {
     expect(await ask(odd, 'csv')).toBe(
-      '"a ""name"", odd",b,c,d,e,f\r\n"Zoë said ""hi"", then 日本 🎉","two\nlines",,1.5,true,\r\n',
+      '"a ""name"", odd",b,c,d,e,f\r\n"Zoë said ""hi"", then 日本 🎉","two\nlines",,1.5,true,""\r\n',
     );
     expect(await ask('SELECT 1 AS a WHERE false', 'csv')).toBe('a\r\n');
   });
