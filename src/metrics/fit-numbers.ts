@@ -114,6 +114,8 @@ export function fitEmpty(reported: readonly (number | null)[], prior: 0 | null):
     rows: reported,
     candidates: [0, null],
     prior,
+    // Nothing but the definition makes a null, or a zero: one row tells as much as many.
+    least: 1,
     agrees: (candidate, row) => candidate === row,
     describe: String,
   });
@@ -128,6 +130,7 @@ export function fitEmptyChange(
     rows,
     candidates: [null, 0, 'visibility'],
     prior: conventions.emptyChange,
+    least: 1,
     agrees: (emptyChange, { now, before, reported }) =>
       isSame(visibilityChange({ ...conventions, emptyChange }, now, before), reported),
     describe: String,

@@ -15,21 +15,18 @@ export async function reportVisits(request: ReportRequest): Promise<Report> {
   const site = await readSite(request);
   const total = (field: string): number => exactSum(rows.map((row) => Number(row[field] ?? 0)));
   const aiSessions = total('sessions');
+  const { connected, property, currency } = site;
+  const totals = {
+    aiSessions,
+    keyEvents: total('keyEvents'),
+    revenue: total('revenue'),
+    siteSessions: site.sessions,
+    shareOfSite: share(conventions, conventions.shareOfSite, aiSessions, site.sessions),
+  };
+  // Where nothing is connected there is nothing to add up, and upstream's own way of saying so is kept.
+  const isEmpty = !connected && rows.length === 0;
   return {
-    beside: {
-      from: asked.from,
-      to: asked.to,
-      connected: site.connected,
-      property: site.property,
-      currency: site.currency,
-      totals: {
-        aiSessions,
-        keyEvents: total('keyEvents'),
-        revenue: total('revenue'),
-        siteSessions: site.sessions,
-        shareOfSite: share(conventions, conventions.shareOfSite, aiSessions, site.sessions),
-      },
-    },
+    beside: { from: asked.from, to: asked.to, connected, property, currency, totals: isEmpty ? site.last : totals },
     rows,
   };
 }
@@ -68,26 +65,42 @@ interface Site {
   readonly property: string | null;
   readonly currency: string | null;
   readonly sessions: number;
+  /** The totals of the newest range that upstream reported, by name. */
+  readonly last: Readonly<Record<(typeof TOTALS)[number][0], number | null>>;
 }
+
+/** The totals and their columns. */
+const TOTALS = [
+  ['aiSessions', 'ai_sessions'],
+  ['keyEvents', 'key_events'],
+  ['revenue', 'revenue'],
+  ['siteSessions', 'site_sessions'],
+  ['shareOfSite', 'share_of_site'],
+] as const;
 
 // Visits of the site exist per answer only: those of the range are the sum of its days, whatever the source.
 async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
   const bindings = createBindings();
   const live = liveConditions('t', brand.id, bindings).join(' AND ');
   const range = rangeCondition('t.range_from', asked, bindings);
-  const [row] = await query(
-    `SELECT arg_max_null(t.connected, (t.range_to, t._synced_at)), arg_max_null(t.property, (t.range_to, t._synced_at)),
-       arg_max_null(t.currency, (t.range_to, t._synced_at)),
-       CAST(coalesce(sum(t.site_sessions) FILTER (t.range_from = t.range_to AND ${range}), 0) AS DOUBLE)
-     FROM traffic_totals t WHERE ${live}`,
+  const newest = (column: string): string => `arg_max_null(t.${column}, (t.range_to, t._synced_at))`;
+  const columns = ['connected', 'property', 'currency', ...TOTALS.map(([, column]) => column)].map(newest);
+  const [row = []] = await query(
+    `SELECT CAST(coalesce(sum(t.site_sessions) FILTER (t.range_from = t.range_to AND ${range}), 0) AS DOUBLE),
+       ${columns.join(', ')} FROM traffic_totals t WHERE ${live}`,
     bindings.values,
   );
-  const [connected, property, currency, sessions] = row ?? [];
+  const [sessions, connected, property, currency, ...totals] = row;
+  const last = TOTALS.map(([name], index) => [
+    name,
+    (connected === null ? 0 : (totals[index] ?? null)) as number | null,
+  ]);
   return {
     connected: connected === true,
     property: (property ?? null) as string | null,
     currency: (currency ?? null) as string | null,
     sessions: Number(sessions ?? 0),
+    last: Object.fromEntries(last) as Site['last'],
   };
 }
 
