@@ -5,7 +5,7 @@ import type { Column } from '../contract/tables.ts';
 import type { Database, Session } from './database.ts';
 
 /** Version of the tables in schema `sync`; resource tables follow the catalogue and need none. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -80,8 +80,52 @@ COMMENT ON TABLE sync.shapes IS 'How upstream''s answers look where the specific
 COMMENT ON TABLE sync.listings IS 'The order in which upstream sent its lists.';
 `;
 
+const recordTables = `
+CREATE TABLE IF NOT EXISTS sync.drift (
+  resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, kind VARCHAR NOT NULL, detail VARCHAR,
+  count BIGINT NOT NULL, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID,
+  example VARCHAR);
+CREATE TABLE IF NOT EXISTS sync.vocabulary (
+  resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, value VARCHAR,
+  first_seen_at TIMESTAMP NOT NULL);
+CREATE TABLE IF NOT EXISTS sync.audits (
+  resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, read_at TIMESTAMP NOT NULL, agreed BOOLEAN,
+  upstream BIGINT, held BIGINT);
+CREATE TABLE IF NOT EXISTS sync.verifications (
+  verified_at TIMESTAMP NOT NULL, run_id UUID, brand_id UUID, day DATE, measure VARCHAR NOT NULL, subject VARCHAR,
+  upstream DOUBLE, held DOUBLE, agrees BOOLEAN);
+CREATE TABLE IF NOT EXISTS sync.raw_pages (
+  file VARCHAR NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR, run_id UUID, brand_id UUID, page BIGINT,
+  received_at TIMESTAMP NOT NULL, bytes BIGINT NOT NULL, sha256 VARCHAR);
+COMMENT ON TABLE sync.drift IS 'Where upstream''s answers depart from the declarations: kept and counted, never fatal.';
+COMMENT ON COLUMN sync.drift.path IS 'The field, with dots between the names of nested ones.';
+COMMENT ON COLUMN sync.drift.kind IS 'unknown_field, vanished_field, changed_type or new_value.';
+COMMENT ON COLUMN sync.drift.detail IS 'What was expected and what came, or the new value.';
+COMMENT ON COLUMN sync.drift.count IS 'How many items showed it.';
+COMMENT ON COLUMN sync.drift.run_id IS 'The run that saw it last.';
+COMMENT ON COLUMN sync.drift.example IS 'One item or value that shows it.';
+COMMENT ON TABLE sync.vocabulary IS 'Values seen in fields that have few, so that a new one is noticed.';
+COMMENT ON TABLE sync.audits IS 'When each day of a list was last read whole, and whether upstream''s own count agreed.';
+COMMENT ON COLUMN sync.audits.day IS 'The day, UTC.';
+COMMENT ON COLUMN sync.audits.read_at IS 'When all pages of the day had been read (UTC).';
+COMMENT ON COLUMN sync.audits.agreed IS 'Whether the two counts were equal; null when upstream gave none.';
+COMMENT ON COLUMN sync.audits.upstream IS 'Items of the day by upstream''s own count.';
+COMMENT ON COLUMN sync.audits.held IS 'Items of the day held here after the read.';
+COMMENT ON TABLE sync.verifications IS 'Numbers recomputed from the rows held here, beside what upstream reported.';
+COMMENT ON COLUMN sync.verifications.day IS 'The day, UTC; null where the number is for a range.';
+COMMENT ON COLUMN sync.verifications.measure IS 'What was recomputed.';
+COMMENT ON COLUMN sync.verifications.subject IS 'Whom or what the number is about, such as an engine or an entity.';
+COMMENT ON COLUMN sync.verifications.upstream IS 'The number that upstream reported.';
+COMMENT ON COLUMN sync.verifications.held IS 'The number computed from the rows held here.';
+COMMENT ON TABLE sync.raw_pages IS 'Answers kept as they came, each in a file, from which tables can be rebuilt.';
+COMMENT ON COLUMN sync.raw_pages.file IS 'The file, relative to the folder of raw pages.';
+COMMENT ON COLUMN sync.raw_pages.page IS 'Place in the chain, counted from 1.';
+COMMENT ON COLUMN sync.raw_pages.bytes IS 'Size of the file.';
+COMMENT ON COLUMN sync.raw_pages.sha256 IS 'Hash of the answer before compression, hex digits.';
+`;
+
 /** What brings a file from each version to the next, the first from nothing. */
-const steps: readonly string[] = [firstTables, servingTables];
+const steps: readonly string[] = [firstTables, servingTables, recordTables];
 
 /**
  * Brings an opened warehouse to this version and to the catalogue's tables, in one transaction: takes the steps that an

@@ -7,6 +7,7 @@ import { SightlineError } from '../../src/base/errors.ts';
 import { type ExportOptions, exportSnapshot, type Snapshot } from '../../src/snapshot/export.ts';
 import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
 import { parquetColumns } from '../../src/snapshot/parquet.ts';
+import { SCHEMA_VERSION } from '../../src/warehouse/schema.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { hashes, lines, metadataOf, readers, typesOf, warehouseRows } from './readers.ts';
@@ -64,7 +65,7 @@ describe('a snapshot', () => {
     expect((await readdir(layout.snapshots)).sort()).toEqual([id, 'latest']);
     expect(await readlink(layout.latest)).toBe(id);
     const manifest = JSON.parse(await readFile(join(layout.latest, 'manifest.json'), 'utf8'));
-    expect(manifest).toMatchObject({ format: 1, id, createdAt: '2026-11-20T02:15:00.750Z', schemaVersion: 1 });
+    expect(manifest).toMatchObject({ format: 1, id, createdAt: '2026-11-20T02:15:00.750Z', schemaVersion: SCHEMA_VERSION });
     const found = hashes(path);
     delete found['manifest.json'];
     const listed: Record<string, string> = {};
