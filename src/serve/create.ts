@@ -10,6 +10,7 @@ import { type AnswerRequest, computeAnswer, notFound } from './answer.ts';
 import { type Covered, coveredBy, worstOf } from './coverage.ts';
 import { createCursorSigner, type Position } from './cursor.ts';
 import type { Edition } from './edition.ts';
+import { createRemembered } from './remembered.ts';
 import type { Freshness, Question, Service } from './service.ts';
 import { createShelf } from './shelf.ts';
 
@@ -32,9 +33,24 @@ export function createService(options: ServiceOptions): Service {
   const shelf = createShelf(path, { catalogue, replica, readConventions });
   const signer = createCursorSigner(options.cursorSecret);
 
+  const remembered = createRemembered<Question>();
+
+  // Whatever depends on the time depends on its day alone, so that a question in order stays so until the day or the
+  // copy is another.
   const ask: Service['ask'] = async (resource, given, parameters) => {
     const edition = await shelf.current();
     const nowMs = clock.now();
+    const key = `${resource.name} ${Object.values(given).join(' ')} ${parameters}`;
+    return remembered(edition, dayOf(nowMs), key, () => check(edition, resource, given, parameters, nowMs));
+  };
+
+  const check = (
+    edition: Edition,
+    resource: Resource,
+    given: Readonly<Record<string, string>>,
+    parameters: URLSearchParams,
+    nowMs: number,
+  ): Question => {
     const ids = checkPath(catalogue, edition, resource, given);
     const checked = checkQuery(edition, resource, parameters, nowMs);
     const binding = (range: { from: string; to: string }): string => bindingOf(resource, ids, checked, range);

@@ -1,0 +1,24 @@
+const ENTRIES_MAX = 1_000;
+const KEY_CHARACTERS_MAX = 2_048;
+
+/** Gives what was made before for a key, or makes it; what was made for another scope or on another day is forgotten. */
+export type Remembered<T> = (scope: object, day: string, key: string, make: () => T) => T;
+
+/** Builds an empty one. What `make` throws is not remembered. */
+export function createRemembered<T>(): Remembered<T> {
+  const known = new Map<string, T>();
+  let current: { readonly scope: object; readonly day: string } | null = null;
+  return (scope, day, key, make) => {
+    if (current?.scope !== scope || current.day !== day) {
+      known.clear();
+      current = { scope, day };
+    }
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = make();
+    if (key.length > KEY_CHARACTERS_MAX) return made;
+    if (known.size >= ENTRIES_MAX) known.delete(known.keys().next().value as string);
+    known.set(key, made);
+    return made;
+  };
+}
