@@ -89,8 +89,9 @@ CREATE TABLE IF NOT EXISTS sync.vocabulary (
   resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, value VARCHAR,
   first_seen_at TIMESTAMP NOT NULL);
 CREATE TABLE IF NOT EXISTS sync.audits (
-  resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, read_at TIMESTAMP NOT NULL, agreed BOOLEAN,
-  upstream BIGINT, held BIGINT);
+  resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, checked_at TIMESTAMP NOT NULL, agreed BOOLEAN NOT NULL,
+  upstream BIGINT NOT NULL, held BIGINT NOT NULL, figures VARCHAR NOT NULL);
+ALTER TABLE sync.coverage ADD COLUMN IF NOT EXISTS state VARCHAR;
 CREATE TABLE IF NOT EXISTS sync.verifications (
   verified_at TIMESTAMP NOT NULL, run_id UUID, brand_id UUID, day DATE, measure VARCHAR NOT NULL, subject VARCHAR,
   upstream DOUBLE, held DOUBLE, agrees BOOLEAN);
@@ -105,12 +106,14 @@ COMMENT ON COLUMN sync.drift.count IS 'How many items showed it.';
 COMMENT ON COLUMN sync.drift.run_id IS 'The run that saw it last.';
 COMMENT ON COLUMN sync.drift.example IS 'One item or value that shows it.';
 COMMENT ON TABLE sync.vocabulary IS 'Values seen in fields that have few, so that a new one is noticed.';
-COMMENT ON TABLE sync.audits IS 'When each day of a list was last read whole, and whether upstream''s own count agreed.';
+COMMENT ON TABLE sync.audits IS 'Each day of a list as it was last held against upstream''s own count of it.';
+COMMENT ON COLUMN sync.coverage.state IS 'What the read was of, where that tells whether another is due.';
 COMMENT ON COLUMN sync.audits.day IS 'The day, UTC.';
-COMMENT ON COLUMN sync.audits.read_at IS 'When all pages of the day had been read (UTC).';
-COMMENT ON COLUMN sync.audits.agreed IS 'Whether the two counts were equal; null when upstream gave none.';
+COMMENT ON COLUMN sync.audits.checked_at IS 'When upstream gave its count (UTC).';
+COMMENT ON COLUMN sync.audits.agreed IS 'Whether all of upstream''s figures of the day were the same as those of the rows held.';
 COMMENT ON COLUMN sync.audits.upstream IS 'Items of the day by upstream''s own count.';
-COMMENT ON COLUMN sync.audits.held IS 'Items of the day held here after the read.';
+COMMENT ON COLUMN sync.audits.held IS 'Items of the day held here.';
+COMMENT ON COLUMN sync.audits.figures IS 'Hash of the figures of both sides: the same hash is the same agreement or difference.';
 COMMENT ON TABLE sync.verifications IS 'Numbers recomputed from the rows held here, beside what upstream reported.';
 COMMENT ON COLUMN sync.verifications.day IS 'The day, UTC; null where the number is for a range.';
 COMMENT ON COLUMN sync.verifications.measure IS 'What was recomputed.';
