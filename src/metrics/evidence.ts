@@ -1,8 +1,8 @@
 import type { Query } from '../warehouse/replica.ts';
 import { literal } from '../warehouse/schema.ts';
 import type { Tally } from './definitions.ts';
-import type { LabelRow } from './fit-labels.ts';
 import type { MeanRow, ShareRow } from './fit-numbers.ts';
+import type { LabelRow } from './worths.ts';
 
 /** Rows of each kind that are held against each other at most, the newest first. */
 export const ROWS_MAX = 5_000;

@@ -1,0 +1,227 @@
+import { round } from './definitions.ts';
+import { isSame, spread } from './fit.ts';
+import type { MeanRow } from './fit-numbers.ts';
+
+/** A mean sentiment that upstream reported, and how often we counted each label for it, in the labels' order. */
+export interface LabelRow {
+  readonly times: readonly number[];
+  readonly reported: number;
+}
+
+/** Worths by label, in the labels' order; null for a label that is left out of the mean. */
+export type Worths = readonly (number | null)[];
+
+/** The ways of rounding that differ in more than halves, the likelier first. */
+export const ROUNDING_MODES = ['half-away', 'down'] as const;
+type Mode = (typeof ROUNDING_MODES)[number];
+
+/** Steps that worths are looked for on, the coarsest first, and the one that catches all others. */
+const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
+/** Rows among which worths are looked for. */
+const SEARCHED_MAX = 600;
+const CLIMBS_MAX = 12;
+const PASSES_MAX = 60;
+/** Digits beyond which a number is taken for one that was not rounded. */
+const DECIMALS_MAX = 6;
+/** Below this part of the rows, labels are tried that count for nothing. */
+const EXPLAINED_LEAST = 0.95;
+/** Labels that are tried so at most. */
+const LEFT_OUT_MAX = 6;
+
+/**
+ * Numbers that labels may be worth, so that means of them are what was reported: the likelier first by rounding, then by
+ * leaving no label out, then by coarse steps. `occurring` are the places of labels in the `width` columns.
+ */
+export function searchWorths(occurring: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
+  const searched = spread(rows, SEARCHED_MAX);
+  const found: Worths[] = [];
+  let explained = 0;
+  const isPerfect = (included: readonly number[]): boolean => {
+    for (const mode of ROUNDING_MODES) {
+      const nearest = leastSquares(included, searched, width, mode);
+      if (nearest === null) continue;
+      const guesses = [nearest, withinBounds(nearest, searched, mode)];
+      for (const grid of GRIDS) {
+        for (const guess of guesses) {
+          const climbed = climb(onGrid(guess, grid), grid, searched, mode);
+          const { agreed } = score(climbed, searched, mode);
+          found.push(climbed);
+          explained = Math.max(explained, agreed / searched.length);
+          if (agreed === searched.length) return true;
+        }
+      }
+    }
+    return false;
+  };
+  if (isPerfect(occurring) || explained >= EXPLAINED_LEAST || occurring.length < 2) return found;
+  // A label may count for nothing: not even as one of those whose mean it is.
+  occurring.slice(0, LEFT_OUT_MAX).some((left) => isPerfect(occurring.filter((index) => index !== left)));
+  return found;
+}
+
+/** How many rows the worths explain, and by how much they miss the others. */
+export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
+  const rounding = { decimals: decimalsOf(rows), mode };
+  let agreed = 0;
+  let error = 0;
+  for (const { times, reported } of rows) {
+    let sum = 0;
+    let count = 0;
+    for (let index = 0; index < times.length; index++) {
+      const worth = worths[index] ?? null;
+      if (worth === null) continue;
+      sum += (times[index] as number) * worth;
+      count += times[index] as number;
+    }
+    if (count === 0) continue;
+    const value = round(rounding, sum / count) as number;
+    if (isSame(value, reported)) agreed += 1;
+    else error += Math.abs(value - reported);
+  }
+  return { agreed, error };
+}
+
+/** The means that worths make; a row all of whose labels are left out has none. */
+export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
+  return rows.flatMap(({ times, reported }) => {
+    let [sum, count] = [0, 0];
+    for (const [index, number] of times.entries()) {
+      const worth = worths[index] ?? null;
+      if (worth === null) continue;
+      sum += number * worth;
+      count += number;
+    }
+    return count === 0 ? [] : [{ sum, count, reported }];
+  });
+}
+
+// The worths whose means are nearest to what was reported; null where rows do not determine them.
+function leastSquares(
+  included: readonly number[],
+  rows: readonly LabelRow[],
+  width: number,
+  mode: Mode,
+): Worths | null {
+  const size = included.length;
+  const matrix = included.map(() => new Array<number>(size + 1).fill(0));
+  // What was cut off is half a unit in the mean.
+  const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
+  for (const { times, reported } of rows) {
+    const parts = included.map((index) => times[index] ?? 0);
+    const total = parts.reduce((a, b) => a + b, 0);
+    if (total === 0) continue;
+    for (const [at, line] of matrix.entries()) {
+      const weight = (parts[at] ?? 0) / total;
+      if (weight === 0) continue;
+      for (const [index, part] of parts.entries()) line[index] = (line[index] ?? 0) + (weight * part) / total;
+      line[size] = (line[size] ?? 0) + weight * (reported + Math.sign(reported) * cut);
+    }
+  }
+  const solved = solve(matrix);
+  if (solved === null) return null;
+  const worths: (number | null)[] = new Array<null>(width).fill(null);
+  for (const [at, index] of included.entries()) worths[index] = solved[at] ?? null;
+  return worths;
+}
+
+// Moves worths until every mean lies where its rounding leaves it; each row is a bound from below and from above.
+function withinBounds(start: Worths, rows: readonly LabelRow[], mode: Mode): Worths {
+  const decimals = decimalsOf(rows);
+  if (decimals === null) return start;
+  const half = 0.5 / 10 ** decimals;
+  const worths = [...start];
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
+    let isWithin = true;
+    for (const { times, reported } of rows) {
+      let [total, sum, squares] = [0, 0, 0];
+      for (let index = 0; index < times.length; index++) {
+        const worth = worths[index] ?? null;
+        if (worth === null) continue;
+        const number = times[index] as number;
+        total += number;
+        sum += number * worth;
+        squares += number * number;
+      }
+      const excess = sum / total - (reported + (mode === 'down' ? Math.sign(reported) * half : 0));
+      if (total === 0 || Math.abs(excess) <= half) continue;
+      isWithin = false;
+      const step = ((excess - Math.sign(excess) * half) * total) / squares;
+      for (const [index, number] of times.entries()) {
+        const worth = worths[index] ?? null;
+        if (worth !== null) worths[index] = worth - step * number;
+      }
+    }
+    if (isWithin) break;
+  }
+  return worths;
+}
+
+// Gaussian elimination with pivots, of a square matrix with one column more.
+function solve(matrix: number[][]): number[] | null {
+  const size = matrix.length;
+  const scale = Math.max(0, ...matrix.map((line, index) => line[index] ?? 0));
+  for (let column = 0; column < size; column++) {
+    const rest = matrix.slice(column);
+    const pivot = rest.reduce((a, b) => (Math.abs(b[column] ?? 0) > Math.abs(a[column] ?? 0) ? b : a));
+    if (Math.abs(pivot[column] ?? 0) <= 1e-9 * scale) return null;
+    matrix.splice(matrix.indexOf(pivot), 1);
+    matrix.splice(column, 0, pivot);
+    for (const line of matrix) {
+      if (line === pivot) continue;
+      const factor = (line[column] ?? 0) / (pivot[column] ?? 1);
+      for (let index = column; index <= size; index++) line[index] = (line[index] ?? 0) - factor * (pivot[index] ?? 0);
+    }
+  }
+  return matrix.map((line, index) => (line[size] ?? 0) / (line[index] ?? 1));
+}
+
+// Walks to the neighbours on the grid for as long as they explain more rows, or leave smaller errors.
+function climb(start: Worths, grid: number, rows: readonly LabelRow[], mode: Mode): Worths {
+  let best = start;
+  let reached = score(best, rows, mode);
+  for (let pass = 0; pass < CLIMBS_MAX && reached.agreed < rows.length; pass++) {
+    const before = reached;
+    for (const [index, worth] of start.entries()) {
+      if (worth === null) continue;
+      for (const steps of [1, -1, 2, -2, 5, -5]) {
+        const moved = best.map((value, at) =>
+          at === index && value !== null ? snap(value + steps * grid, grid) : value,
+        );
+        const result = score(moved, rows, mode);
+        if (result.agreed < reached.agreed || (result.agreed === reached.agreed && result.error >= reached.error))
+          continue;
+        best = moved;
+        reached = result;
+      }
+    }
+    if (reached === before) break;
+  }
+  return best;
+}
+
+const decimalsKnown = new WeakMap<readonly LabelRow[], number | null>();
+
+// As many digits as the longest number has; null when they do not end.
+function decimalsOf(rows: readonly LabelRow[]): number | null {
+  const known = decimalsKnown.get(rows);
+  if (known !== undefined) return known;
+  let decimals: number | null = 0;
+  for (const { reported } of rows) {
+    while (decimals !== null && !isSame(round({ decimals, mode: 'half-away' }, reported), reported)) {
+      decimals = decimals === DECIMALS_MAX ? null : decimals + 1;
+    }
+  }
+  decimalsKnown.set(rows, decimals);
+  return decimals;
+}
+
+function onGrid(worths: Worths, grid: number): Worths {
+  return worths.map((worth) => (worth === null ? null : snap(worth, grid)));
+}
+
+// Divided by a whole number where that is possible, so that a tenth is the tenth that people write.
+function snap(value: number, grid: number): number {
+  const perOne = Math.round(1 / grid);
+  const snapped = Math.round(value * perOne) / perOne;
+  return snapped === 0 ? 0 : snapped;
+}
