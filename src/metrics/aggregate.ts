@@ -11,7 +11,7 @@ import {
   parameterConditions,
   rangeCondition,
 } from '../warehouse/conditions.ts';
-import type { Query } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
 import { quoted } from '../warehouse/schema.ts';
 import type { Tally } from './definitions.ts';
 

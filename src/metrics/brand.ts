@@ -1,8 +1,8 @@
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { createBindings, liveConditions } from '../warehouse/conditions.ts';
+import type { Query } from '../warehouse/database.ts';
 import { listingOrder } from '../warehouse/listings.ts';
-import type { Query } from '../warehouse/replica.ts';
 import { quoted } from '../warehouse/schema.ts';
 import type { ReportedBrand } from './request.ts';
 

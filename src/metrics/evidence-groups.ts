@@ -1,4 +1,4 @@
-import type { Query } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
 import { askedSql, ROWS_MAX } from './evidence.ts';
 import {
   type Counted,

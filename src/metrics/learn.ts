@@ -1,5 +1,4 @@
-import type { Database, Session } from '../warehouse/database.ts';
-import type { Query } from '../warehouse/replica.ts';
+import type { Database, Query } from '../warehouse/database.ts';
 import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
 import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
@@ -42,7 +41,7 @@ export async function learnConventions(
 ): Promise<string[]> {
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
-    const findings = fitConventions(await readEvidence(queryOf(session)));
+    const findings = fitConventions(await readEvidence(session.query));
     await writeFindings(session, findings, now);
     return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
@@ -214,12 +213,4 @@ function withUnlike<T>(finding: Finding<T>, unlike: number): Finding<T> {
   const note = `${finding.note}; ${rows} left out, which count other answers than are held here`;
   const contradicted = finding.contradicted || (finding.compared === 0 && unlike >= ROWS_LEAST);
   return { ...finding, note, contradicted };
-}
-
-// The sync's connection, asked as a reader asks.
-function queryOf(session: Session): Query {
-  return async (sql, parameters) =>
-    (await session.all(sql, parameters)).map((row) =>
-      Object.values(row).map((value) => (typeof value === 'bigint' ? Number(value) : value)),
-    );
 }

@@ -2,7 +2,7 @@ import type { Catalogue } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
 import { addDays, daysInRange } from '../contract/time.ts';
-import type { Query } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
 import type { GroupTally, Selection } from './aggregate.ts';
 import type { Conventions } from './conventions.ts';
 import type { Tally } from './definitions.ts';

@@ -1,6 +1,5 @@
-import type { Session } from '../warehouse/database.ts';
+import type { Query, Session } from '../warehouse/database.ts';
 import { toTimestampText } from '../warehouse/ledger.ts';
-import type { Query } from '../warehouse/replica.ts';
 import { type Conventions, defaultConventions } from './conventions.ts';
 import type { Finding } from './fit.ts';
 import { conventionSchemas } from './overrides.ts';

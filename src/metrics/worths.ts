@@ -19,8 +19,11 @@ type Mode = (typeof ROUNDING_MODES)[number];
 const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
 /** Rows among which worths are looked for. */
 const SEARCHED_MAX = 600;
-const CLIMBS_MAX = 12;
+const CLIMBS_MAX = 8;
 const PASSES_MAX = 60;
+/** How often the farthest rows are left out, and the part that stays. */
+const TRIMS = 4;
+const KEPT = 0.9;
 /** Digits beyond which a number is taken for one that was not rounded. */
 const DECIMALS_MAX = 6;
 /** Below this part of the rows, labels are tried that count for nothing. */
@@ -35,27 +38,25 @@ const LEFT_OUT_MAX = 6;
 export function searchWorths(occurring: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
   const searched = spread(rows, SEARCHED_MAX);
   const found: Worths[] = [];
-  let explained = 0;
-  const isPerfect = (included: readonly number[]): boolean => {
-    for (const mode of ROUNDING_MODES) {
-      const nearest = leastSquares(included, searched, width, mode);
-      if (nearest === null) continue;
-      const guesses = [nearest, withinBounds(nearest, searched, mode)];
-      for (const grid of GRIDS) {
-        for (const guess of guesses) {
-          const climbed = climb(onGrid(guess, grid), grid, searched, mode);
-          const { agreed } = score(climbed, searched, mode);
-          found.push(climbed);
-          explained = Math.max(explained, agreed / searched.length);
-          if (agreed === searched.length) return true;
-        }
+  const isExplained = (included: readonly number[], mode: Mode): boolean => {
+    const nearest = nearestWorths(included, searched, width, mode);
+    if (nearest === null) return false;
+    const guesses = [nearest.worths, withinBounds(nearest.worths, nearest.rows, mode)];
+    let explained = 0;
+    for (const grid of GRIDS) {
+      for (const guess of guesses) {
+        const climbed = climb(onGrid(guess, grid), grid, searched, mode);
+        const { agreed } = score(climbed, searched, mode);
+        found.push(climbed);
+        if (agreed === searched.length) return true;
+        explained = Math.max(explained, agreed / searched.length);
       }
     }
-    return false;
+    return explained >= EXPLAINED_LEAST;
   };
-  if (isPerfect(occurring) || explained >= EXPLAINED_LEAST || occurring.length < 2) return found;
+  if (ROUNDING_MODES.some((mode) => isExplained(occurring, mode)) || occurring.length < 2) return found;
   // A label may count for nothing: not even as one of those whose mean it is.
-  occurring.slice(0, LEFT_OUT_MAX).some((left) => isPerfect(occurring.filter((index) => index !== left)));
+  occurring.slice(0, LEFT_OUT_MAX).some((left) => isExplained(without(occurring, left), ROUNDING_MODES[0]));
   return found;
 }
 
@@ -92,6 +93,34 @@ export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
       count += number;
     }
     return count === 0 ? [] : [{ sum, count, reported }];
+  });
+}
+
+// Rows that were read at another moment would draw worths to themselves, so the farthest are left out, again and again.
+function nearestWorths(
+  included: readonly number[],
+  rows: readonly LabelRow[],
+  width: number,
+  mode: Mode,
+): { worths: Worths; rows: readonly LabelRow[] } | null {
+  let kept = rows;
+  let worths = leastSquares(included, kept, width, mode);
+  for (let round = 0; round < TRIMS && worths !== null; round++) {
+    const far = distances(worths, rows, mode);
+    const most = far.toSorted((a, b) => a - b)[Math.floor(KEPT * (rows.length - 1))] ?? 0;
+    kept = rows.filter((_, index) => (far[index] ?? 0) <= most);
+    decimalsKnown.set(kept, decimalsOf(rows));
+    worths = leastSquares(included, kept, width, mode);
+  }
+  return worths === null ? null : { worths, rows: kept };
+}
+
+// How far means are from what was reported, or, where digits were cut off, from its middle.
+function distances(worths: Worths, rows: readonly LabelRow[], mode: Mode): number[] {
+  const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
+  return rows.map((row) => {
+    const [mean] = meansOf(worths, [row]);
+    return mean === undefined ? 0 : Math.abs(mean.sum / mean.count - row.reported - Math.sign(row.reported) * cut);
   });
 }
 
@@ -213,6 +242,10 @@ function decimalsOf(rows: readonly LabelRow[]): number | null {
   }
   decimalsKnown.set(rows, decimals);
   return decimals;
+}
+
+function without(places: readonly number[], left: number): number[] {
+  return places.filter((index) => index !== left);
 }
 
 function onGrid(worths: Worths, grid: number): Worths {

@@ -6,7 +6,7 @@ import type { Query as CheckedQuery } from '../contract/query.ts';
 import { REPEATED_MENTIONS } from '../metrics/aggregate.ts';
 import { readReportedBrand } from '../metrics/brand.ts';
 import { computeReport } from '../metrics/reports.ts';
-import type { Query } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor.ts';
 import type { Edition } from './edition.ts';
 import { toRowSet } from './rows.ts';

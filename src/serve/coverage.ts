@@ -3,7 +3,7 @@ import type { Query as CheckedQuery } from '../contract/query.ts';
 import { addDays, DAY_MS } from '../contract/time.ts';
 import { looksBack, sourcesOf } from '../metrics/reports.ts';
 import { rangeBefore } from '../metrics/request.ts';
-import type { Query } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
 
 /** When what an answer rests on was last read whole, and whether all of it ever was. */
 export interface Covered {

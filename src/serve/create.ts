@@ -5,7 +5,8 @@ import { type Catalogue, providerOf, type Resource } from '../contract/catalogue
 import { type Query as CheckedQuery, isUuid, ParameterError, readQuery, servedName } from '../contract/query.ts';
 import { dayOf } from '../contract/time.ts';
 import type { Conventions } from '../metrics/conventions.ts';
-import type { Query, ReplicaOptions } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
+import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, computeAnswer, notFound } from './answer.ts';
 import { type Covered, coveredBy, worstOf } from './coverage.ts';
 import { createCursorSigner, type Position } from './cursor.ts';

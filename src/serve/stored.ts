@@ -12,9 +12,9 @@ import {
   parentKeyOf,
   rangeCondition,
 } from '../warehouse/conditions.ts';
+import type { Query } from '../warehouse/database.ts';
 import { createItemReader } from '../warehouse/items.ts';
 import { listingOrder } from '../warehouse/listings.ts';
-import type { Query } from '../warehouse/replica.ts';
 import { quoted, sqlTypes } from '../warehouse/schema.ts';
 import type { Position } from './cursor.ts';
 

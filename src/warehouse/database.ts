@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement, LIST, VARCHAR } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBValue,
+  LIST,
+  VARCHAR,
+} from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 
 /** How long a lock that a process just killed may linger. */
@@ -13,12 +20,17 @@ export type Parameter = string | number | boolean | null | readonly string[];
 /** A row as DuckDB gives it, by column. */
 export type ResultRow = Readonly<Record<string, unknown>>;
 
+/** Runs a query and returns all of its rows, values in the order of the columns; whole numbers as numbers. */
+export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<unknown[][]>;
+
 /** Statements within the transaction that `Database.transaction` has open. */
 export interface Session {
   /** Runs a statement; prepared once per text. Returns the number of rows it changed. */
   run(sql: string, parameters?: readonly Parameter[]): Promise<number>;
   /** Runs a query and returns all of its rows. */
   all(sql: string, parameters?: readonly Parameter[]): Promise<ResultRow[]>;
+  /** Runs a query and returns all of its rows as lists, whole numbers as numbers. */
+  query: Query;
 }
 
 /** The one handle of this process on a warehouse file. */
@@ -140,11 +152,24 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
         throw toSightlineError(thrown);
       }
     },
+    query: async (sql, parameters = []) => {
+      try {
+        const reader = await (await prepare(sql, parameters)).runAndReadAll();
+        return toSimpleRows(reader.getRows());
+      } catch (thrown) {
+        throw toSightlineError(thrown);
+      }
+    },
     dispose: () => {
       for (const statement of statements.values()) statement.destroySync();
       statements.clear();
     },
   };
+}
+
+/** Rows in which whole numbers are numbers; queries give what JSON could not carry exactly as text. */
+export function toSimpleRows(rows: readonly (readonly DuckDBValue[])[]): unknown[][] {
+  return rows.map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
 }
 
 /** Binds a value to the parameter of that number, counted from 1. */

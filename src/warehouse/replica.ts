@@ -1,21 +1,13 @@
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement } from '@duckdb/node-api';
 import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
-import { bindValue, type Parameter, toOpenError } from './database.ts';
+import { bindValue, type Query, toOpenError, toSimpleRows } from './database.ts';
 
 /** Statements that a connection keeps prepared. */
 const STATEMENTS_MAX = 128;
 
 /** Between two interrupts of a query that is to end: one that comes before the query has begun is lost. */
 const INTERRUPT_EVERY_MS = 20;
-
-/** Runs a query and returns all of its rows, values in the order of the columns; whole numbers as numbers. */
-export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<unknown[][]>;
 
 /** A database file opened read-only, with a bounded number of queries at a time. */
 export interface Replica {
@@ -152,7 +144,7 @@ function createConnection(connection: DuckDBConnection): ReplicaConnection {
         bindValue(statement, index + 1, value);
       });
       const reader = await statement.runAndReadAll();
-      return reader.getRows().map((row) => row.map(toSimple));
+      return toSimpleRows(reader.getRows());
     },
     interrupt: () => connection.interrupt(),
     close: () => {
@@ -160,11 +152,6 @@ function createConnection(connection: DuckDBConnection): ReplicaConnection {
       connection.closeSync();
     },
   };
-}
-
-// Queries give texts, numbers and truth values only; what JSON could not carry exactly they give as text.
-function toSimple(value: DuckDBValue): unknown {
-  return typeof value === 'bigint' ? Number(value) : value;
 }
 
 async function createInstance(path: string, { memoryLimitMb }: ReplicaOptions): Promise<DuckDBInstance> {

@@ -1,6 +1,5 @@
 import { FORMS } from '../contract/forms.ts';
-import type { Session } from './database.ts';
-import type { Query } from './replica.ts';
+import type { Query, Session } from './database.ts';
 
 /** How upstream's answers look where the specification leaves it open, as they were last seen. */
 export interface Shapes {

@@ -4,7 +4,7 @@ import { readQuery } from '../../src/contract/query.ts';
 import { defaultConventions } from '../../src/metrics/conventions.ts';
 import { type AnswerRequest, computeAnswer } from '../../src/serve/answer.ts';
 import { openEdition } from '../../src/serve/edition.ts';
-import type { Query } from '../../src/warehouse/replica.ts';
+import type { Query } from '../../src/warehouse/database.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import type { Generated } from './generate.ts';
 
