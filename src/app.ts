@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
-import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { declarations } from '../schemas/catalogue.ts';
+import { existsSync } from 'node:fs';
+import { type Context, catalogue, noData, openNewest, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
 import { SightlineError, toSightlineError } from './base/errors.ts';
-import { ensureWritableFolder } from './base/files.ts';
-import { createCatalogue } from './contract/catalogue.ts';
 import { learnConventions } from './metrics/learn.ts';
 import { mergeConventions, toOverrides } from './metrics/overrides.ts';
 import { readConventions } from './metrics/stored.ts';
@@ -16,31 +13,17 @@ import { type RunningServer, type ServerOptions, startServer } from './serve/htt
 import { openKeyring, readCursorSecret } from './serve/keys.ts';
 import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
 import type { Freshness, Service } from './serve/service.ts';
-import { publishAnalytics } from './snapshot/analytics.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
-import { type Layout, layoutOf } from './snapshot/layout.ts';
+import { layoutOf } from './snapshot/layout.ts';
 import { runSync, type SyncOptions, type SyncSummary } from './sync/run.ts';
 import type { Tally } from './sync/tally.ts';
 import { type Budget, createBudget } from './upstream/budget.ts';
 import { openBudgetFile } from './upstream/budget-file.ts';
 import { createClient } from './upstream/client.ts';
 import { UpstreamError } from './upstream/errors.ts';
-import type { DatabaseOptions } from './warehouse/database.ts';
-import { openReader, type QueryResult } from './warehouse/reader.ts';
+import type { QueryResult } from './warehouse/reader.ts';
 import { REPLICA_OPTIONS } from './warehouse/replica.ts';
-import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
-
-/** Every resource of the API. */
-export const catalogue = createCatalogue(declarations);
-
-/** What a command passes to the parts. */
-export interface Context {
-  readonly config: WorkspaceConfig;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** The command, for the message that others get while this one owns the warehouse. */
-  readonly command: string;
-}
+import type { Warehouse } from './warehouse/warehouse.ts';
 
 /** Syncs a workspace, then publishes the analysts' copy. */
 export async function syncWorkspace(
@@ -89,7 +72,7 @@ export async function exportWorkspace(
 /** Runs SQL on a workspace's data, read-only, whoever else has them open. */
 export async function queryWorkspace(config: WorkspaceConfig, sql: string): Promise<QueryResult> {
   const layout = layoutOf(config.folder);
-  const reader = await openNewest(config, layout);
+  const { reader } = await openNewest(config, layout);
   try {
     return await reader.query(sql);
   } finally {
@@ -173,22 +156,6 @@ async function cursorSecretOf({ folder }: WorkspaceConfig): Promise<Uint8Array> 
   return readCursorSecret(folder).catch(() => randomBytes(32));
 }
 
-// The copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it.
-async function openNewest(config: WorkspaceConfig, layout: Layout) {
-  const { copy, live } = agesOf(layout);
-  if (copy === 0 && live === 0) throw noData(config);
-  if (copy >= live) return openReader(layout.analytics);
-  try {
-    return await openReader(layout.warehouse);
-  } catch (thrown) {
-    const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
-    if (!locked) throw thrown;
-    if (copy > 0) return openReader(layout.analytics);
-    const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
-    throw new SightlineError('no_data', message, { cause: thrown });
-  }
-}
-
 // Nobody's sync fails because upstream's numbers are hard to explain.
 async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   if (summary.error !== null) return [];
@@ -213,83 +180,8 @@ function withAddress(error: SightlineError | null, baseUrl: string): SightlineEr
   return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
 }
 
-interface Opened {
-  readonly warehouse: Warehouse;
-  readonly layout: Layout;
-  /** Whether the analysts' copy holds all that the warehouse holds. */
-  readonly copy: { isCurrent: boolean };
-}
-
-async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
-  await publishAnalytics(warehouse.database, layout.analytics);
-  copy.isCurrent = true;
-}
-
-async function withWarehouse<T>(
-  { config, command, clock }: Context,
-  resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
-  work: (opened: Opened) => Promise<T>,
-): Promise<T> {
-  await ensureWritableFolder(config.folder);
-  const layout = layoutOf(config.folder);
-  const owner = await readOwner(layout.owner);
-  const { copy: copiedAt, live } = agesOf(layout);
-  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live };
-  const warehouse = await openWarehouse(layout.warehouse, catalogue, {
-    ...resources,
-    temporaryFolder: layout.temporary,
-    describeOwner: (pid) =>
-      owner !== null && (pid === null || pid === owner.pid)
-        ? `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`
-        : `process ${pid ?? 'unknown'}`,
-  });
-  try {
-    const since = new Date(clock.now()).toISOString();
-    await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
-    return await work({ warehouse, layout, copy });
-  } finally {
-    await checkpoint(warehouse);
-    await warehouse.close();
-    await rm(layout.owner, { force: true });
-    await rm(layout.temporary, { recursive: true, force: true });
-    if (copy.isCurrent) await markCurrent(layout);
-  }
-}
-
-// Best done while nobody waits for it; a log that stays is read when the file is opened next.
-async function checkpoint(warehouse: Warehouse): Promise<void> {
-  await warehouse.database.exclusive((session) => session.run('CHECKPOINT')).catch(() => undefined);
-}
-
-// Closing the warehouse touches it after the copy was made; the copy holds the same, and says so by its time.
-async function markCurrent({ analytics }: Layout): Promise<void> {
-  const now = new Date();
-  await utimes(analytics, now, now);
-}
-
-async function readOwner(path: string): Promise<{ pid: number; command: string; since: string } | null> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as { pid: number; command: string; since: string };
-  } catch {
-    return null;
-  }
-}
-
 function checkResource(name: string): void {
   if (catalogue.resources.some((resource) => resource.name === name)) return;
   const known = catalogue.resources.map((resource) => resource.name).join(', ');
   throw new SightlineError('usage', `there is no resource ${JSON.stringify(name)}; allowed: ${known}`);
-}
-
-function noData(config: WorkspaceConfig): SightlineError {
-  return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
-}
-
-function agesOf(layout: Layout): { copy: number; live: number } {
-  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
-  return { copy: modifiedAt(layout.analytics), live };
-}
-
-function modifiedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -1,4 +1,4 @@
-import type { Context } from '../app.ts';
+import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
 import { loadConfig, readEnvironment } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';

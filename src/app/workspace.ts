@@ -1,0 +1,138 @@
+import { statSync } from 'node:fs';
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { declarations } from '../../schemas/catalogue.ts';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { ensureWritableFolder } from '../base/files.ts';
+import { createCatalogue } from '../contract/catalogue.ts';
+import { publishAnalytics } from '../snapshot/analytics.ts';
+import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import type { DatabaseOptions } from '../warehouse/database.ts';
+import { openReader, type Reader } from '../warehouse/reader.ts';
+import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
+
+/** Every resource of the API. */
+export const catalogue = createCatalogue(declarations);
+
+/** What a command passes to the parts. */
+export interface Context {
+  readonly config: WorkspaceConfig;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The command, for the message that others get while this one owns the warehouse. */
+  readonly command: string;
+}
+
+/** A workspace's data, opened for reading; `stale` when it is a copy older than the live file, which is in use. */
+export interface Newest {
+  readonly reader: Reader;
+  readonly stale: boolean;
+}
+
+/** Opens the copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it. Throws `no_data`. */
+export async function openNewest(config: WorkspaceConfig, layout: Layout): Promise<Newest> {
+  const { copy, live } = agesOf(layout);
+  if (copy === 0 && live === 0) throw noData(config);
+  if (copy >= live) return { reader: await openReader(layout.analytics), stale: false };
+  try {
+    return { reader: await openReader(layout.warehouse), stale: false };
+  } catch (thrown) {
+    const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
+    if (!locked) throw thrown;
+    if (copy > 0) return { reader: await openReader(layout.analytics), stale: true };
+    const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
+    throw new SightlineError('no_data', message, { cause: thrown });
+  }
+}
+
+/** A workspace's warehouse, opened for writing. */
+export interface Opened {
+  readonly warehouse: Warehouse;
+  readonly layout: Layout;
+  /** Whether the analysts' copy holds all that the warehouse holds. */
+  readonly copy: { isCurrent: boolean };
+}
+
+/** Publishes the analysts' copy. */
+export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
+  await publishAnalytics(warehouse.database, layout.analytics);
+  copy.isCurrent = true;
+}
+
+/**
+ * Opens a workspace's warehouse for writing, made if need be, and closes it after the work. Throws `warehouse_locked` with
+ * who owns it when another process does.
+ */
+export async function withWarehouse<T>(
+  { config, command, clock }: Context,
+  resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  await ensureWritableFolder(config.folder);
+  const layout = layoutOf(config.folder);
+  const owner = await readOwner(layout.owner);
+  const { copy: copiedAt, live } = agesOf(layout);
+  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live };
+  const warehouse = await openWarehouse(layout.warehouse, catalogue, {
+    ...resources,
+    temporaryFolder: layout.temporary,
+    describeOwner: (pid) =>
+      owner !== null && (pid === null || pid === owner.pid)
+        ? `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`
+        : `process ${pid ?? 'unknown'}`,
+  });
+  try {
+    const since = new Date(clock.now()).toISOString();
+    await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
+    return await work({ warehouse, layout, copy });
+  } finally {
+    await checkpoint(warehouse);
+    await warehouse.close();
+    await rm(layout.owner, { force: true });
+    await rm(layout.temporary, { recursive: true, force: true });
+    if (copy.isCurrent) await markCurrent(layout);
+  }
+}
+
+// Best done while nobody waits for it; a log that stays is read when the file is opened next.
+async function checkpoint(warehouse: Warehouse): Promise<void> {
+  await warehouse.database.exclusive((session) => session.run('CHECKPOINT')).catch(() => undefined);
+}
+
+// Closing the warehouse touches it after the copy was made; the copy holds the same, and says so by its time.
+async function markCurrent({ analytics }: Layout): Promise<void> {
+  const now = new Date();
+  await utimes(analytics, now, now);
+}
+
+/** Who owns a warehouse, or owned it when it was killed. */
+export interface Owner {
+  readonly pid: number;
+  readonly command: string;
+  readonly since: string;
+}
+
+/** Reads who says to own a warehouse; null when nobody does. */
+export async function readOwner(path: string): Promise<Owner | null> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Owner;
+  } catch {
+    return null;
+  }
+}
+
+/** The error of a workspace that was never synced. */
+export function noData(config: WorkspaceConfig): SightlineError {
+  return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
+}
+
+/** When the copy and the live file changed last, epoch milliseconds; 0 for one that is not there. */
+export function agesOf(layout: Layout): { copy: number; live: number } {
+  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
+  return { copy: modifiedAt(layout.analytics), live };
+}
+
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
