@@ -18,7 +18,7 @@ type Mode = (typeof ROUNDING_MODES)[number];
 /** Steps that worths are looked for on, the coarsest first, and the one that catches all others. */
 const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
 /** Rows among which worths are looked for. */
-const SEARCHED_MAX = 600;
+const SEARCHED_MAX = 400;
 const CLIMBS_MAX = 8;
 const PASSES_MAX = 60;
 /** How often the farthest rows are left out, and the part that stays. */
@@ -39,17 +39,19 @@ export function searchWorths(occurring: readonly number[], rows: readonly LabelR
   const searched = spread(rows, SEARCHED_MAX);
   const found: Worths[] = [];
   const isExplained = (included: readonly number[], mode: Mode): boolean => {
-    const nearest = nearestWorths(included, searched, width, mode);
-    if (nearest === null) return false;
-    const guesses = [nearest.worths, withinBounds(nearest.worths, nearest.rows, mode)];
     let explained = 0;
-    for (const grid of GRIDS) {
-      for (const guess of guesses) {
-        const climbed = climb(onGrid(guess, grid), grid, searched, mode);
-        const { agreed } = score(climbed, searched, mode);
-        found.push(climbed);
-        if (agreed === searched.length) return true;
-        explained = Math.max(explained, agreed / searched.length);
+    for (const trims of [0, TRIMS]) {
+      const nearest = nearestWorths(included, searched, width, mode, trims);
+      if (nearest === null || explained >= EXPLAINED_LEAST) break;
+      const guesses = [nearest.worths, withinBounds(nearest.worths, nearest.rows, mode)];
+      for (const grid of GRIDS) {
+        for (const guess of guesses) {
+          const climbed = climb(onGrid(guess, grid), grid, searched, mode);
+          const { agreed } = score(climbed, searched, mode);
+          found.push(climbed);
+          if (agreed === searched.length) return true;
+          explained = Math.max(explained, agreed / searched.length);
+        }
       }
     }
     return explained >= EXPLAINED_LEAST;
@@ -102,10 +104,11 @@ function nearestWorths(
   rows: readonly LabelRow[],
   width: number,
   mode: Mode,
+  trims: number,
 ): { worths: Worths; rows: readonly LabelRow[] } | null {
   let kept = rows;
   let worths = leastSquares(included, kept, width, mode);
-  for (let round = 0; round < TRIMS && worths !== null; round++) {
+  for (let round = 0; round < trims && worths !== null; round++) {
     const far = distances(worths, rows, mode);
     const most = far.toSorted((a, b) => a - b)[Math.floor(KEPT * (rows.length - 1))] ?? 0;
     kept = rows.filter((_, index) => (far[index] ?? 0) <= most);

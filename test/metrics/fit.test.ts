@@ -244,6 +244,20 @@ describe('labels', () => {
     );
   });
 
+  test('are found among rows that were read at another moment', () => {
+    fc.assert(
+      fc.property(steps, fc.noBias(fc.array(times, { minLength: 400, maxLength: 500 })), (given, sampled) => {
+        const rows = rowsOf(sampled, given, { decimals: 1, mode: 'half-away' }).map((row, index) =>
+          index % 30 === 0 ? { ...row, reported: row.reported + 17 } : row,
+        );
+        const { labels } = fitLabels(names, rows, defaultConventions);
+        expect(labels).toMatchObject({ source: 'learned', largestError: expect.closeTo(17, 0) });
+        expect(labels.value).toEqual(Object.fromEntries(names.map((name, index) => [name, given[index]])));
+      }),
+      { numRuns: 10, endOnFailure: true },
+    );
+  });
+
   test('may be left out of the mean', () => {
     const sampled = fc.sample(times, { numRuns: 300, seed: 5 });
     const { labels } = fitLabels(
