@@ -1,8 +1,4 @@
-import { SightlineError } from '../base/errors.ts';
-import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
-import type { Column } from '../contract/tables.ts';
-import type { Database, Session } from './database.ts';
 
 /** Version of the tables in schema `sync`; resource tables follow the catalogue and need none. */
 export const SCHEMA_VERSION = 3;
@@ -86,7 +82,7 @@ CREATE TABLE IF NOT EXISTS sync.drift (
   count BIGINT NOT NULL, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID,
   example VARCHAR);
 CREATE TABLE IF NOT EXISTS sync.vocabulary (
-  resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, value VARCHAR,
+  resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, kind VARCHAR NOT NULL, value VARCHAR,
   first_seen_at TIMESTAMP NOT NULL);
 CREATE TABLE IF NOT EXISTS sync.audits (
   resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, checked_at TIMESTAMP NOT NULL, agreed BOOLEAN NOT NULL,
@@ -96,7 +92,8 @@ CREATE TABLE IF NOT EXISTS sync.verifications (
   verified_at TIMESTAMP NOT NULL, run_id UUID, brand_id UUID, day DATE, measure VARCHAR NOT NULL, subject VARCHAR,
   upstream DOUBLE, held DOUBLE, agrees BOOLEAN);
 CREATE TABLE IF NOT EXISTS sync.raw_pages (
-  file VARCHAR NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR, run_id UUID, brand_id UUID, page BIGINT,
+  file VARCHAR NOT NULL, position BIGINT NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR, run_id UUID,
+  brand_id UUID, page BIGINT,
   received_at TIMESTAMP NOT NULL, bytes BIGINT NOT NULL, sha256 VARCHAR);
 COMMENT ON TABLE sync.drift IS 'Where upstream''s answers depart from the declarations: kept and counted, never fatal.';
 COMMENT ON COLUMN sync.drift.path IS 'The field, with dots between the names of nested ones.';
@@ -105,7 +102,8 @@ COMMENT ON COLUMN sync.drift.detail IS 'What was expected and what came, or the 
 COMMENT ON COLUMN sync.drift.count IS 'How many items showed it.';
 COMMENT ON COLUMN sync.drift.run_id IS 'The run that saw it last.';
 COMMENT ON COLUMN sync.drift.example IS 'One item or value that shows it.';
-COMMENT ON TABLE sync.vocabulary IS 'Values seen in fields that have few, so that a new one is noticed.';
+COMMENT ON TABLE sync.vocabulary IS 'What upstream''s answers have shown so far, so that what is new or gone is noticed.';
+COMMENT ON COLUMN sync.vocabulary.kind IS 'value: a label seen; present, optional: the field always or sometimes there; many: too many values to watch; settled: learned.';
 COMMENT ON TABLE sync.audits IS 'Each day of a list as it was last held against upstream''s own count of it.';
 COMMENT ON COLUMN sync.coverage.state IS 'What the read was of, where that tells whether another is due.';
 COMMENT ON COLUMN sync.audits.day IS 'The day, UTC.';
@@ -120,95 +118,13 @@ COMMENT ON COLUMN sync.verifications.measure IS 'What was recomputed.';
 COMMENT ON COLUMN sync.verifications.subject IS 'Whom or what the number is about, such as an engine or an entity.';
 COMMENT ON COLUMN sync.verifications.upstream IS 'The number that upstream reported.';
 COMMENT ON COLUMN sync.verifications.held IS 'The number computed from the rows held here.';
-COMMENT ON TABLE sync.raw_pages IS 'Answers kept as they came, each in a file, from which tables can be rebuilt.';
+COMMENT ON TABLE sync.raw_pages IS 'Where answers are kept as they came, from which tables can be rebuilt.';
 COMMENT ON COLUMN sync.raw_pages.file IS 'The file, relative to the folder of raw pages.';
+COMMENT ON COLUMN sync.raw_pages.position IS 'Where in the file the answer begins, in bytes.';
 COMMENT ON COLUMN sync.raw_pages.page IS 'Place in the chain, counted from 1.';
-COMMENT ON COLUMN sync.raw_pages.bytes IS 'Size of the file.';
+COMMENT ON COLUMN sync.raw_pages.bytes IS 'How many bytes of the file it takes, compressed.';
 COMMENT ON COLUMN sync.raw_pages.sha256 IS 'Hash of the answer before compression, hex digits.';
 `;
 
 /** What brings a file from each version to the next, the first from nothing. */
-const steps: readonly string[] = [firstTables, servingTables, recordTables];
-
-/**
- * Brings an opened warehouse to this version and to the catalogue's tables, in one transaction: takes the steps that an
- * older file has not taken, creates tables that are missing and adds new columns. Throws `warehouse_newer` for a file of
- * a later version and `warehouse_invalid` for a table that contradicts the catalogue.
- */
-export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
-  const changed = await database.transaction(async (session) => {
-    const version = await readVersion(database.path, session);
-    if (version !== null && version > SCHEMA_VERSION) {
-      const found = `${database.path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
-      throw new SightlineError('warehouse_newer', found);
-    }
-    const statements = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
-    const existing = await readColumns(session);
-    for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
-    for (const statement of statements) await session.run(statement);
-    return statements.length > 0;
-  });
-  // A log that holds schema changes is not left for a crash to replay.
-  if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
-}
-
-const writeVersion = [
-  "DELETE FROM sync.meta WHERE name = 'schema_version'",
-  `INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`,
-];
-
-async function readVersion(path: string, session: Session): Promise<number | null> {
-  const found = await session.all(
-    "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'meta'",
-  );
-  if (found.length === 0) return null;
-  const rows = await session.all("SELECT value FROM sync.meta WHERE name = 'schema_version'");
-  const version = Number(rows[0]?.['value']);
-  if (Number.isSafeInteger(version) && version > 0) return version;
-  throw new SightlineError('warehouse_invalid', `${path} does not say which schema version it has`);
-}
-
-async function readColumns(session: Session): Promise<Map<string, Map<string, string>>> {
-  const rows = await session.all(
-    `SELECT table_name, column_name, data_type FROM duckdb_columns()
-     WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`,
-  );
-  const tables = new Map<string, Map<string, string>>();
-  for (const row of rows) {
-    const name = String(row['table_name']);
-    const columns = tables.get(name) ?? new Map<string, string>();
-    tables.set(name, columns.set(String(row['column_name']), String(row['data_type'])));
-  }
-  return tables;
-}
-
-function tableStatements(path: string, table: WarehouseTable, existing: Map<string, Map<string, string>>): string[] {
-  const columns = existing.get(table.name);
-  if (columns === undefined) return [createTable(table), ...comments(table, table.columns)];
-  const added: Column[] = [];
-  for (const column of table.columns) {
-    const type = columns.get(column.name);
-    if (type === undefined) added.push(column);
-    else if (type !== sqlTypes[column.kind]) {
-      const found = `column ${table.name}.${column.name} of ${path} is ${type}, not ${sqlTypes[column.kind]}`;
-      throw new SightlineError('warehouse_invalid', found);
-    }
-  }
-  // Without a default: a function as the default of an added column can make the file unopenable after a crash.
-  const additions = added.map(
-    (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${sqlTypes[column.kind]}`,
-  );
-  return [...additions, ...comments(table, added).slice(1)];
-}
-
-function createTable(table: WarehouseTable): string {
-  const columns = table.columns.map((column) => `${quoted(column.name)} ${sqlTypes[column.kind]}`);
-  return `CREATE TABLE ${quoted(table.name)} (${columns.join(', ')})`;
-}
-
-function comments(table: WarehouseTable, columns: readonly Column[]): string[] {
-  return [
-    `COMMENT ON TABLE ${quoted(table.name)} IS ${literal(table.about)}`,
-    ...columns.map(({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`),
-  ];
-}
+export const steps: readonly string[] = [firstTables, servingTables, recordTables];
