@@ -92,27 +92,41 @@ export async function readCursorSecret(folder: string): Promise<Buffer> {
 export function openKeyring(folder: string): Keyring {
   const path = keyFilePath(folder);
   let seen = '';
+  let isFresh = false;
   let keys: readonly { readonly key: Key; readonly hash: Buffer }[] = [];
-  // A look at the file's own entry costs microseconds; reading it is left to when it has changed.
+  // Texts that were found, so that a client's next request costs no hash; those that were not are never remembered.
+  const found = new Map<string, Key>();
+  // A look at the file's own entry costs microseconds; reading it is left to when it has changed, and requests that are
+  // taken in together, in one turn of the event loop, look once.
   const refresh = (): void => {
+    if (isFresh) return;
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
     const now = stats === undefined ? 'none' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
-    if (now === seen) return;
-    // Until it was read well nothing is remembered: a damaged file opens no door, and is looked at again.
-    seen = '';
-    keys = (readKeyFile(folder)?.keys ?? []).map((stored) => ({
-      key: publicPart(stored),
-      hash: Buffer.from(stored.hash, 'hex'),
-    }));
-    seen = now;
+    if (now !== seen) {
+      // Until it was read well nothing is remembered: a damaged file opens no door, and is looked at again.
+      seen = '';
+      found.clear();
+      keys = (readKeyFile(folder)?.keys ?? []).map((stored) => ({
+        key: publicPart(stored),
+        hash: Buffer.from(stored.hash, 'hex'),
+      }));
+      seen = now;
+    }
+    isFresh = true;
+    setImmediate(() => {
+      isFresh = false;
+    });
   };
   const find = (text: string): Key | null => {
     refresh();
+    const known = found.get(text);
+    if (known !== undefined) return known;
     const hash = hashOf(text);
-    let found: Key | null = null;
+    let match: Key | null = null;
     // All of them, whichever it is, so that the time taken tells nothing.
-    for (const candidate of keys) if (timingSafeEqual(candidate.hash, hash)) found = candidate.key;
-    return found;
+    for (const candidate of keys) if (timingSafeEqual(candidate.hash, hash)) match = candidate.key;
+    if (match !== null) found.set(text, match);
+    return match;
   };
   const count = (): number => {
     refresh();

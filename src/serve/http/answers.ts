@@ -1,6 +1,6 @@
 import { encodeRows } from '../formats.ts';
 import type { Answer, Question } from '../service.ts';
-import { type Content, createContentCache } from './cache.ts';
+import { type Content, createContentCache, toBody, toBytes } from './cache.ts';
 import { COMPRESSED_BYTES_MIN, compress } from './compression.ts';
 import { createFlights } from './flights.ts';
 import type { HttpLimits } from './limits.ts';
@@ -71,17 +71,18 @@ function keyOf({ version }: Question, format: Format, encoding: Encoding): strin
 // An endpoint that has no rows answers in JSON, whatever was asked for.
 async function write({ body, rows, nextCursor }: Answer, format: Format): Promise<Content> {
   if (format === 'json' || rows === null) {
-    return { bytes: Buffer.from(JSON.stringify(body)), mediaType: mediaTypeOf('json'), encoding: null, nextCursor };
+    const bytes = Buffer.from(JSON.stringify(body));
+    return { body: toBody(bytes), mediaType: mediaTypeOf('json'), encoding: null, nextCursor };
   }
   const encoded = await encodeRows(format, rows);
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-  return { bytes, mediaType: mediaTypeOf(format), encoding: null, nextCursor };
+  return { body: toBody(bytes), mediaType: mediaTypeOf(format), encoding: null, nextCursor };
 }
 
 // Parquet is packed within; packing it again costs time and gains nothing.
 async function pack(content: Content, encoding: Exclude<Encoding, 'identity'>): Promise<Content> {
-  if (content.bytes.length < COMPRESSED_BYTES_MIN || content.mediaType === MEDIA_TYPES.parquet) return content;
-  return { ...content, bytes: await compress(content.bytes, encoding), encoding };
+  if (content.body.length < COMPRESSED_BYTES_MIN || content.mediaType === MEDIA_TYPES.parquet) return content;
+  return { ...content, body: toBody(await compress(toBytes(content.body), encoding)), encoding };
 }
 
 function mediaTypeOf(format: Format): string {

@@ -1,9 +1,13 @@
 /** What a stored answer costs beside its bytes: its key, its headers, its place. */
 const ENTRY_BYTES = 512;
 
+/** Up to this size the bytes of an answer are kept as a string. */
+const STRING_BYTES_MAX = 16_384;
+
 /** The bytes of an answer, and what must be said beside them. */
 export interface Content {
-  readonly bytes: Buffer;
+  /** A short one as a string with one character a byte (latin1), which goes out in one piece with the headers. */
+  readonly body: string | Buffer;
   readonly mediaType: string;
   /** Null where the bytes are plain. */
   readonly encoding: string | null;
@@ -51,6 +55,16 @@ export function createContentCache(bytesMax: number): ContentCache {
   };
 }
 
-function costOf({ bytes }: Content): number {
-  return bytes.length + ENTRY_BYTES;
+function costOf({ body }: Content): number {
+  return body.length + ENTRY_BYTES;
+}
+
+/** Bytes in the form in which they are kept and sent. */
+export function toBody(bytes: Buffer): string | Buffer {
+  return bytes.length <= STRING_BYTES_MAX ? bytes.toString('latin1') : bytes;
+}
+
+/** The bytes again. */
+export function toBytes(body: string | Buffer): Buffer {
+  return typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
 }

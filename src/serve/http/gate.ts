@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Limiter } from '../limiter.ts';
 import type { Authenticate } from './authentication.ts';
 import type { HostRules } from './hosts.ts';
@@ -8,13 +8,13 @@ import { nothingThere, Refusal, tooMany } from './refusal.ts';
 /** What stands between the network and the routes. */
 export interface Gate {
   /** First of all: is the server still there, and is it meant? Throws `overloaded`, `bad_request` or `forbidden`. */
-  arrive(request: FastifyRequest, reply: FastifyReply): void;
+  arrive(request: FastifyRequest): void;
   /**
    * Then: whose key, how often, how long an address, is there anything at it. Throws `unauthorized`, `rate_limited`,
    * `uri_too_long`, `not_found` or `method_not_allowed`, in this order: without a key nothing is told, not even what
-   * is there, and whatever comes with one counts.
+   * is there, and whatever comes with one counts. `routed` is where the request is going, undefined for nowhere.
    */
-  admit(request: FastifyRequest, reply: FastifyReply): void;
+  admit(request: FastifyRequest, routed: Endpoint | undefined): void;
 }
 
 /** What a gate is made of. */
@@ -32,9 +32,9 @@ export interface GateParts {
 export function createGate(parts: GateParts): Gate {
   const { hosts, authenticate, limiter, urlCharactersMax, find, isStopping } = parts;
 
-  const arrive = (request: FastifyRequest, reply: FastifyReply): void => {
+  const arrive = (request: FastifyRequest): void => {
     if (isStopping()) {
-      reply.header('connection', 'close');
+      request.visit.headers['connection'] = 'close';
       if (request.routeOptions.config.endpoint?.isOpen !== true) {
         throw new Refusal('overloaded', 'The server is shutting down.');
       }
@@ -49,23 +49,22 @@ export function createGate(parts: GateParts): Gate {
     }
   };
 
-  const count = (request: FastifyRequest, reply: FastifyReply): void => {
+  const count = (request: FastifyRequest): void => {
     const key = authenticate(request.headers, request.raw.socket.remoteAddress);
     request.visit.keyId = key.id;
     if (limiter === undefined) return;
     const { allowed, remaining, retryAfterSeconds } = limiter.admit(key.id);
-    reply.header('x-ratelimit-limit', limiter.limit).header('x-ratelimit-remaining', remaining);
+    request.visit.headers['x-ratelimit-limit'] = limiter.limit;
+    request.visit.headers['x-ratelimit-remaining'] = remaining;
     if (!allowed) throw tooMany('Too many requests.', retryAfterSeconds);
   };
 
-  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
-    // A route for OPTIONS exists for browsers' preflights alone, which are answered before they come here.
-    const routed = request.method === 'OPTIONS' ? undefined : request.routeOptions.config.endpoint;
+  const admit = (request: FastifyRequest, routed: Endpoint | undefined): void => {
     const [path] = splitUrl(request.raw.url ?? '');
     const endpoint = routed ?? find(path);
     request.visit.route = endpoint?.path ?? null;
     const isOpen = endpoint === undefined ? !isBelowBase(path) : endpoint.isOpen;
-    if (!isOpen) count(request, reply);
+    if (!isOpen) count(request);
     if (request.originalUrl.length > urlCharactersMax) {
       throw new Refusal('uri_too_long', `The address is longer than ${urlCharactersMax} characters.`);
     }

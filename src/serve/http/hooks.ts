@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from './gate.ts';
-import { logRequest } from './log.ts';
+import type { LogRequest } from './log.ts';
 import { ClientLeft } from './read.ts';
 import { toErrorReply } from './refusal.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -24,6 +24,7 @@ const PREFLIGHT_SECONDS = 600;
 export async function addHooks(
   app: FastifyInstance,
   gate: Gate,
+  logRequest: LogRequest,
   telemetry: Telemetry | null,
   corsOrigins: readonly string[],
   monotonic: () => number,
@@ -37,11 +38,10 @@ export async function addHooks(
   };
   app.decorateRequest('visit', null as never);
   app.addHook('onRequest', (request, reply, done) => {
-    request.visit = newVisit(monotonic());
-    reply.header('x-request-id', request.id);
+    request.visit = newVisit(monotonic(), request.id);
     // When it was answered, and also when the client left before.
     reply.raw.once('close', () => finish(request, reply));
-    attempt(() => gate.arrive(request, reply), done);
+    attempt(() => gate.arrive(request), done);
   });
   // Before any route is made: a route keeps the handler that was there when it was.
   app.setErrorHandler((thrown, request, reply) => {
@@ -61,7 +61,15 @@ export async function addHooks(
       done(null, { origin: asked ? [...corsOrigins] : false, methods, exposedHeaders, maxAge });
     });
   }
-  app.addHook('onRequest', (request, reply, done) => attempt(() => gate.admit(request, reply), done));
+  app.addHook('onRequest', (request, _reply, done) => {
+    // A route for OPTIONS exists for browsers' preflights alone, which are answered before they come here.
+    if (request.is404 || request.method === 'OPTIONS') attempt(() => gate.admit(request, undefined), done);
+    else done();
+  });
+  app.addHook('onSend', (request, reply, _body, done) => {
+    reply.headers(request.visit.headers);
+    done();
+  });
 }
 
 type CorsDecision = (error: Error | null, options?: object) => void;
@@ -72,7 +80,8 @@ const corsOptions = {
   maxAge: PREFLIGHT_SECONDS,
 };
 
-function attempt(step: () => void, done: (error?: Error) => void): void {
+/** Takes a step of a hook; what it throws becomes the answer. */
+export function attempt(step: () => void, done: (error?: Error) => void): void {
   try {
     step();
   } catch (thrown) {

@@ -48,6 +48,7 @@ export function toFastifyPath(path: string): string {
  * and an address in absolute form is cut down to its path.
  */
 export function toReadableUrl(url: string): string {
+  if (url.startsWith('/') && !url.includes('%')) return url;
   const relative = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
   const [path, query] = splitUrl(relative);
   if (!path.includes('%')) return relative;

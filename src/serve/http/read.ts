@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
 import type { Question, Service } from '../service.ts';
@@ -5,13 +6,34 @@ import type { Answers } from './answers.ts';
 import type { Content } from './cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './etag.ts';
 import { type Encoding, encodingOf, type Format, formatOf } from './negotiation.ts';
+import type { Outbox } from './outbox.ts';
 import { splitUrl } from './paths.ts';
 
 /** Answers a request for a resource. */
 export type ReadHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
+/** What handlers share. */
+export interface ReadParts {
+  readonly service: Service;
+  readonly answers: Answers;
+  readonly outbox: Outbox;
+  /** What answers vary by. */
+  readonly vary: string;
+  /** Whether some origins are allowed, so that answers may have headers for their pages. */
+  readonly hasPages: boolean;
+}
+
+/** A request under way, and what is to be said beside its answer. */
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly headers: Headers;
+  readonly outbox: Outbox;
+}
+
 /** Builds the handler of a resource: from what the client has already, from what is kept, or computed. */
-export function createReadHandler(service: Service, answers: Answers, resource: Resource, vary: string): ReadHandler {
+export function createReadHandler(parts: ReadParts, resource: Resource): ReadHandler {
+  const { service, answers, outbox, vary, hasPages } = parts;
   return async (request, reply) => {
     const [, query] = splitUrl(request.raw.url ?? '');
     const path = request.params as Record<string, string>;
@@ -20,16 +42,17 @@ export function createReadHandler(service: Service, answers: Answers, resource: 
     // Parquet is packed within.
     const encoding = format === 'parquet' ? 'identity' : encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(question.version, format, encoding);
-    const headers = headersOf(question, tag, vary);
+    const headers = Object.assign(headersOf(question, tag, vary), request.visit.headers);
+    if (hasPages) Object.assign(headers, reply.getHeaders(), { vary });
+    const exchange = { request, reply, headers, outbox };
     const condition = request.headers['if-none-match'];
-    if (isNotModified(condition, tag)) return notModified(request, reply, headers);
-    const content = await contentOf(answers, question, format, encoding, request, reply);
-    if (matchesAnything(condition)) return notModified(request, reply, headers);
-    return send(request, reply, headers, content);
+    if (isNotModified(condition, tag)) return notModified(exchange);
+    const content = await contentOf(answers, question, format, encoding, exchange);
+    return matchesAnything(condition) ? notModified(exchange) : send(exchange, content);
   };
 }
 
-type Headers = Record<string, string>;
+type Headers = OutgoingHttpHeaders;
 
 function headersOf({ asOf, partial }: Question, tag: string, vary: string): Headers {
   const headers: Headers = {
@@ -47,8 +70,7 @@ async function contentOf(
   question: Question,
   format: Format,
   encoding: Encoding,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: Exchange,
 ): Promise<Content> {
   const { visit } = request;
   const kept = answers.kept(question, format, encoding);
@@ -61,20 +83,28 @@ async function contentOf(
   return answers.compute(question, format, encoding, leaving.signal);
 }
 
-function notModified(request: FastifyRequest, reply: FastifyReply, headers: Headers): FastifyReply {
-  request.visit.cache = 'unchanged';
-  request.visit.bytes = 0;
-  return reply.code(304).headers(headers).send();
+function notModified(exchange: Exchange): FastifyReply {
+  exchange.request.visit.cache = 'unchanged';
+  return write(exchange, 304, '');
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, headers: Headers, content: Content): FastifyReply {
-  const { bytes, mediaType, encoding, nextCursor } = content;
+function send(exchange: Exchange, { body, mediaType, encoding, nextCursor }: Content): FastifyReply {
+  const { headers } = exchange;
   headers['content-type'] = mediaType;
-  headers['content-length'] = String(bytes.length);
+  headers['content-length'] = String(body.length);
   if (encoding !== null) headers['content-encoding'] = encoding;
   if (nextCursor !== null) headers['x-next-cursor'] = nextCursor;
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply.headers(headers).send(bytes);
+  return write(exchange, 200, body);
+}
+
+// The hot path: Fastify would take the headers one by one, and write each answer by itself.
+function write({ request, reply, headers, outbox }: Exchange, status: number, body: string | Buffer): FastifyReply {
+  const { raw } = reply;
+  request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
+  raw.writeHead(status, headers);
+  reply.hijack();
+  outbox.end(raw, body);
+  return reply;
 }
 
 /** Why work was aborted: whoever wanted it has left, so nobody is told. */

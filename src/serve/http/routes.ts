@@ -4,6 +4,9 @@ import type { McpHandler } from '../mcp/http.ts';
 import type { Service } from '../service.ts';
 import type { Answers } from './answers.ts';
 import { createDocumentHandler } from './document.ts';
+import type { Gate } from './gate.ts';
+import { attempt } from './hooks.ts';
+import { createOutbox } from './outbox.ts';
 import { BASE_PATH, type Endpoint, LIVE_PATH, MCP_PATH, OPENAPI_PATH, READY_PATH, toFastifyPath } from './paths.ts';
 import { createReadHandler } from './read.ts';
 import { nothingThere } from './refusal.ts';
@@ -17,11 +20,14 @@ export interface RouteParts {
   readonly baseUrl: () => string;
   readonly rateLimit: number | 'off';
   readonly mcp: McpHandler;
+  readonly gate: Gate;
   readonly bodyBytesMax: number;
   /** How many assistants' requests may be under way. */
   readonly mcpRunningMax: number;
   /** What answers vary by. */
   readonly vary: string;
+  /** Whether some origins are allowed, so that answers may have headers for their pages. */
+  readonly hasPages: boolean;
   readonly isStopping: () => boolean;
 }
 
@@ -29,7 +35,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** Puts every endpoint in its place. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { service, answers, endpoints, mcp, vary } = parts;
+  const { service, answers, endpoints, mcp, gate, vary, hasPages } = parts;
   const add = (path: string, handler: Handler, bodyLimit?: number): void => {
     const endpoint = endpoints.find((candidate) => candidate.path === path);
     if (endpoint === undefined) throw new TypeError(`${path} is no endpoint`);
@@ -37,12 +43,14 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       method: [...endpoint.methods],
       url: toFastifyPath(path),
       config: { endpoint },
+      onRequest: (request, _reply, done) => attempt(() => gate.admit(request, endpoint), done),
       handler,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
     });
   };
+  const reading = { service, answers, outbox: createOutbox(), vary, hasPages };
   for (const resource of service.catalogue.resources) {
-    add(`${BASE_PATH}${resource.path}`, createReadHandler(service, answers, resource, vary));
+    add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
   }
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
@@ -90,7 +98,7 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
     running += 1;
     try {
       // From here on the handler writes; what was to be said beside it goes along.
-      for (const [name, value] of Object.entries(reply.getHeaders())) {
+      for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...request.visit.headers })) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
       reply.hijack();

@@ -13,7 +13,7 @@ import { createGate } from './gate.ts';
 import { addHooks } from './hooks.ts';
 import { createHostRules, isLoopback } from './hosts.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { createLogStream, type LogLevel, loggerOptions } from './log.ts';
+import { createLogRequest, createLogStream, type LogLevel, loggerOptions } from './log.ts';
 import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
 import { BASE_PATH, createFinder, endpointsOf, MCP_PATH } from './paths.ts';
 import { addBodyParser, addRoutes } from './routes.ts';
@@ -73,7 +73,8 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     isStopping: () => state.isStopping,
   });
   const app = createFramework(limits, loggerOptions(options.logLevel, stream, parts.clock));
-  await addHooks(app, gate, telemetry, options.corsOrigins, monotonic);
+  const logRequest = createLogRequest(options.logLevel, stream, parts.clock);
+  await addHooks(app, gate, logRequest, telemetry, options.corsOrigins, monotonic);
   const address = { baseUrl: '' };
   addBodyParser(app);
   addRoutes(app, {
@@ -85,6 +86,8 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     mcp: createMcpHandler(parts.service, { onError: (error) => app.log.warn({ err: error }) }),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
+    gate,
+    hasPages: options.corsOrigins.length > 0,
     vary: options.corsOrigins.length === 0 ? 'Accept, Accept-Encoding' : 'Accept, Accept-Encoding, Origin',
     isStopping: () => state.isStopping,
   });

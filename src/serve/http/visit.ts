@@ -6,6 +6,8 @@ export interface Visit {
   readonly startedAtMs: number;
   /** The declared path, never what the client wrote; null where there is none. */
   route: string | null;
+  /** What is said beside every answer: the request's id, and what is left of the minute. */
+  readonly headers: Record<string, string | number>;
   /** Id of the key it came with. */
   keyId: string | null;
   /** Whether the answer was computed, kept from before, or known to the client already. */
@@ -26,6 +28,7 @@ declare module 'fastify' {
 }
 
 /** A request that has just come. */
-export function newVisit(startedAtMs: number): Visit {
-  return { startedAtMs, route: null, keyId: null, cache: null, bytes: null, leaving: null };
+export function newVisit(startedAtMs: number, requestId: string): Visit {
+  const headers = { 'x-request-id': requestId };
+  return { startedAtMs, route: null, headers, keyId: null, cache: null, bytes: null, leaving: null };
 }

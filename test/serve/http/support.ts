@@ -42,7 +42,8 @@ export function publishBefore(): () => Published {
     const config = loadConfig({ flags: {}, environment, folder });
     const { signal } = new AbortController();
     const context = { config, clock: systemClock, signal, command: 'sync' };
-    await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
+    const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
+    if (summary.status !== 'complete') throw summary.error ?? new Error(`the sync ended ${summary.status}`);
     const copy = layoutOf(config.folder).analytics;
     published = { sandbox, copy, brandId: sandbox.world.brands[0]?.id ?? '' };
   });
