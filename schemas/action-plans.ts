@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boolean, children, integer, json, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { boolean, children, integer, json, label, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
 
 export const actionPlans = defineResource({
@@ -29,7 +29,7 @@ export const actionPlans = defineResource({
           repeat: [],
           fields: {
             id: uuid('Action id.'),
-            kind: text('Kind of action.'),
+            kind: label('Kind of action.'),
             title: text('Title.'),
             detail: text('Detail.'),
             evidence: text('Evidence.'),

@@ -1,4 +1,4 @@
-import { number, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { label, number, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { choiceParameter, cursorParameter, limitParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
 
@@ -23,7 +23,7 @@ export const alerts = defineResource({
       key: ['id'],
       fields: {
         id: uuid('Alert id.'),
-        type: text('Alert type.'),
+        type: label('Alert type.'),
         headline: text('Headline.'),
         detail: text('Detail.'),
         competitor: text('The competitor it is about, if any.'),

@@ -1,4 +1,4 @@
-import { integer, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { integer, label, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
 
 export const articles = defineResource({
@@ -19,10 +19,10 @@ export const articles = defineResource({
       fields: {
         id: uuid('Article id.'),
         promptId: uuid('The prompt it was written for.'),
-        status: text('State of the article.'),
-        type: text('Type.'),
-        quality: text('Quality.'),
-        format: text('Format.'),
+        status: label('State of the article.'),
+        type: label('Type.'),
+        quality: label('Quality.'),
+        format: label('Format.'),
         topic: text('Topic.'),
         title: text('Title.'),
         slug: text('Slug.'),

@@ -1,4 +1,4 @@
-import { integer, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { integer, label, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { choiceParameter, cursorParameter, limitParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
 
@@ -24,15 +24,15 @@ export const forumOpportunities = defineResource({
       key: ['id'],
       fields: {
         id: uuid('Opportunity id.'),
-        type: text('`ai`: engines cite the thread; `outreach`: the brand could join it.'),
-        status: text('State, moved in the app.'),
+        type: label('`ai`: engines cite the thread; `outreach`: the brand could join it.'),
+        status: label('State, moved in the app.'),
         subforum: text('The community.'),
         title: text('Title of the thread.'),
         url: text('The thread.'),
         upvotes: integer('Upvotes.'),
         comments: integer('Comments.'),
-        aiContentPolicy: text("What the community's rules say about AI-written comments; null until read."),
-        promotionPolicy: text("What the rules say about mentioning one's own product; null until read."),
+        aiContentPolicy: label("What the community's rules say about AI-written comments; null until read."),
+        promotionPolicy: label("What the rules say about mentioning one's own product; null until read."),
         postedAt: timestamp('When the thread was posted.'),
         citedAt: timestamp('When an engine cited it.'),
         createdAt: timestamp('When it was found.'),

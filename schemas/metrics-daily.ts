@@ -1,4 +1,4 @@
-import { day, integer, number, text, uuid } from '../src/contract/fields.ts';
+import { day, integer, label, number, text, uuid } from '../src/contract/fields.ts';
 import { choiceParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
 import { commonFilters } from './filters.ts';
@@ -35,8 +35,8 @@ export const metricsDaily = defineResource({
       nullableKey: ['engine', 'competitorId'],
       fields: {
         date: day('The day, UTC.'),
-        engine: text('Engine slug; what upstream sends where engines are combined.'),
-        entityType: text('`brand` for the brand itself, another value for a competitor.'),
+        engine: label('Engine slug; what upstream sends where engines are combined.'),
+        entityType: label('`brand` for the brand itself, another value for a competitor.'),
         competitorId: uuid('The competitor; null for the brand.'),
         name: text('Name of the brand or competitor.'),
         responses: integer('Answers of the day.'),

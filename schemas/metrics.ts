@@ -1,4 +1,4 @@
-import { integer, number, text, uuid } from '../src/contract/fields.ts';
+import { integer, label, number, text, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
 import { commonFilters } from './filters.ts';
 
@@ -21,7 +21,7 @@ export const metrics = defineResource({
       key: ['entityType', 'competitorId'],
       nullableKey: ['competitorId'],
       fields: {
-        entityType: text('`brand` for the brand itself, another value for a competitor.'),
+        entityType: label('`brand` for the brand itself, another value for a competitor.'),
         competitorId: uuid('The competitor; null for the brand.'),
         name: text('Name of the brand or competitor.'),
         visibility: number('Share of answers that mention the entity.'),

@@ -1,4 +1,4 @@
-import { boolean, children, group, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { boolean, children, group, label, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { flagParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
 
@@ -40,7 +40,7 @@ export const prompts = defineResource({
             name: text('Tag name.'),
           },
         }),
-        funnelStage: text('Stage of the buying funnel that the prompt stands for.'),
+        funnelStage: label('Stage of the buying funnel that the prompt stands for.'),
         branded: boolean('Whether the prompt names the brand.'),
       },
     },

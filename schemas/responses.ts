@@ -1,4 +1,4 @@
-import { boolean, children, integer, text, timestamp, uuid } from '../src/contract/fields.ts';
+import { boolean, children, integer, label, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { cursorParameter, flagParameter, limitParameter, uuidParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
 import { commonFilters } from './filters.ts';
@@ -43,11 +43,11 @@ export const responses = defineResource({
         id: uuid('Response id.'),
         promptId: uuid('The prompt that was asked.'),
         prompt: text("The prompt's text."),
-        engine: text('Engine slug.'),
+        engine: label('Engine slug.'),
         createdAt: timestamp('When the engine answered.'),
         brandMentioned: boolean('Whether the answer mentions the brand.'),
         brandPosition: integer("The brand's place among those mentioned; null when not mentioned."),
-        brandSentiment: text('How the answer speaks of the brand, a label.'),
+        brandSentiment: label('How the answer speaks of the brand, a label.'),
         competitors: children('Competitors that answers mention.', {
           table: 'response_competitors',
           repeat,
@@ -55,7 +55,7 @@ export const responses = defineResource({
             competitorId: uuid('The competitor.'),
             name: text("The competitor's name."),
             position: integer("The competitor's place among those mentioned."),
-            sentiment: text('How the answer speaks of the competitor, a label.'),
+            sentiment: label('How the answer speaks of the competitor, a label.'),
           },
         }),
         citations: children('Pages that answers cite.', {

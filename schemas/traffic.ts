@@ -1,4 +1,4 @@
-import { boolean, day, group, integer, number, text } from '../src/contract/fields.ts';
+import { boolean, day, group, integer, label, number, text } from '../src/contract/fields.ts';
 import { choiceParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
 import { rangeFilters } from './filters.ts';
@@ -36,7 +36,7 @@ export const traffic = defineResource({
       key: ['date', 'source'],
       fields: {
         date: day("The day, in the analytics property's time zone."),
-        source: text('The assistant that referred the visit.'),
+        source: label('The assistant that referred the visit.'),
         sessions: integer('Sessions.'),
         engagedSessions: integer('Engaged sessions.'),
         newUsers: integer('New users.'),
@@ -53,7 +53,7 @@ export const traffic = defineResource({
       fields: {
         connected: boolean('Whether an analytics property is connected.'),
         property: text("The connected analytics property's name."),
-        currency: text('Currency of revenue.'),
+        currency: label('Currency of revenue.'),
         totals: group('Totals of the range.', {
           aiSessions: number('Sessions referred by AI assistants.', {
             column: 'ai_sessions',

@@ -22,6 +22,8 @@ export type FieldMeta =
       readonly kind: ColumnKind;
       readonly column: string | undefined;
       readonly about: string;
+      /** Whether it holds one of few values, of which the declaration may not know all. */
+      readonly isLabel: boolean;
     }
   | { readonly as: 'group'; readonly fields: Fields; readonly about: string }
   | {
@@ -52,6 +54,11 @@ export function uuid(about: string, options: ColumnOptions = {}): z.ZodType {
 /** Text of any length; enumerations are text too, because upstream may add values. */
 export function text(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(z.string(), 'text', about, options);
+}
+
+/** Text that is one of few values, such as a state or a slug: upstream may add some, and a new one is worth telling. */
+export function label(about: string, options: ColumnOptions = {}): z.ZodType {
+  return column(z.string(), 'text', about, options, true);
 }
 
 /** A whole number that JSON carries exactly (at most 2^53 - 1). */
@@ -100,12 +107,19 @@ export function children(about: string, child: ChildDeclaration): z.ZodType {
   });
 }
 
-function column(schema: z.ZodType, kind: ColumnKind, about: string, options: ColumnOptions): z.ZodType {
+function column(
+  schema: z.ZodType,
+  kind: ColumnKind,
+  about: string,
+  options: ColumnOptions,
+  isLabel = false,
+): z.ZodType {
   return register(schema, {
     as: 'column',
     kind,
     column: options.column,
     about,
+    isLabel,
   });
 }
 
