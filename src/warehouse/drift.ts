@@ -1,0 +1,128 @@
+import { type DriftKind, type Finding, identityOf, type Knowledge } from '../contract/drift-findings.ts';
+import type { Database, Query, Session } from './database.ts';
+import { toTimestampText } from './ledger.ts';
+import { stage, staged } from './staging.ts';
+
+/** Findings of a page that the warehouse does not hold yet, and what the page taught. */
+export interface DriftNotes {
+  readonly resource: string;
+  readonly findings: readonly Finding[];
+  readonly knowledge: readonly Knowledge[];
+}
+
+/** A finding of some resource, with how often it was seen since it was written last. */
+export interface Sighting {
+  readonly resource: string;
+  readonly finding: Finding;
+  /** Epoch milliseconds, upstream's. */
+  readonly at: number;
+}
+
+/** One way in which upstream's answers depart from the declarations, as it stands in sync.drift. */
+export interface DriftRow {
+  readonly resource: string;
+  readonly table: string | null;
+  readonly path: string;
+  readonly kind: DriftKind;
+  readonly detail: string | null;
+  readonly count: number;
+  /** Epoch milliseconds. */
+  readonly firstSeenAt: number;
+  readonly lastSeenAt: number;
+  readonly example: string | null;
+}
+
+/** Drift by the newest first, at most `rowsMax` rows. */
+export async function readDrift(query: Query, rowsMax = 1000): Promise<DriftRow[]> {
+  const rows = await query(
+    `SELECT resource, table_name, path, kind, detail, count, epoch_ms(first_seen_at), epoch_ms(last_seen_at), example
+     FROM sync.drift ORDER BY first_seen_at DESC, resource, path, detail LIMIT ${Math.trunc(rowsMax)}`,
+  );
+  return rows.map(([resource, table, path, kind, detail, count, firstSeenAt, lastSeenAt, example]) => ({
+    resource: String(resource),
+    table: table as string | null,
+    path: String(path),
+    kind: kind as DriftKind,
+    detail: detail as string | null,
+    count: Number(count),
+    firstSeenAt: Number(firstSeenAt),
+    lastSeenAt: Number(lastSeenAt),
+    example: example as string | null,
+  }));
+}
+
+/** What earlier runs have learned, by resource, and the identities of what they found. */
+export async function readDriftMemory(
+  database: Database,
+): Promise<{ knowledge: Map<string, Knowledge[]>; known: Set<string> }> {
+  const knowledge = new Map<string, Knowledge[]>();
+  const known = new Set<string>();
+  await database.exclusive(async (session) => {
+    for (const row of await session.all('SELECT resource, table_name, path, kind, value FROM sync.vocabulary')) {
+      const resource = String(row['resource']);
+      const items = knowledge.get(resource) ?? [];
+      knowledge.set(resource, items);
+      items.push({
+        table: row['table_name'] as string | null,
+        path: String(row['path']),
+        kind: row['kind'] as Knowledge['kind'],
+        value: row['value'] as string | null,
+      });
+    }
+    for (const row of await session.all('SELECT resource, table_name, path, kind, detail FROM sync.drift')) {
+      known.add(
+        sightingIdentity(String(row['resource']), {
+          table: row['table_name'] as string | null,
+          path: String(row['path']),
+          kind: row['kind'] as DriftKind,
+          detail: row['detail'] as string | null,
+        }),
+      );
+    }
+  });
+  return { knowledge, known };
+}
+
+/** Text that is equal for findings of the same thing in the same resource. */
+export function sightingIdentity(
+  resource: string,
+  finding: Pick<Finding, 'table' | 'path' | 'kind' | 'detail'>,
+): string {
+  return `${resource} ${identityOf(finding)}`;
+}
+
+const text = (name: string) => ({ name, kind: 'text' }) as const;
+const driftColumns = [...['t', 'path', 'kind', 'detail', 'example'].map(text), { name: 'n', kind: 'integer' }] as const;
+const insertDrift = `INSERT INTO sync.drift
+  SELECT $2, s.t, s.path, s.kind, s.detail, s.n, CAST($3 AS TIMESTAMP), CAST($3 AS TIMESTAMP), CAST($4 AS UUID), s.example
+  FROM ${staged(driftColumns, '$1')} s`;
+const knowledgeColumns = ['t', 'path', 'kind', 'value'].map(text);
+const insertKnowledge = `INSERT INTO sync.vocabulary
+  SELECT $2, s.t, s.path, s.kind, s.value, CAST($3 AS TIMESTAMP) FROM ${staged(knowledgeColumns, '$1')} s`;
+
+/** Writes findings that are not there yet, and what was learned. */
+export async function writeDrift(session: Session, runId: string, notes: DriftNotes, at: number): Promise<void> {
+  const { resource, findings, knowledge } = notes;
+  const seenAt = toTimestampText(at);
+  if (findings.length > 0) {
+    const rows = findings.map(({ table, count, ...finding }) => ({ ...finding, t: table, n: count }));
+    await session.run(insertDrift, [stage(rows), resource, seenAt, runId]);
+  }
+  if (knowledge.length > 0) {
+    const rows = knowledge.map(({ table, ...item }) => ({ ...item, t: table }));
+    await session.run(insertKnowledge, [stage(rows), resource, seenAt]);
+  }
+}
+
+const countAgain = `UPDATE sync.drift SET count = count + $6, last_seen_at = greatest(last_seen_at, CAST($7 AS TIMESTAMP)),
+    run_id = CAST($8 AS UUID)
+  WHERE resource = $1 AND table_name IS NOT DISTINCT FROM $2 AND path = $3 AND kind = $4
+    AND (kind IN ('unknown_field', 'vanished_field') OR detail IS NOT DISTINCT FROM $5)`;
+
+/** Counts findings that are there already. */
+export async function countDrift(session: Session, runId: string, sightings: Iterable<Sighting>): Promise<void> {
+  for (const { resource, finding, at } of sightings) {
+    const { table, path, kind, detail, count } = finding;
+    await session.run(countAgain, [resource, table, path, kind, detail, count, toTimestampText(at), runId]);
+  }
+}
