@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs';
 import { type Context, catalogue, noData, openNewest, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
-import { SightlineError, toSightlineError } from './base/errors.ts';
-import { learnConventions } from './metrics/learn.ts';
 import { mergeConventions, toOverrides } from './metrics/overrides.ts';
 import { readConventions } from './metrics/stored.ts';
 import { createService } from './serve/create.ts';
@@ -15,44 +13,8 @@ import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
 import type { Freshness, Service } from './serve/service.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
 import { layoutOf } from './snapshot/layout.ts';
-import { runSync, type SyncOptions, type SyncSummary } from './sync/run.ts';
-import type { Tally } from './sync/tally.ts';
-import { type Budget, createBudget } from './upstream/budget.ts';
-import { openBudgetFile } from './upstream/budget-file.ts';
-import { createClient } from './upstream/client.ts';
-import { UpstreamError } from './upstream/errors.ts';
 import type { QueryResult } from './warehouse/reader.ts';
 import { REPLICA_OPTIONS } from './warehouse/replica.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
-
-/** Syncs a workspace, then publishes the analysts' copy. */
-export async function syncWorkspace(
-  context: Context,
-  options: SyncOptions,
-  onProgress: (tally: Tally, budget: Budget) => void,
-): Promise<SyncSummary> {
-  const { config, clock, signal } = context;
-  const upstream = config.upstream();
-  for (const name of options.only ?? []) checkResource(name);
-  // Pages are small: one thread writes them as fast as two, and what is not kept in memory is on disk already.
-  return withWarehouse(context, { memoryLimitMb: 96, threads: 1 }, async ({ warehouse, layout, copy }) => {
-    copy.isCurrent = false;
-    const store = openBudgetFile(layout.budget, clock.now());
-    const budget = createBudget({ clock, share: config.budgetShare, store });
-    const { connections } = config;
-    const client = createClient({ ...upstream, budget, clock, connections });
-    try {
-      const parts = { catalogue, warehouse, client, clock, connections, signal };
-      const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
-      const notes = await learn(warehouse, summary, clock);
-      await publish(warehouse, layout, copy);
-      const warnings = [...summary.warnings, ...notes];
-      return { ...summary, warnings, error: withAddress(summary.error, upstream.baseUrl) };
-    } finally {
-      await client.close();
-    }
-  });
-}
 
 /** Publishes a Parquet snapshot of a workspace. */
 export async function exportWorkspace(
@@ -154,34 +116,4 @@ function openService(config: WorkspaceConfig, clock: Clock, cursorSecret: Uint8A
 async function cursorSecretOf({ folder }: WorkspaceConfig): Promise<Uint8Array> {
   if (!existsSync(folder)) return randomBytes(32);
   return readCursorSecret(folder).catch(() => randomBytes(32));
-}
-
-// Nobody's sync fails because upstream's numbers are hard to explain.
-async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
-  if (summary.error !== null) return [];
-  const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
-  const note = { chain: 'conventions', code: 'bad_answer' };
-  try {
-    const { database } = warehouse;
-    const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
-    if (unexplained.length === 0) return [];
-    const names = unexplained.join(', ');
-    const message = `upstream's numbers do not tell, so defaults hold for ${names}; see sync.conventions for why`;
-    return [{ ...note, message }];
-  } catch (thrown) {
-    const { code, message } = toSightlineError(thrown);
-    return [{ ...note, code, message: `how upstream computes its numbers could not be learned: ${message}` }];
-  }
-}
-
-// What upstream said may be the fault of the address, so the message shows it.
-function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
-  if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
-  return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
-}
-
-function checkResource(name: string): void {
-  if (catalogue.resources.some((resource) => resource.name === name)) return;
-  const known = catalogue.resources.map((resource) => resource.name).join(', ');
-  throw new SightlineError('usage', `there is no resource ${JSON.stringify(name)}; allowed: ${known}`);
 }

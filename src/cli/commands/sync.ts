@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { syncWorkspace } from '../../app.ts';
+import { syncWorkspace } from '../../app/sync.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { DayRange } from '../../sync/chain.ts';
 import type { SyncSummary } from '../../sync/run.ts';

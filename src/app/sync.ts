@@ -1,0 +1,109 @@
+import { dirname, join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { learnConventions } from '../metrics/learn.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { runSync, type SyncOptions, type SyncSummary } from '../sync/run.ts';
+import type { Tally } from '../sync/tally.ts';
+import { type Budget, createBudget } from '../upstream/budget.ts';
+import { openBudgetFile } from '../upstream/budget-file.ts';
+import { createClient } from '../upstream/client.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
+
+/** Logs of what was sent, in the data folder. No workspace can have this name. */
+const BUDGET_FOLDER = '.budget';
+
+/** Told of what a sync does while it runs. */
+export type OnProgress = (tally: Tally, budget: Budget) => void;
+
+/** Pages are small: one thread writes them as fast as two, and what is not kept in memory is on disk already. */
+export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
+
+/** Syncs a workspace, then publishes the analysts' copy. */
+export async function syncWorkspace(
+  context: Context,
+  options: SyncOptions,
+  onProgress: OnProgress,
+): Promise<SyncSummary> {
+  // Whoever has no key is told before anything is opened.
+  context.config.upstream();
+  for (const name of options.only ?? []) checkResource(name);
+  return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
+    const [summary] = await syncOpened(context, opened, [options], onProgress);
+    await publish(opened.warehouse, opened.layout, opened.copy);
+    return summary as SyncSummary;
+  });
+}
+
+/**
+ * Syncs a workspace whose warehouse is open, once for each of the options, on one connection and budget; what comes
+ * after a run that ended by an error is left out. The analysts' copy is left to the caller.
+ */
+export async function syncOpened(
+  { config, clock, signal }: Context,
+  { warehouse, copy }: Opened,
+  runs: readonly SyncOptions[],
+  onProgress: OnProgress,
+): Promise<SyncSummary[]> {
+  const upstream = config.upstream();
+  copy.isCurrent = false;
+  const { budget, close } = await openBudget(config, clock);
+  const { connections } = config;
+  const client = createClient({ ...upstream, budget, clock, connections });
+  const summaries: SyncSummary[] = [];
+  try {
+    const parts = { catalogue, warehouse, client, clock, connections, signal };
+    for (const options of runs) {
+      const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
+      const notes = await learn(warehouse, summary, clock);
+      const error = withAddress(summary.error, upstream.baseUrl);
+      summaries.push({ ...summary, warnings: [...summary.warnings, ...notes], error });
+      if (error !== null) break;
+    }
+    return summaries;
+  } finally {
+    await client.close();
+    close();
+  }
+}
+
+// One for all workspaces of the data folder that use the same key and upstream.
+async function openBudget(config: WorkspaceConfig, clock: Clock): Promise<{ budget: Budget; close: () => void }> {
+  const { key, baseUrl } = config.upstream();
+  const folder = join(dirname(config.folder), BUDGET_FOLDER);
+  const log = await openBudgetFile({ folder, key, baseUrl, clock, earlier: layoutOf(config.folder).budget });
+  return { budget: createBudget({ clock, share: config.budgetShare, log }), close: () => log.close() };
+}
+
+// Nobody's sync fails because upstream's numbers are hard to explain.
+async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
+  if (summary.error !== null) return [];
+  const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
+  const note = { chain: 'conventions', code: 'bad_answer' };
+  try {
+    const { database } = warehouse;
+    const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
+    if (unexplained.length === 0) return [];
+    const names = unexplained.join(', ');
+    const message = `upstream's numbers do not tell, so defaults hold for ${names}; see sync.conventions for why`;
+    return [{ ...note, message }];
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    return [{ ...note, code, message: `how upstream computes its numbers could not be learned: ${message}` }];
+  }
+}
+
+// What upstream said may be the fault of the address, so the message shows it.
+function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
+  if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
+  return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
+}
+
+function checkResource(name: string): void {
+  if (catalogue.resources.some((resource) => resource.name === name)) return;
+  const known = catalogue.resources.map((resource) => resource.name).join(', ');
+  throw new SightlineError('usage', `there is no resource ${JSON.stringify(name)}; allowed: ${known}`);
+}
