@@ -1,4 +1,4 @@
-import type { Query } from '../warehouse/replica.ts';
+import type { Query } from '../warehouse/database.ts';
 import { literal } from '../warehouse/schema.ts';
 import type { Tally } from './definitions.ts';
 import type { MeanRow, ShareRow } from './fit-numbers.ts';
