@@ -22,6 +22,7 @@ export const prompts = defineResource({
       about: 'Prompts that the engines are asked, paused ones included.',
       at: { list: 'data' },
       key: ['id'],
+      incidental: ['lastCheckedAt'],
       fields: {
         id: uuid('Prompt id.'),
         text: text('What the engines are asked.'),

@@ -1,3 +1,4 @@
+import { type HistoryTable, historyTables } from './histories.ts';
 import type { ResourceDeclaration } from './resource.ts';
 import {
   type ChildTable,
@@ -28,6 +29,8 @@ export interface WarehouseTable {
 export interface Catalogue {
   readonly resources: readonly Resource[];
   readonly tables: readonly WarehouseTable[];
+  /** The tables that keep what the rows of others were. */
+  readonly histories: readonly HistoryTable[];
   /** Throws a RangeError that lists the known names when there is no such resource. */
   get(name: string): Resource;
 }
@@ -49,7 +52,8 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
     if (change.kind === 'detail') get(change.of);
     if (change.kind === 'window' && change.census !== undefined) get(change.census.resource);
   }
-  return { resources, tables: warehouseTables(resources), get };
+  const tables = warehouseTables(resources);
+  return { resources, tables, histories: historyTables(resources, tables), get };
 }
 
 /** The detail resources that add to the rows of the list resource `name`. */

@@ -27,6 +27,8 @@ export interface TableDeclaration {
   readonly extent?: Extent;
   /** Fields beside the list, repeated on each of its rows: `responses` of a metrics answer. */
   readonly beside?: Fields;
+  /** Fields that move by themselves, such as the time of a check: where nothing else changed, history has no new version. */
+  readonly incidental?: readonly string[];
   /** The field that holds an item exactly as upstream sent it, where its form is unknown: it is served from there. */
   readonly whole?: string;
   /** Brings an item of unknown form into the declared one; what it leaves out is still kept in `_extra`. */
@@ -145,6 +147,10 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
     if (change.kind === 'window' && table.extent?.kind !== 'time') fail(`table ${table.name} has no time extent`);
     const time = table.extent?.kind === 'time' ? table.extent.field : undefined;
     if (time !== undefined && table.fields[time] === undefined) fail(`table ${table.name} has no field ${time}`);
+    for (const name of table.incidental ?? []) {
+      if (table.fields[name] === undefined || table.key.includes(name))
+        fail(`${table.name} has no field ${name} beside its key`);
+    }
   }
   return Object.freeze(declaration);
 }

@@ -87,9 +87,10 @@ async function writeTables(
   { compression, signal, onProgress }: ExportOptions,
 ): Promise<SnapshotTable[]> {
   const tables: SnapshotTable[] = [];
-  for (const table of catalogue.tables) {
+  const all = [...catalogue.tables, ...catalogue.histories];
+  for (const table of all) {
     signal.throwIfAborted();
-    onProgress?.({ table: table.name, done: tables.length, of: catalogue.tables.length });
+    onProgress?.({ table: table.name, done: tables.length, of: all.length });
     const files = await writeTable(session, table, folder, { compression, month: createdAt.slice(0, 7) });
     const sum = (of: (file: SnapshotFile) => number): number => files.reduce((total, file) => total + of(file), 0);
     tables.push({

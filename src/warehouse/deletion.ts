@@ -2,6 +2,7 @@ import type { Values } from '../contract/rows.ts';
 import type { Column, ResourceTable } from '../contract/tables.ts';
 import { parentKeyOf } from './children.ts';
 import type { Session } from './database.ts';
+import type { HistoryWriter } from './history.ts';
 import { quoted, sqlTypes } from './schema.ts';
 import { sameKey, stage, staged } from './staging.ts';
 
@@ -29,7 +30,11 @@ export interface TableReaper {
 }
 
 /** The reaper of a table; `childTables` are all tables that hold children of its rows, details' included. */
-export function createTableReaper(table: ResourceTable, childTables: readonly ResourceTable[]): TableReaper {
+export function createTableReaper(
+  table: ResourceTable,
+  childTables: readonly ResourceTable[],
+  history: HistoryWriter,
+): TableReaper {
   const keys = table.columns.filter((column) => table.key.includes(column.name));
   const extentSql = extentOf(table);
   const keyList = keys.map(({ name, kind }) => {
@@ -53,6 +58,7 @@ export function createTableReaper(table: ResourceTable, childTables: readonly Re
     for (const { owner, child, sql } of children) {
       await session.run(sql, [stage(gone.map((key) => parentKeyOf(owner, child, key))), at]);
     }
+    await history.end(session, gone, at);
     return marked;
   };
   return {

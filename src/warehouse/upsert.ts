@@ -2,6 +2,7 @@ import type { Row, TableRows, Values } from '../contract/rows.ts';
 import { detailColumns, engineColumns, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
 import { createChildWriter } from './children.ts';
 import type { Session } from './database.ts';
+import type { HistoryWriter } from './history.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
 import { quoted, sqlTypes } from './schema.ts';
 import { stage, staged } from './staging.ts';
@@ -38,20 +39,25 @@ export interface TableWriter {
 }
 
 /** The writer of a table: exact, so that the same rows again change nothing and a changed row changes one. */
-export function createTableWriter(table: ResourceTable, mode: WriteMode, hasDetails: boolean): TableWriter {
+export function createTableWriter(
+  table: ResourceTable,
+  mode: WriteMode,
+  hasDetails: boolean,
+  history: HistoryWriter,
+): TableWriter {
   switch (mode) {
     case 'rows':
-      return rowsWriter(table, hasDetails);
+      return rowsWriter(table, hasDetails, history);
     case 'series':
       return seriesWriter(table);
     case 'detail':
-      return detailWriter(table);
+      return detailWriter(table, history);
   }
 }
 
 const PROVENANCE = ['_synced_at', '_run_id'];
 
-function rowsWriter(table: ResourceTable, hasDetails: boolean): TableWriter {
+function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryWriter): TableWriter {
   const columns = [...table.columns, ...engineColumns];
   const shared = [...table.fixed, ...PROVENANCE];
   const statements = statementsOf(columns, table.key, shared);
@@ -88,6 +94,8 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean): TableWriter {
         await children.remove(session, changed, values);
       }
       await children.insert(session, [...fresh, ...changed], values);
+      await history.begin(session, keysOf(fresh), provenance.syncedAt);
+      await history.record(session, keysOf(changed), provenance.syncedAt);
       return { ...nothing(), inserted: fresh.length, updated: changed.length };
     },
   };
@@ -121,7 +129,7 @@ function seriesWriter(table: ResourceTable): TableWriter {
   };
 }
 
-function detailWriter(table: ResourceTable): TableWriter {
+function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter {
   const columns = [...table.columns, ...detailColumns];
   const shared = [...table.fixed, '_detail_synced_at'];
   const statements = statementsOf(columns, table.key, shared);
@@ -138,6 +146,7 @@ function detailWriter(table: ResourceTable): TableWriter {
       const values = { ...sharedValues(fixed, provenance), _detail_synced_at: provenance.syncedAt };
       const found = await lookup(session, rows, values);
       const changed = rows.filter((row, place) => found.has(place) && found.get(place)?.hash !== row.hash);
+      const known = rows.filter((row, place) => ![null, undefined, row.hash].includes(found.get(place)?.hash));
       if (changed.length === 0) return nothing();
       const staging = changed.map((row) =>
         pickColumns({ ...row.values, _detail_hash: row.hash, _detail_extra: row.extra }, statements.staged),
@@ -145,8 +154,10 @@ function detailWriter(table: ResourceTable): TableWriter {
       await session.run(update, statements.parameters(stage(staging), values));
       await children.remove(session, changed, values);
       await children.insert(session, changed, values);
-      const completed = [...found.values()].filter((old) => old.hash === null).length;
-      return { ...nothing(), updated: changed.length - completed, completed };
+      // What a list brought is known in full only now: this is no change of it.
+      await history.complete(session, keysOf(changed.filter((row) => !known.includes(row))));
+      await history.record(session, keysOf(known), provenance.syncedAt);
+      return { ...nothing(), updated: known.length, completed: changed.length - known.length };
     },
   };
 }
@@ -205,6 +216,10 @@ function assignment(column: string, value: string): string {
 
 function sharedValues(fixed: Values, { runId, syncedAt }: Provenance): Values {
   return { ...fixed, _synced_at: syncedAt, _run_id: runId };
+}
+
+function keysOf(rows: readonly Row[]): Values[] {
+  return rows.map((row) => row.key);
 }
 
 function nothing(): Changes {

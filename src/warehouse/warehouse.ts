@@ -5,6 +5,7 @@ import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
 import { createTableReaper, type TableReaper } from './deletion.ts';
+import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts';
 import {
   type ChainRef,
   clearCheckpoints,
@@ -18,8 +19,8 @@ import {
   writeRequests,
 } from './ledger.ts';
 import { writeListing } from './listings.ts';
+import { migrate } from './migrate.ts';
 import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
-import { migrate } from './schema.ts';
 import { writeShapes } from './shapes.ts';
 import { wellFormed } from './staging.ts';
 import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './upsert.ts';
@@ -78,11 +79,16 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   const reapers = new Map<string, TableReaper>();
   for (const resource of catalogue.resources) {
     const details = detailsOf(catalogue, resource.name).flatMap((detail) => detail.derived);
+  const historyOf = (table: string): HistoryWriter => {
+    const history = catalogue.histories.find(({ of }) => of === table);
+    return history === undefined ? noHistory : createHistoryWriter(history);
+  };
     for (const table of resource.derived) {
       const name = `${resource.name}/${table.name}`;
       const own = details.filter((detail) => detail.name === table.name);
-      writers.set(name, createTableWriter(table, writeModeOf(resource), own.length > 0));
-      reapers.set(name, createTableReaper(table, [table, ...own]));
+      const history = historyOf(table.name);
+      writers.set(name, createTableWriter(table, writeModeOf(resource), own.length > 0, history));
+      reapers.set(name, createTableReaper(table, [table, ...own], history));
     }
   }
   const writerOf = (chain: ChainRef, rows: TableRows) =>

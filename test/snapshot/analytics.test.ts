@@ -24,7 +24,7 @@ test("the analysts' copy is what the warehouse is, table by table, with its comm
   const warehouse = join(workspace.data, 'warehouse.duckdb');
   const copy = join(workspace.data, 'analytics.duckdb');
   const tables = await ask(warehouse, ALL_TABLES);
-  expect(tables.length).toBe(catalogue.tables.length + 14);
+  expect(tables.length).toBe(catalogue.tables.length + catalogue.histories.length + 14);
   expect(await ask(copy, ALL_TABLES)).toEqual(tables);
   const prints = tables.map(([schema, name]) => {
     const table = `"${schema}"."${name}"`;
@@ -36,7 +36,7 @@ test("the analysts' copy is what the warehouse is, table by table, with its comm
 
   const comments = await ask(copy, COMMENTS);
   expect(comments).toEqual(await ask(warehouse, COMMENTS));
-  for (const { name, about, columns } of catalogue.tables) {
+  for (const { name, about, columns } of [...catalogue.tables, ...catalogue.histories]) {
     expect(comments).toContainEqual(['main', name, '', about]);
     for (const column of columns) expect(comments).toContainEqual(['main', name, column.name, column.about]);
   }

@@ -43,7 +43,8 @@ describe('a new warehouse', () => {
       session.all("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'main'"),
     );
     await warehouse.close();
-    const byTable = catalogue.tables.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const every = [...catalogue.tables, ...catalogue.histories];
+    const byTable = every.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     expect(rows).toEqual(
       byTable.flatMap(({ name, columns }) =>
         columns.map((column) => ({
@@ -55,7 +56,7 @@ describe('a new warehouse', () => {
       ),
     );
     expect(new Map(tables.map((row) => [row['table_name'], row['comment']]))).toEqual(
-      new Map(catalogue.tables.map(({ name, about }) => [name, about])),
+      new Map(every.map(({ name, about }) => [name, about])),
     );
   });
 

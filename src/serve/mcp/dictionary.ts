@@ -11,7 +11,7 @@ export function describeData(catalogue: Catalogue, tools: ToolSet): string {
     ...[...tools.values()].flatMap((tool) => describeTool(catalogue, tool)),
     '## Tables',
     'Fields of the API are columns in snake_case. A row with `_deleted_at` is no longer listed by the API.',
-    ...catalogue.tables.flatMap(({ name, about, columns, key }) => [
+    ...[...catalogue.tables, ...catalogue.histories].flatMap(({ name, about, columns, key }) => [
       `### ${name}`,
       `${about} Key: ${key.join(', ') || 'none'}.`,
       table(

@@ -1,0 +1,160 @@
+import { CHANGE, CHILDREN, type HistoryTable, VALID_FROM, VALID_TO } from '../contract/histories.ts';
+import type { Values } from '../contract/rows.ts';
+import type { ChildTable } from '../contract/tables.ts';
+import type { Session } from './database.ts';
+import { literal, quoted } from './schema.ts';
+import { sameKey, stage, staged } from './staging.ts';
+
+/**
+ * Keeps the versions of a table's rows: at any moment of a row's life exactly one is valid. Runs after the rows were
+ * written, in the same transaction, and takes from them what they are now.
+ */
+export interface HistoryWriter {
+  /**
+   * Begins a version for each of these rows that is unlike its latest one, at upstream's time `at`. A row in which only
+   * what does not tell moved keeps its version, which takes it over.
+   */
+  record(session: Session, keys: readonly Values[], at: string): Promise<void>;
+  /** Begins the first version of rows that are known to have none. */
+  begin(session: Session, keys: readonly Values[], at: string): Promise<void>;
+  /** Completes the latest versions with what a detail has brought for them. */
+  complete(session: Session, keys: readonly Values[]): Promise<void>;
+  /** Ends the versions of rows that are gone, and notes when that was found. */
+  end(session: Session, keys: readonly Values[], at: string): Promise<void>;
+}
+
+/** For a table without a history. */
+export const noHistory: HistoryWriter = {
+  record: () => Promise.resolve(),
+  begin: () => Promise.resolve(),
+  complete: () => Promise.resolve(),
+  end: () => Promise.resolve(),
+};
+
+/** Upstream's time, or just after what is already known, whatever upstream's clock did since. */
+const STEP = 'INTERVAL 1 MICROSECOND';
+const at = 'CAST($2 AS TIMESTAMP)';
+const ending = `greatest(${at}, h.${VALID_FROM} + ${STEP})`;
+
+/** The writer of a history; its SQL is built once. */
+export function createHistoryWriter(history: HistoryTable): HistoryWriter {
+  const { rowKey, kept, children } = history;
+  const name = quoted(history.name);
+  const keys = kept.filter((column) => rowKey.includes(column.name));
+  const rows = staged(keys, '$1');
+  const now = `(${currentRows(history, rows)})`;
+  const content = contentOf(history);
+  const open = `h.${VALID_TO} IS NULL`;
+  const columns = [VALID_FROM, VALID_TO, CHANGE, ...content];
+  const insert = `INSERT INTO ${name} (${columns.map(quoted).join(', ')})`;
+  const taken = content.map((column) => `n.${quoted(column)}`).join(', ');
+  const telling = [...history.telling.map((column) => column.name), ...(children.length === 0 ? [] : [CHILDREN])];
+  const differs = telling.map((column) => `h.${quoted(column)} IS DISTINCT FROM n.${quoted(column)}`).join(' OR ');
+  const close = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${now} n
+    WHERE ${sameKey('h', 'n', rowKey)} AND ${open} AND (${differs || 'false'})`;
+  const latest = `(SELECT ${keys.map((column) => `h.${quoted(column.name)}`).join(', ')},
+      max(h.${VALID_TO}) AS ended, max(h.${VALID_FROM}) AS began, arg_max(h.${CHANGE}, h.${VALID_FROM}) AS event,
+      bool_or(${open}) AS open
+    FROM ${name} h JOIN ${rows} s ON ${sameKey('h', 's', rowKey)} GROUP BY ALL)`;
+  const next = `${insert} SELECT greatest(${at}, l.ended, l.began + ${STEP}), NULL,
+      CASE l.event WHEN 'deleted' THEN 'restored' ELSE if(l.event IS NULL, 'inserted', 'updated') END, ${taken}
+    FROM ${now} n LEFT JOIN ${latest} l ON ${sameKey('n', 'l', rowKey)} WHERE l.open IS NOT true`;
+  const first = `${insert} SELECT ${at}, NULL, 'inserted', ${taken} FROM ${now} n`;
+  const assigned = content.filter((column) => !rowKey.includes(column));
+  const complete = `UPDATE ${name} AS h SET ${assigned.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')}
+    FROM ${now} n WHERE ${sameKey('h', 'n', rowKey)} AND ${open}`;
+  const gone = `${insert} SELECT ${ending}, ${ending}, 'deleted', ${content.map((column) => `h.${quoted(column)}`).join(', ')}
+    FROM ${name} h JOIN ${rows} s ON ${sameKey('h', 's', rowKey)} WHERE ${open}`;
+  const end = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${rows} s WHERE ${sameKey('h', 's', rowKey)} AND ${open}`;
+  return {
+    record: async (session, changed, time) => {
+      if (changed.length === 0) return;
+      const list = stage(changed);
+      await session.run(close, [list, time]);
+      const begun = await session.run(next, [list, time]);
+      if (begun < changed.length) await session.run(complete, [list]);
+    },
+    begin: async (session, fresh, time) => {
+      if (fresh.length > 0) await session.run(first, [stage(fresh), time]);
+    },
+    complete: async (session, completed) => {
+      if (completed.length > 0) await session.run(complete, [stage(completed)]);
+    },
+    end: async (session, ended, time) => {
+      if (ended.length === 0) return;
+      const list = stage(ended);
+      await session.run(gone, [list, time]);
+      await session.run(end, [list, time]);
+    },
+  };
+}
+
+/** SQL that begins a history with the rows its table holds, deleted ones included. */
+export function backfillSql(history: HistoryTable): string {
+  const content = contentOf(history).map(quoted);
+  const columns = [VALID_FROM, VALID_TO, CHANGE].map(quoted);
+  const version = `SELECT t._synced_at, if(t._deleted_at IS NULL, NULL, greatest(t._deleted_at, t._synced_at + ${STEP})) AS ended, r.*
+    FROM ${quoted(history.of)} t JOIN (${allRows(history)}) r ON t.rowid = r._place`;
+  return `INSERT INTO ${quoted(history.name)} (${[...columns, ...content].join(', ')})
+    SELECT unnest(if(ended IS NULL, [_synced_at], [_synced_at, ended])), ended,
+      unnest(if(ended IS NULL, ['inserted'], ['inserted', 'deleted'])), ${content.join(', ')} FROM (${version})`;
+}
+
+function contentOf({ kept, children }: HistoryTable): string[] {
+  return [...kept.map((column) => column.name), ...(children.length === 0 ? [] : [CHILDREN])];
+}
+
+// The live rows of the staged keys, with their nested arrays.
+function currentRows(history: HistoryTable, rows: string): string {
+  const { rowKey, of } = history;
+  const nested = history.children.map((child) => ({ child, links: linksOf(child, rowKey) }));
+  const joins = nested.map(({ child, links }, index) => {
+    const parents = links.map(({ own, parent }) => `c.${quoted(own)} IS NOT DISTINCT FROM s.${quoted(parent)}`);
+    const items = itemsOf(child, links, `JOIN ${rows} s ON ${parents.join(' AND ')}`);
+    return joinOf(items, links, index);
+  });
+  return `SELECT ${selectOf(history)} FROM ${quoted(of)} t JOIN ${rows} s ON ${sameKey('t', 's', rowKey)} ${joins.join(' ')}
+    WHERE t._deleted_at IS NULL`;
+}
+
+// All rows, each with its place in the table.
+function allRows(history: HistoryTable): string {
+  const joins = history.children.map((child, index) => {
+    const links = linksOf(child, history.rowKey);
+    return joinOf(itemsOf(child, links, ''), links, index);
+  });
+  return `SELECT ${selectOf(history)}, t.rowid AS _place FROM ${quoted(history.of)} t ${joins.join(' ')}`;
+}
+
+function selectOf({ kept, children }: HistoryTable): string {
+  const columns = kept.map((column) => `t.${quoted(column.name)}`);
+  if (children.length === 0) return columns.join(', ');
+  const lists = children.map(({ name }, index) => `${literal(name)}, coalesce(c${index}.items, CAST('[]' AS JSON))`);
+  return `${columns.join(', ')}, json_object(${lists.join(', ')}) AS ${CHILDREN}`;
+}
+
+interface Link {
+  readonly own: string;
+  readonly parent: string;
+}
+
+function linksOf(child: ChildTable, rowKey: readonly string[]): Link[] {
+  return child.columns.flatMap(({ name, source }) =>
+    source.from === 'parent' && child.parentKey.includes(name) && rowKey.includes(source.column)
+      ? [{ own: name, parent: source.column }]
+      : [],
+  );
+}
+
+function joinOf(items: string, links: readonly Link[], index: number): string {
+  const same = links.map(({ own, parent }) => `c${index}.${quoted(own)} IS NOT DISTINCT FROM t.${quoted(parent)}`);
+  return `LEFT JOIN (${items}) c${index} ON ${same.join(' AND ')}`;
+}
+
+function itemsOf(child: ChildTable, links: readonly Link[], only: string): string {
+  const own = child.columns.filter(({ source }) => source.from === 'item').map(({ name }) => name);
+  const fields = [...own, '_extra'].map((name) => `${quoted(name)} := c.${quoted(name)}`);
+  const keys = links.map((link) => `c.${quoted(link.own)}`).join(', ');
+  return `SELECT ${keys}, to_json(list(struct_pack(${fields.join(', ')}) ORDER BY c.ordinal)) AS items
+    FROM ${quoted(child.name)} c ${only} GROUP BY ${keys}`;
+}

@@ -1,0 +1,94 @@
+import { SightlineError } from '../base/errors.ts';
+import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
+import type { Column } from '../contract/tables.ts';
+import type { Database, Session } from './database.ts';
+import { backfillSql } from './history.ts';
+import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
+
+/**
+ * Brings an opened warehouse to this version and to the catalogue's tables, in one transaction: takes the steps that an
+ * older file has not taken, creates tables that are missing, histories with what is known so far, and adds new columns. Throws `warehouse_newer` for a file of
+ * a later version and `warehouse_invalid` for a table that contradicts the catalogue.
+ */
+export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
+  const changed = await database.transaction(async (session) => {
+    const version = await readVersion(database.path, session);
+    if (version !== null && version > SCHEMA_VERSION) {
+      const found = `${database.path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
+      throw new SightlineError('warehouse_newer', found);
+    }
+    const statements = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
+    const existing = await readColumns(session);
+    for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
+    for (const history of catalogue.histories) {
+      statements.push(...tableStatements(database.path, history, existing));
+      // A table that had no history until now begins one with the rows it holds.
+      if (existing.has(history.of) && !existing.has(history.name)) statements.push(backfillSql(history));
+    }
+    for (const statement of statements) await session.run(statement);
+    return statements.length > 0;
+  });
+  // A log that holds schema changes is not left for a crash to replay.
+  if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
+}
+
+const writeVersion = [
+  "DELETE FROM sync.meta WHERE name = 'schema_version'",
+  `INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`,
+];
+
+async function readVersion(path: string, session: Session): Promise<number | null> {
+  const found = await session.all(
+    "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'meta'",
+  );
+  if (found.length === 0) return null;
+  const rows = await session.all("SELECT value FROM sync.meta WHERE name = 'schema_version'");
+  const version = Number(rows[0]?.['value']);
+  if (Number.isSafeInteger(version) && version > 0) return version;
+  throw new SightlineError('warehouse_invalid', `${path} does not say which schema version it has`);
+}
+
+async function readColumns(session: Session): Promise<Map<string, Map<string, string>>> {
+  const rows = await session.all(
+    `SELECT table_name, column_name, data_type FROM duckdb_columns()
+     WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`,
+  );
+  const tables = new Map<string, Map<string, string>>();
+  for (const row of rows) {
+    const name = String(row['table_name']);
+    const columns = tables.get(name) ?? new Map<string, string>();
+    tables.set(name, columns.set(String(row['column_name']), String(row['data_type'])));
+  }
+  return tables;
+}
+
+function tableStatements(path: string, table: WarehouseTable, existing: Map<string, Map<string, string>>): string[] {
+  const columns = existing.get(table.name);
+  if (columns === undefined) return [createTable(table), ...comments(table, table.columns)];
+  const added: Column[] = [];
+  for (const column of table.columns) {
+    const type = columns.get(column.name);
+    if (type === undefined) added.push(column);
+    else if (type !== sqlTypes[column.kind]) {
+      const found = `column ${table.name}.${column.name} of ${path} is ${type}, not ${sqlTypes[column.kind]}`;
+      throw new SightlineError('warehouse_invalid', found);
+    }
+  }
+  // Without a default: a function as the default of an added column can make the file unopenable after a crash.
+  const additions = added.map(
+    (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${sqlTypes[column.kind]}`,
+  );
+  return [...additions, ...comments(table, added).slice(1)];
+}
+
+function createTable(table: WarehouseTable): string {
+  const columns = table.columns.map((column) => `${quoted(column.name)} ${sqlTypes[column.kind]}`);
+  return `CREATE TABLE ${quoted(table.name)} (${columns.join(', ')})`;
+}
+
+function comments(table: WarehouseTable, columns: readonly Column[]): string[] {
+  return [
+    `COMMENT ON TABLE ${quoted(table.name)} IS ${literal(table.about)}`,
+    ...columns.map(({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`),
+  ];
+}

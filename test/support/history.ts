@@ -1,0 +1,38 @@
+import { expect } from 'vitest';
+import type { Catalogue } from '../../src/contract/catalogue.ts';
+import type { ResultRow } from '../../src/warehouse/database.ts';
+
+/**
+ * Checks every history: the versions of a row follow each other without gap or overlap from its first to its last,
+ * but for the time it was gone, and the last one is what its table holds.
+ */
+export async function expectHistorySound(
+  { histories }: Catalogue,
+  query: (sql: string) => Promise<readonly ResultRow[]>,
+): Promise<void> {
+  const wrong: string[] = [];
+  for (const { name, of, kept, rowKey } of histories) {
+    const check = async (what: string, sql: string): Promise<void> => {
+      const rows = await query(sql);
+      if (rows.length > 0) wrong.push(`${name}: ${rows.length} ${what}`);
+    };
+    const columns = kept.map((column) => `"${column.name}"`).join(', ');
+    const live = `SELECT ${columns} FROM "${of}" WHERE _deleted_at IS NULL`;
+    const open = `SELECT ${columns} FROM "${name}" WHERE valid_to IS NULL`;
+    await check('rows that are no version', `${live} EXCEPT ALL ${open}`);
+    await check('versions that are no row', `${open} EXCEPT ALL ${live}`);
+    const keys = rowKey.map((column) => `"${column}"`).join(', ');
+    const steps = `(SELECT *, lead(valid_from) OVER later AS next_from, lead(change) OVER later AS next,
+      lag(change) OVER later AS previous FROM "${name}" WINDOW later AS (PARTITION BY ${keys || '1'} ORDER BY valid_from))`;
+    await check(
+      'versions that do not follow each other',
+      `SELECT * FROM ${steps} WHERE NOT coalesce(CASE
+        WHEN valid_from IS NULL OR (next_from IS NOT NULL AND next_from <= valid_from) THEN false
+        WHEN (change = 'inserted') <> (previous IS NULL) OR (change = 'restored') <> (previous IS NOT DISTINCT FROM 'deleted')
+          THEN false
+        WHEN change = 'deleted' THEN valid_to = valid_from
+        ELSE (valid_to IS NULL AND next IS NULL) OR (valid_to > valid_from AND valid_to = next_from) END, false)`,
+    );
+  }
+  expect(wrong).toEqual([]);
+}
