@@ -53,12 +53,12 @@ export interface Answer<T> {
 /** The one way to upstream. */
 export interface Client {
   /**
-   * Asks, retrying what can be retried, and reads the JSON body with `read`. A BodyError that `read` throws counts as
+   * Asks, retrying what can be retried, and reads the JSON body with `read`, which is given its bytes too. A BodyError that `read` throws counts as
    * a failed attempt. Throws an UpstreamError when it is given up, and the signal's reason when that is aborted.
    */
   get<T>(
     request: Request,
-    read: (body: unknown) => T,
+    read: (body: unknown, bytes: Uint8Array) => T,
     options: { signal: AbortSignal; onAttempt?: (attempt: Attempt) => void },
   ): Promise<Answer<T>>;
   close(): Promise<void>;
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions): Client {
   };
   const redact = (text: string): string => text.replaceAll(key, 'gsk_…');
 
-  const attemptOnce = async <T>(request: Request, read: (body: unknown) => T, run: Run): Promise<Outcome<T>> => {
+  const attemptOnce = async <T>(request: Request, read: (body: unknown, bytes: Uint8Array) => T, run: Run): Promise<Outcome<T>> => {
     const { signal, onAttempt, attempt } = run;
     const slot = await budget.acquire(signal);
     const sentAt = clock.now();
@@ -117,7 +117,7 @@ export function createClient(options: ClientOptions): Client {
       bytes = body.length;
       reading = true;
       const date = toDate(head.headers['date']) ?? clock.now();
-      if (status === 200) return { value: read(parseJson(body)), date };
+      if (status === 200) return { value: read(parseJson(body), body), date };
       const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date);
       throw statusError(status, redact(request.path), excerpt(redact(messageOf(body))), retryAfterMs);
     } catch (thrown) {

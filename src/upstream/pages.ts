@@ -18,7 +18,7 @@ export interface Page<T> {
 export interface Walk<T> {
   /** Sent unchanged with every page. */
   readonly request: Request;
-  readonly read: (body: unknown) => T;
+  readonly read: (body: unknown, bytes: Uint8Array) => T;
   readonly nextOf: (body: unknown) => string | null;
   /** Where to begin: null, or the cursor of the page to ask for next, with the cursors that led to it. */
   readonly from: string | null;
@@ -37,7 +37,10 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
   for (let page = 1; page <= PAGES_MAX; page++) {
     if (cursor !== null) seen.add(cursor);
     const query = cursor === null ? request.query : { ...request.query, cursor };
-    const readPage = (body: unknown): { value: T; next: string | null } => ({ value: read(body), next: nextOf(body) });
+    const readPage = (body: unknown, bytes: Uint8Array): { value: T; next: string | null } => ({
+      value: read(body, bytes),
+      next: nextOf(body),
+    });
     const answer: Answer<{ value: T; next: string | null }> = await client.get(
       { path: request.path, query },
       readPage,
