@@ -1,0 +1,53 @@
+import { isRecord } from '../base/json.ts';
+import { BodyError, nextCursorOf } from '../contract/body.ts';
+import type { Resource } from '../contract/catalogue.ts';
+import { formsOf } from '../contract/forms.ts';
+import type { RowReader, TableRows, Values } from '../contract/rows.ts';
+import { columnOf } from '../contract/tables.ts';
+
+/** What a page is read for: the part of a chain on which its rows depend. */
+export interface PageScope {
+  readonly fixed: Values;
+  readonly query: Readonly<Record<string, string>>;
+  /** For a detail: the id of the list's row. */
+  readonly member: string | null;
+}
+
+/** Reads a page, whether it comes from upstream or was kept. Throws a BodyError when it cannot be used. */
+export function readPage(
+  resource: Resource,
+  reader: RowReader,
+  scope: PageScope,
+  body: unknown,
+): { tables: readonly TableRows[]; forms: ReadonlyMap<string, string> } {
+  const tables = aboutMember(scope, reader.read(body, scope.fixed));
+  const isOpen = resource.paging === 'cursor' && mayGoOn(scope, body, tables);
+  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body) };
+}
+
+/** The cursor of the page that follows, or null; throws a BodyError when it is no cursor. */
+export function nextOf(resource: Resource, body: unknown): string | null {
+  return resource.paging === 'cursor' ? nextCursorOf(body) : null;
+}
+
+/** The rows, without anything to be concluded from what is not among them. */
+export function inconclusive(tables: readonly TableRows[]): readonly TableRows[] {
+  return tables.map((rows) => ({ ...rows, unidentified: rows.unidentified + 1 }));
+}
+
+// A detail that is another row's is not written over that row.
+function aboutMember({ member }: PageScope, tables: readonly TableRows[]): readonly TableRows[] {
+  if (member === null) return tables;
+  for (const { table, seen } of tables) {
+    const id = columnOf(table.declaration.fields, table.declaration.key[0] as string);
+    const other = seen.find((key) => key[id] !== member);
+    if (other !== undefined) throw new BodyError(`it is about ${String(other[id])}, not about ${member}`);
+  }
+  return tables;
+}
+
+// The last page says that nothing follows. A full one that says nothing of it may not be the last.
+function mayGoOn({ query }: PageScope, body: unknown, tables: readonly TableRows[]): boolean {
+  if (isRecord(body) && 'nextCursor' in body) return false;
+  return tables.some(({ seen }) => seen.length >= Number(query['limit'] ?? Number.POSITIVE_INFINITY));
+}
