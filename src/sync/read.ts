@@ -1,11 +1,8 @@
 import type { Clock } from '../base/clock.ts';
-import { isRecord } from '../base/json.ts';
-import { BodyError, nextCursorOf } from '../contract/body.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
-import { formsOf, parameterForm } from '../contract/forms.ts';
+import { parameterForm } from '../contract/forms.ts';
 import type { Attempt } from '../contract/request.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
-import { columnOf } from '../contract/tables.ts';
 import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
@@ -13,6 +10,7 @@ import { walkPages } from '../upstream/pages.ts';
 import type { RunRef } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
+import { nextOf, readPage } from './page.ts';
 import { type PlanContext, resumePoint } from './plan.ts';
 import type { Tally } from './tally.ts';
 
@@ -76,18 +74,17 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
     const resource = catalogue.get(chain.resource);
-    const isPaged = resource.paging === 'cursor';
-    let forms: ReadonlyMap<string, string> = new Map();
+    let answer: { body: unknown; bytes: Uint8Array; forms: ReadonlyMap<string, string> } | null = null;
     let date = parts.clock.now();
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query },
-        read: (body) => {
-          const tables = aboutMember(chain, reader.read(body, chain.fixed));
-          forms = formsOf(resource, body);
-          return isPaged && mayGoOn(chain, body, tables) ? inconclusive(tables) : tables;
+        read: (body, bytes) => {
+          const page = readPage(resource, reader, chain, body);
+          answer = { body, bytes, forms: page.forms };
+          return page.tables;
         },
-        nextOf: (body) => (isPaged ? nextCursorOf(body) : null),
+        nextOf: (body) => nextOf(resource, body),
         from,
         signal,
         onAttempt,
@@ -95,6 +92,9 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       for await (const page of walk) {
         pages.count += 1;
         date = page.date;
+        const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;
+        answer = null;
+        const query = page.cursor === null ? chain.query : { ...chain.query, cursor: page.cursor };
         const result = await warehouse.commitPage({
           run,
           chain,
@@ -103,6 +103,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           page: pages.count,
           next: page.next,
           requests: requests.splice(0),
+          arrival: { body, bytes, path: chain.path, query, member: chain.member },
         });
         await noteForms(chain.resource, forms);
         tally.page(chain, pages.count, page.next === null, result);
@@ -180,23 +181,3 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
   };
 }
 
-// A detail that is another row's is not written over that row.
-function aboutMember(chain: Chain, tables: readonly TableRows[]): readonly TableRows[] {
-  if (chain.member === null) return tables;
-  for (const { table, seen } of tables) {
-    const id = columnOf(table.declaration.fields, table.declaration.key[0] as string);
-    const other = seen.find((key) => key[id] !== chain.member);
-    if (other !== undefined) throw new BodyError(`it is about ${String(other[id])}, not about ${chain.member}`);
-  }
-  return tables;
-}
-
-// The last page says that nothing follows. A full one that says nothing of it may not be the last.
-function mayGoOn(chain: Chain, body: unknown, tables: readonly TableRows[]): boolean {
-  if (isRecord(body) && 'nextCursor' in body) return false;
-  return tables.some(({ seen }) => seen.length >= Number(chain.query['limit'] ?? Number.POSITIVE_INFINITY));
-}
-
-function inconclusive(tables: readonly TableRows[]): readonly TableRows[] {
-  return tables.map((rows) => ({ ...rows, unidentified: rows.unidentified + 1 }));
-}

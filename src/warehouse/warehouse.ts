@@ -5,6 +5,7 @@ import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
 import { createTableReaper, type TableReaper } from './deletion.ts';
+import { type DriftNotes, writeDrift } from './drift.ts';
 import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts';
 import {
   type ChainRef,
@@ -19,6 +20,7 @@ import {
   writeRequests,
 } from './ledger.ts';
 import { writeListing } from './listings.ts';
+import { type RawPlace, writeRawPage } from './raw-pages.ts';
 import { migrate } from './migrate.ts';
 import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
 import { writeShapes } from './shapes.ts';
@@ -37,6 +39,26 @@ export interface PageCommit {
   /** Cursor of the next page; null closes the chain. */
   readonly next: string | null;
   readonly requests: readonly Attempt[];
+  /** The answer itself, for who keeps answers. */
+  readonly arrival?: Arrival;
+  /** Where the answer is kept, and where it departs from its declaration. */
+  readonly notes?: PageNotes;
+}
+
+/** An answer as it came. */
+export interface Arrival {
+  readonly body: unknown;
+  readonly bytes: Uint8Array;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** For a detail: the id of the list's row. */
+  readonly member: string | null;
+}
+
+/** What is written of a page beside its rows. */
+export interface PageNotes {
+  readonly raw: RawPlace | null;
+  readonly drift: DriftNotes | null;
 }
 
 /** What a committed page changed, by table. */
@@ -107,6 +129,9 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
       quarantined += rows.rejected.length;
     }
+    const { raw = null, drift = null } = page.notes ?? {};
+    if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
+    if (drift !== null) await writeDrift(session, run.runId, drift, date);
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
     if (page.next === null) {
