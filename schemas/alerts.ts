@@ -8,7 +8,7 @@ export const alerts = defineResource({
   scope: 'brand',
   path: '/brands/{brandId}/alerts',
   paging: 'cursor',
-  change: { kind: 'walk' },
+  change: { kind: 'walk', settled: true },
   query: {
     type: choiceParameter('Only alerts of this type.', ['visibility_drop', 'competitor_overtake', 'new_rival_source']),
     limit: limitParameter(100, 25),

@@ -39,8 +39,11 @@ export interface TableDeclaration {
 export type Change =
   /** The full list each time; an absent row is a deletion. */
   | { readonly kind: 'set' }
-  /** All pages each time; rows change in place, an absent row is a deletion. */
-  | { readonly kind: 'walk' }
+  /**
+   * All pages; an absent row is a deletion. Rows change in place, or, where `settled`, never once they are there: then
+   * only what is new is read, and all pages now and then.
+   */
+  | { readonly kind: 'walk'; readonly settled?: true }
   /** Items with a time, the extent of their table, read by ranges of days; `census` counts each day's. */
   | { readonly kind: 'window'; readonly census?: Census }
   /** One object, kept as a series: a row whenever it differs from the one before. */
@@ -144,13 +147,13 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
       if (field === undefined && key !== each?.column) fail(`table ${table.name} has no field ${key}`);
       if (field !== undefined && metaOf(field).as !== 'column') fail(`key ${key} of ${table.name} is no column`);
     }
-    if (change.kind === 'window' && table.extent?.kind !== 'time') fail(`table ${table.name} has no time extent`);
-    const time = table.extent?.kind === 'time' ? table.extent.field : undefined;
-    if (time !== undefined && table.fields[time] === undefined) fail(`table ${table.name} has no field ${time}`);
     for (const name of table.incidental ?? []) {
       if (table.fields[name] === undefined || table.key.includes(name))
         fail(`${table.name} has no field ${name} beside its key`);
     }
+    if (change.kind === 'window' && table.extent?.kind !== 'time') fail(`table ${table.name} has no time extent`);
+    const time = table.extent?.kind === 'time' ? table.extent.field : undefined;
+    if (time !== undefined && table.fields[time] === undefined) fail(`table ${table.name} has no field ${time}`);
   }
   return Object.freeze(declaration);
 }

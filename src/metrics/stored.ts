@@ -27,6 +27,12 @@ export async function readConventions(query: Query): Promise<Conventions> {
   return { ...defaultConventions, ...stored };
 }
 
+/** Names of the conventions that upstream's own numbers have shown. */
+export async function readLearned(query: Query): Promise<ReadonlySet<string>> {
+  const rows = await query("SELECT name FROM sync.conventions WHERE source = 'learned'");
+  return new Set(rows.map(([name]) => String(name)));
+}
+
 /** Whether a sync has ever looked for conventions. */
 export async function hasFindings(session: Session): Promise<boolean> {
   return (await session.all('SELECT 1 FROM sync.conventions LIMIT 1')).length > 0;

@@ -25,6 +25,9 @@ export interface Chain extends ChainRef {
   readonly guessed: boolean;
   /** The oldest window of a history, from which one goes on into the past. */
   readonly oldest: boolean;
+  /** Whether the chain may end with a page that brings nothing new. */
+  readonly untilKnown: boolean;
+  readonly state: string | null;
 }
 
 /** Names of parameters as upstream has them, by resource, declared name to real name. */
@@ -39,8 +42,8 @@ export interface ChainScope {
   readonly reason: string;
   readonly priority: number;
   readonly oldest?: boolean;
-  /** Left out when the run that this one continues has read it just now. */
-  readonly spare?: boolean;
+  readonly untilKnown?: boolean;
+  readonly state?: string | null;
 }
 
 /** The chains that read a resource in a scope: one, or one for every value of the parameter it is asked by. */
@@ -98,6 +101,8 @@ function chainOf(
     priority: scope.priority,
     guessed,
     oldest: scope.oldest ?? false,
+    untilKnown: scope.untilKnown ?? false,
+    state: scope.state ?? null,
   };
 }
 

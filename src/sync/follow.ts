@@ -1,9 +1,14 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { type Member, readCensus, readFirstDay, readMembers } from '../warehouse/state.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { compareCensus, type DayFigures } from '../metrics/census.ts';
+import { readConventions, readLearned } from '../metrics/stored.ts';
+import { readAudits } from '../warehouse/audits.ts';
+import type { Database } from '../warehouse/database.ts';
+import { type Member, readFirstDay, readMembers } from '../warehouse/state.ts';
 import type { Chain } from './chain.ts';
-import { followingDetails, type PlanContext, planDays, planDetails, planOlder, planWindows } from './plan.ts';
+import type { PlanContext } from './context.ts';
+import { followingDetails, planDays, planDetails, planOlder } from './plan.ts';
+import { type PlannedWindows, planWindows } from './plan-windows.ts';
 
 /** Knows what comes after a chain: details after their list, windows after their census, the past after a history. */
 export interface Follower {
@@ -11,16 +16,17 @@ export interface Follower {
   brands(members: readonly Member[]): void;
   /** The chains to read next, once `chain` has ended; `wasRead` tells whether it was read whole. */
   after(chain: Chain, wasRead: boolean): Promise<Chain[]>;
+  /** Windows that were planned so far, with the brand of each. */
+  windows(): readonly { readonly resource: Resource; readonly brand: Member; readonly planned: PlannedWindows }[];
 }
 
 /** Joins the pure plan with what the warehouse holds once a chain has ended. */
 export function createFollower(
-  { catalogue, warehouse }: { catalogue: Catalogue; warehouse: Warehouse },
+  { catalogue, database }: { catalogue: Catalogue; database: Database },
   context: PlanContext,
 ): Follower {
-  const { database } = warehouse;
   const brands = new Map<string, Member>();
-  const windowed = new Set<string>();
+  const windowed = new Map<string, { resource: Resource; brand: Member; planned: PlannedWindows }>();
 
   const details = async (resource: Resource, chain: Chain): Promise<Chain[]> => {
     const [table] = resource.derived;
@@ -46,8 +52,11 @@ export function createFollower(
       const isCensus = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
       const once = `${counted.name} ${brand.id}`;
       if (!isCensus || older.length > 0 || windowed.has(once) || !context.wanted.has(counted.name)) continue;
-      windowed.add(once);
-      chains.push(...planWindows(counted, brand, await readCensus(database, census, brand.id), context));
+      const days = await countDays(catalogue, database, brand, context);
+      const audits = await readAudits(database, counted.name, brand.id);
+      const planned = planWindows(counted, brand, days.length === 0 ? null : { days, audits }, context);
+      windowed.set(once, { resource: counted, brand, planned });
+      chains.push(...planned.chains);
     }
     return chains;
   };
@@ -78,5 +87,25 @@ export function createFollower(
         ...(brand === undefined ? [] : await history(resource, chain, brand, wasRead)),
       ];
     },
+    windows: () => [...windowed.values()],
   };
+}
+
+/** Compares upstream's census of a brand with what is held, over all days that either has. */
+export function countDays(
+  catalogue: Catalogue,
+  database: Database,
+  brand: Member,
+  { today }: Pick<PlanContext, 'today'>,
+): Promise<DayFigures[]> {
+  return database.exclusive(async ({ query }) =>
+    compareCensus(query, {
+      catalogue,
+      brandId: brand.id,
+      from: '0001-01-01',
+      to: today,
+      conventions: await readConventions(query),
+      learned: await readLearned(query),
+    }),
+  );
 }

@@ -1,10 +1,11 @@
 import { providerOf, type Resource } from '../contract/catalogue.ts';
 import { IgnoredParameterError, type Values } from '../contract/rows.ts';
 import type { ResourceTable } from '../contract/tables.ts';
+import { AllowanceReached } from '../upstream/allowance.ts';
 import { RETRY_AFTER_MS_MAX } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Chain } from './chain.ts';
-import type { PlanContext } from './plan.ts';
+import type { PlanContext } from './context.ts';
 import type { ChainReader, ReaderParts } from './read.ts';
 import type { Tally } from './tally.ts';
 
@@ -54,6 +55,10 @@ export function createPerformer(
       return true;
     } catch (thrown) {
       signal.throwIfAborted();
+      if (thrown instanceof AllowanceReached) {
+        tally.ranOut(thrown.message);
+        return false;
+      }
       if (!(thrown instanceof UpstreamError) || endsTheRun(thrown)) throw thrown;
       const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
       if (await isGone(chain, thrown)) tally.closed(chain, pages.count);

@@ -1,37 +1,18 @@
 import { type Catalogue, detailsOf, providerOf, type Resource } from '../contract/catalogue.ts';
-import { addDays, dayOf, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
-import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
-import { type Chain, type ChainScope, chainsOf, type DayRange, type ParameterNames } from './chain.ts';
-import { packWindows, pagesPerWindow } from './windows.ts';
+import { addDays, DAY_MS, daysInRange, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
+import type { Member } from '../warehouse/state.ts';
+import { type Chain, type ChainScope, chainsOf, type DayRange } from './chain.ts';
+import { endOf, isFresh, type PlanContext, PRIORITY } from './context.ts';
+import { planWindows } from './plan-windows.ts';
 
 /** Days of a recent report, the API's own default. */
 const RECENT_DAYS = 30;
 /** Ranges of 366 days that a history may go back through. */
 const HISTORY_RANGES_MAX = 20;
-/** How long an unfinished run's work counts: for days that are over, and for what may move at any moment. */
-const PAST_DAYS_FRESH_MS = 24 * 3_600_000;
-const MOVING_FRESH_MS = 3_600_000;
-
-/** What goes first when the budget is short: what others wait for, then what is long, then what is many. */
-const PRIORITY = { workspace: 100, history: 90, list: 80, window: 50, report: 40, detail: 30, day: 20 } as const;
-
-/** Everything a plan depends on besides the catalogue. */
-export interface PlanContext {
-  /** Upstream's day, UTC. */
-  readonly today: string;
-  readonly now: number;
-  /** Days asked for on the command line, or null for all. */
-  readonly range: DayRange | null;
-  /** Resources to read; what they depend on is in here too. */
-  readonly wanted: ReadonlySet<string>;
-  readonly names: ParameterNames;
-  readonly connections: number;
-  /** Work of the unfinished run that this one continues. */
-  readonly closed: readonly ClosedChain[];
-  readonly open: readonly OpenChain[];
-  /** Chains of which there are pages from whichever run; those that do not go on must be begun anew. */
-  readonly begun: ReadonlySet<string>;
-}
+/** How often it is looked at all pages of a list of which else only what is new is read. */
+const FULL_WALK_EVERY_MS = 7 * DAY_MS;
+/** How often the ranges of a history before the newest are read again. */
+const OLDER_RANGES_EVERY_MS = 7 * DAY_MS;
 
 /** The resources `only` names and those they need: the list of their scope, of their details, their census. */
 export function withDependencies(catalogue: Catalogue, only: readonly string[] | null): ReadonlySet<string> {
@@ -65,9 +46,8 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
       const { change } = resource;
       switch (change.kind) {
         case 'walk': {
-          // A walk may take many pages; it is read again only where others follow from it.
-          const spare = detailsOf(catalogue, resource.name).length === 0;
-          return make(context, resource, { brandId, reason: 'every page', priority: PRIORITY.list, spare });
+          const walk = make(context, resource, { brandId, reason: 'every page', priority: PRIORITY.list });
+          return walk.map((chain) => shortened(chain, resource, change.settled === true, context));
         }
         case 'set':
         case 'value':
@@ -82,7 +62,7 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
               })
             : make(context, resource, history(context, brandId, context.range?.to ?? context.today));
         case 'window':
-          return change.census === undefined ? planWindows(resource, brand, new Map(), context) : [];
+          return change.census === undefined ? [...planWindows(resource, brand, null, context).chains] : [];
         default:
           return [];
       }
@@ -96,15 +76,17 @@ export function planDetails(
   members: readonly Member[],
   context: PlanContext,
 ) {
-  return members.flatMap((member) =>
-    make(context, detail, {
-      ...(detail.scope === 'brand' && brandId !== null ? { brandId } : {}),
-      member: member.id,
-      reason: 'the detail of a listed row',
-      priority: PRIORITY.detail,
-      spare: true,
-    }),
-  );
+  return members
+    .flatMap((member) =>
+      make(context, detail, {
+        ...(detail.scope === 'brand' && brandId !== null ? { brandId } : {}),
+        member: member.id,
+        reason: 'the detail of a row that is new or has changed',
+        priority: PRIORITY.detail,
+        state: member.hash,
+      }),
+    )
+    .filter(({ id, state }) => context.full || context.covered.chain(id)?.state !== state);
 }
 
 /**
@@ -125,77 +107,31 @@ export function planOlder(
   const isNewest = chain.to === (context.range?.to ?? context.today);
   const wasThere = brand.since !== null && brand.since < from;
   const mayHaveMore = isNewest || wasThere || firstDay !== null;
-  if (!mayHaveMore || from <= limit) return [];
+  if (!mayHaveMore || from <= limit || wereReadLately(chain, context)) return [];
   return make(context, resource, history(context, brand.id, addDays(from, -1))).filter((older) =>
     sameVariant(older, chain),
   );
 }
 
-/** A chain for each day of a report from its first day with a row on. */
+/**
+ * A chain for each day of a report from its first day with a row on: days never read, days that were not over when they
+ * were, and days that still move.
+ */
 export function planDays(resource: Resource, chain: Chain, firstDay: string | null, context: PlanContext): Chain[] {
-  if (firstDay === null || chain.to === null || chain.brandId === null) return [];
-  const chains: Chain[] = [];
-  for (let day = firstDay; day <= chain.to; day = addDays(day, 1)) {
-    const range = { from: day, to: day };
-    chains.push(
-      ...make(context, resource, {
-        brandId: chain.brandId,
-        range,
-        reason: 'totals of the day',
-        priority: PRIORITY.day,
-        spare: true,
-      }),
-    );
-  }
-  return chains;
-}
-
-/** Windows over the whole history of a brand, from what its census counts per day. */
-export function planWindows(
-  resource: Resource,
-  brand: Member,
-  counts: ReadonlyMap<string, number>,
-  context: PlanContext,
-): Chain[] {
-  const brandId = brand.id;
-  const first = [...counts.keys(), ...(brand.since === null ? [] : [brand.since])].sort()[0];
-  const to = context.range?.to ?? context.today;
-  const from = context.range?.from ?? (first !== undefined && first < to ? first : to);
-  const rangesOf = (chains: readonly { chain: ClosedChain | OpenChain; at: number }[]): DayRange[] =>
-    chains.flatMap(({ chain, at }) => {
-      const mine = chain.resource === resource.name && chain.brandId === brandId && isFresh(chain, at, context);
-      return mine && chain.from !== null && chain.to !== null ? [{ from: chain.from, to: chain.to }] : [];
-    });
-  const closed = rangesOf(context.closed.map((chain) => ({ chain, at: chain.closedAt })));
-  const open = rangesOf(context.open.map((chain) => ({ chain, at: chain.at })));
-  const pageItems = resource.query['limit']?.max ?? 1;
-  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const windows = packWindows({
-    range: { from, to },
-    counts,
-    skip: [...closed, ...open],
-    pageItems,
-    pagesMin: pagesPerWindow(total, pageItems, context.connections),
-  });
-  const [oldest] = windows;
-  // What lies before the first known day costs nothing to ask for with it, and whatever is there is not missed.
-  if (oldest !== undefined && oldest.from === from && context.range === null) {
-    windows[0] = { ...oldest, from: addDays(oldest.to, 1 - RANGE_DAYS_MAX) };
-  }
-  const resumed = open.map((range) => ({ ...range, items: 0, reason: 'goes on where the last run stopped' }));
-  return [...windows.map((window) => ({ ...window, reason: 'not read yet in this pass' })), ...resumed].flatMap(
-    (window) =>
-      chainsOf(
-        resource,
-        {
-          brandId,
-          range: { from: window.from, to: window.to },
-          expected: Math.ceil(window.items / pageItems),
-          reason: window.reason,
-          priority: PRIORITY.window,
-        },
-        context.names,
-      ),
+  const { brandId, to } = chain;
+  if (firstDay === null || to === null || brandId === null) return [];
+  const moving = addDays(context.today, -context.settleDays);
+  const days = Array.from({ length: daysInRange(firstDay, to) }, (_, index) => addDays(firstDay, index));
+  return days.flatMap((day) =>
+    make(context, resource, {
+      brandId,
+      range: { from: day, to: day },
+      reason: day >= moving ? 'totals of a day that still moves' : 'totals of a day',
+      priority: PRIORITY.day,
+    }).filter(({ id }) => {
+      const readAt = context.covered.chain(id)?.closedAt;
+      return context.full || day >= moving || readAt === undefined || readAt < endOf(day);
+    }),
   );
 }
 
@@ -212,21 +148,26 @@ export function followingDetails(catalogue: Catalogue, resource: Resource, conte
 }
 
 function make(context: PlanContext, resource: Resource, scope: ChainScope): Chain[] {
-  if (!context.wanted.has(resource.name)) return [];
-  return chainsOf(resource, scope, context.names).filter(
-    (chain) => scope.spare !== true || !wasReadJustNow(chain, context),
-  );
+  return context.wanted.has(resource.name) ? chainsOf(resource, scope, context.names) : [];
 }
 
-// What is one request, or leads to other chains, is read again; what is many is not.
-function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
-  const closed = context.closed.find((candidate) => candidate.id === chain.id);
-  return closed !== undefined && context.now - closed.closedAt < MOVING_FRESH_MS;
+// The part of a settled list that was seen before is left alone, but for a full walk now and then.
+function shortened(chain: Chain, resource: Resource, settled: boolean, context: PlanContext): Chain {
+  const before = context.covered.chain(chain.id);
+  const pages = Math.max(1, Math.ceil((before?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
+  if (!settled) return { ...chain, expected: pages };
+  const walkedAt = Number(before?.state ?? Number.NaN);
+  const isDue = context.full || !(context.now - walkedAt < FULL_WALK_EVERY_MS);
+  return isDue
+    ? { ...chain, expected: pages, state: String(context.now) }
+    : { ...chain, untilKnown: true, reason: 'what is new', state: before?.state ?? null };
 }
 
-function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
-  const past = chain.to !== null && chain.to < dayOf(at);
-  return context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
+// Boundaries move with the day, so it is looked at days, not at chains.
+function wereReadLately({ from, resource, brandId }: Chain, { covered, now, full }: PlanContext): boolean {
+  if (full || from === null || brandId === null) return false;
+  const readAt = covered.days(resource, brandId).get(addDays(from, -OLDER_RANGES_EVERY_MS / DAY_MS - 1));
+  return readAt !== undefined && now - readAt < OLDER_RANGES_EVERY_MS;
 }
 
 function recentRange({ range, today }: PlanContext): DayRange {

@@ -10,8 +10,9 @@ import { walkPages } from '../upstream/pages.ts';
 import type { RunRef } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
+import type { PlanContext } from './context.ts';
 import { nextOf, readPage } from './page.ts';
-import { type PlanContext, resumePoint } from './plan.ts';
+import { resumePoint } from './plan.ts';
 import type { Tally } from './tally.ts';
 
 /** Reads single chains for a run. */
@@ -102,12 +103,14 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           date,
           page: pages.count,
           next: page.next,
+          untilKnown: chain.untilKnown,
           requests: requests.splice(0),
           arrival: { body, bytes, path: chain.path, query, member: chain.member },
         });
         await noteForms(chain.resource, forms);
-        tally.page(chain, pages.count, page.next === null, result);
+        tally.page(chain, pages.count, result.ended, result);
         parts.onProgress?.(tally);
+        if (result.ended) break;
       }
       return date;
     } finally {
@@ -180,4 +183,3 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     },
   };
 }
-

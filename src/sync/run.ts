@@ -2,16 +2,18 @@ import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import type { Client } from '../upstream/client.ts';
+import { writeAudits } from '../warehouse/audits.ts';
 import type { RunRef, RunStatus } from '../warehouse/runs.ts';
 import { type Member, readBegunChains, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Chain, DayRange } from './chain.ts';
-import { createFollower } from './follow.ts';
+import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './context.ts';
+import { countDays, createFollower } from './follow.ts';
 import { createPerformer } from './perform.ts';
-import { type PlanContext, planBrand, planWorkspace, withDependencies } from './plan.ts';
+import { planBrand, planWorkspace, withDependencies } from './plan.ts';
 import { createChainReader } from './read.ts';
 import { createTally, type TableTally, type Tally, type Trouble } from './tally.ts';
 
@@ -23,6 +25,8 @@ export interface SyncOptions {
   readonly range: DayRange | null;
   /** Brands to read, by id; null for all. */
   readonly brands: readonly string[] | null;
+  /** Reads everything again, whatever is known of it. */
+  readonly full?: boolean;
 }
 
 /** What a run works with. */
@@ -51,6 +55,10 @@ export interface SyncSummary {
   /** Chains that could not be finished; the next run reads them again. */
   readonly failures: readonly Trouble[];
   readonly warnings: readonly Trouble[];
+  /** Why the run ended with work left, when an allowance was used up; null otherwise. */
+  readonly allowance: string | null;
+  /** Requests that are left for the next run, as far as they are known. */
+  readonly left: number;
   /** What ended the run before its time, or null. */
   readonly error: SightlineError | null;
 }
@@ -76,18 +84,20 @@ export async function runSync(parts: SyncParts, options: SyncOptions): Promise<S
     error = new SightlineError('interrupted', 'the sync was stopped; the next one goes on from here');
   const status = statusOf(error, tally);
   const tables = Object.fromEntries(tally.tables);
-  const { requests, retries, waitedMs, quarantined, failures, warnings } = tally;
-  const reason = error?.message ?? failures[0]?.message ?? null;
+  const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = tally;
+  const reason = error?.message ?? failures[0]?.message ?? allowance;
   const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason };
   await warehouse.endRun(run, totals, clock.now()).catch((thrown: unknown) => {
     error ??= toSightlineError(thrown);
   });
-  return { runId, status, requests, retries, waitedMs, tables, quarantined, failures, warnings, error };
+  const left = [...tally.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
+  const troubles = { quarantined, failures, warnings, allowance, left: status === 'complete' ? 0 : left };
+  return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
 }
 
 function statusOf(error: SightlineError | null, tally: Tally): RunStatus {
   if (error !== null) return error.code === 'interrupted' ? 'interrupted' : 'failed';
-  return tally.failures.length > 0 ? 'partial' : 'complete';
+  return tally.failures.length > 0 || tally.allowance !== null ? 'partial' : 'complete';
 }
 
 async function readAll(
@@ -97,38 +107,31 @@ async function readAll(
   tally: Tally,
   stop: (fatal: unknown) => void,
 ): Promise<void> {
-  const { catalogue, warehouse, clock, signal } = parts;
+  const { catalogue, warehouse, signal } = parts;
+  const { database } = warehouse;
   const queue = new PQueue({ concurrency: parts.connections });
   const reader = createChainReader(parts, run, tally);
-  const base = {
-    range: options.range,
-    wanted: withDependencies(catalogue, options.only),
-    connections: parts.connections,
-    now: clock.now(),
-    closed: run.continues ? await readClosedChains(warehouse.database, run.passId) : [],
-    open: run.continues ? await readOpenChains(warehouse.database, run.passId) : [],
-    begun: await readBegunChains(warehouse.database),
-  };
+  const before = await readContext(parts, options, run.continues ? run.passId : null);
 
   // The list of brands goes first and alone: it shows whether upstream can be reached and what day it is there.
   const provider = providerOf(catalogue, 'brand');
-  const first = { ...base, today: dayOf(clock.now()), names: new Map<string, Record<string, string>>() };
-  const [opening] = planWorkspace(catalogue, { ...first, wanted: new Set([provider.name]) }) as [Chain];
+  const [opening] = planWorkspace(catalogue, { ...before, wanted: new Set([provider.name]) }) as [Chain];
   tally.planned([opening]);
-  const { date } = await reader.read(opening, first);
+  const { date } = await reader.read(opening, before);
   const names = await reader.learnNames();
   // Upstream's clock, as in the checkpoints: ours may be wrong.
-  const context: PlanContext = { ...first, now: date, today: dayOf(date), names };
+  const context: PlanContext = { ...before, now: date, today: dayOf(date), names };
 
   const perform = createPerformer(parts, reader, tally, context);
-  const follower = createFollower(parts, context);
+  const follower = createFollower({ catalogue, database }, context);
   const add = (chains: readonly Chain[]): void => {
-    tally.planned(chains);
+    const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
+    tally.planned(wanted);
     parts.onProgress?.(tally);
     for (const chain of chains) {
       const task = async (): Promise<void> => {
-        if (signal.aborted) return;
-        const wasRead = await perform(chain);
+        if (signal.aborted || tally.allowance !== null) return;
+        const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(tally);
         add(await follower.after(chain, wasRead));
       };
@@ -136,10 +139,7 @@ async function readAll(
     }
   };
 
-  const brands = await readMembers(warehouse.database, provider, null, {
-    id: provider.provides?.id as string,
-    since: provider.provides?.since as string,
-  });
+  const brands = await readBrands(parts);
   const chosen = chooseBrands(brands, options.brands);
   follower.brands(chosen);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
@@ -148,9 +148,69 @@ async function readAll(
   signal.addEventListener('abort', () => queue.clear(), { once: true });
   await queue.onIdle();
   signal.throwIfAborted();
+  for (const { resource, brand, planned } of follower.windows()) {
+    if (planned.unreliable) tally.warned(unreliableCensus(resource, brand));
+    await auditDays(parts, { resource, brand, since: date, today: context.today });
+  }
 }
 
-function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
+/** What is known before anything was asked. `passId` is the pass that is continued, if any. */
+export async function readContext(
+  { catalogue, warehouse, clock, connections }: Pick<SyncParts, 'catalogue' | 'warehouse' | 'clock' | 'connections'>,
+  options: SyncOptions,
+  passId: string | null,
+): Promise<PlanContext> {
+  const { database } = warehouse;
+  const chains = await readClosedChains(database);
+  return {
+    range: options.range,
+    full: options.full === true,
+    settleDays: SETTLE_DAYS,
+    wanted: withDependencies(catalogue, options.only),
+    connections,
+    now: clock.now(),
+    today: dayOf(clock.now()),
+    names: new Map(),
+    covered: coveredBy(chains),
+    closed: chains.filter((chain) => chain.passId === passId),
+    open: passId === null ? [] : await readOpenChains(database, passId),
+    begun: await readBegunChains(database),
+  };
+}
+
+/** The brands that are listed now. */
+export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue' | 'warehouse'>): Promise<Member[]> {
+  const provider = providerOf(catalogue, 'brand');
+  const { id, since } = provider.provides as NonNullable<typeof provider.provides>;
+  return readMembers(warehouse.database, provider, null, { id, since });
+}
+
+// What the run that this one continues has read just now is not asked for again, but what follows from it is.
+function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
+  const closed = context.closed.find((candidate) => candidate.id === chain.id);
+  return closed !== undefined && isFresh(chain, closed.closedAt, context);
+}
+
+// Days that agree are confirmed; a difference counts as known only where the day was read whole in this run.
+async function auditDays(
+  { catalogue, warehouse }: SyncParts,
+  { resource, brand, since, today }: { resource: Resource; brand: Member; since: number; today: string },
+): Promise<void> {
+  const { database } = warehouse;
+  const days = await countDays(catalogue, database, brand, { today });
+  const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
+  const settled = days.filter(({ day, agreed }) => agreed || (readAt.get(day) ?? 0) >= since);
+  await writeAudits(database, resource.name, brand.id, settled, since);
+}
+
+function unreliableCensus(resource: Resource, brand: Member): Trouble {
+  const message =
+    'upstream counts other answers than it lists on most days; the last days are read again instead of those that differ';
+  return { chain: `${resource.name} brand=${brand.id}`, code: 'census_unreliable', message };
+}
+
+/** The brands that a run is about; throws `usage` for one that is not there. */
+export function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
   if (wanted === null) return brands;
   for (const id of wanted) {
     if (!brands.some((brand) => brand.id === id.toLowerCase())) {

@@ -33,6 +33,8 @@ export interface Tally {
   readonly tables: ReadonlyMap<string, Readonly<TableTally>>;
   readonly failures: readonly Trouble[];
   readonly warnings: readonly Trouble[];
+  /** Why no more may be asked, once an allowance is used up. */
+  readonly allowance: string | null;
   readonly requests: number;
   readonly retries: number;
   readonly waitedMs: number;
@@ -45,6 +47,8 @@ export interface Tally {
   /** Rows of a table that were marked as deleted outside of a page. */
   deleted(table: string, rows: number): void;
   warned(trouble: Trouble): void;
+  /** Nothing more may be asked: the chain is left to the next run. */
+  ranOut(reason: string): void;
 }
 
 /** An empty tally. */
@@ -53,6 +57,7 @@ export function createTally(): Tally {
   const tables = new Map<string, TableTally>();
   const failures: Trouble[] = [];
   const warnings: Trouble[] = [];
+  let allowance: string | null = null;
   const expectedOf = new Map<string, number>();
   const totals = { requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
   const resourceOf = (name: string): ResourceTally => {
@@ -74,6 +79,9 @@ export function createTally(): Tally {
     tables,
     failures,
     warnings,
+    get allowance() {
+      return allowance;
+    },
     get requests() {
       return totals.requests;
     },
@@ -131,6 +139,9 @@ export function createTally(): Tally {
     },
     warned: (trouble) => {
       warnings.push(trouble);
+    },
+    ranOut: (reason) => {
+      allowance ??= reason;
     },
   };
 }

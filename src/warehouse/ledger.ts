@@ -11,6 +11,8 @@ export interface ChainRef {
   readonly fixed: Values;
   readonly from: string | null;
   readonly to: string | null;
+  /** What is kept of the read when it is closed, where that tells whether another is due. */
+  readonly state?: string | null;
 }
 
 /** What a page brought. */
@@ -138,8 +140,19 @@ export async function writeCoverage(
   await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chain.id]);
   await session.run(
     `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
-       CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9`,
-    [chain.id, chain.resource, brandOf(chain), chain.from, chain.to, run.passId, run.runId, toTimestampText(at), rows],
+       CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9, $10`,
+    [
+      chain.id,
+      chain.resource,
+      brandOf(chain),
+      chain.from,
+      chain.to,
+      run.passId,
+      run.runId,
+      toTimestampText(at),
+      rows,
+      chain.state ?? null,
+    ],
   );
 }
 

@@ -1,5 +1,4 @@
 import type { Resource } from '../contract/catalogue.ts';
-import type { Census } from '../contract/resource.ts';
 import { columnOf, type ResourceTable } from '../contract/tables.ts';
 import type { Database } from './database.ts';
 import { quoted } from './schema.ts';
@@ -9,6 +8,8 @@ export interface Member {
   readonly id: string;
   /** Day, `YYYY-MM-DD`, or null when upstream gives none. */
   readonly since: string | null;
+  /** Hash of the row, as its list has it. */
+  readonly hash: string;
 }
 
 /** A chain that was read whole in a pass. */
@@ -19,6 +20,12 @@ export interface ClosedChain {
   readonly from: string | null;
   readonly to: string | null;
   readonly closedAt: number;
+  /** The pass in which it was read last. */
+  readonly passId: string;
+  /** Rows it had. */
+  readonly rows: number;
+  /** What the read was of, where that tells whether another is due. */
+  readonly state: string | null;
 }
 
 /** A chain that a pass has begun and not finished. */
@@ -51,30 +58,16 @@ export async function readMembers(
   const scope = brandId === null ? '' : 'AND brand_id = CAST($1 AS UUID)';
   const rows = await database.exclusive((session) =>
     session.all(
-      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since FROM ${quoted(table.name)}
+      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since, "_row_hash" AS hash FROM ${quoted(table.name)}
        WHERE "_deleted_at" IS NULL ${scope} ORDER BY rowid`,
       brandId === null ? [] : [brandId],
     ),
   );
-  return rows.map((row) => ({ id: String(row['id']), since: row['since'] === null ? null : String(row['since']) }));
-}
-
-/** Items per day that upstream counts for a brand, days without any left out. */
-export async function readCensus(database: Database, census: Census, brandId: string): Promise<Map<string, number>> {
-  const where = Object.entries(census.where).map(([name], index) => `AND ${quoted(name)} = $${index + 2}`);
-  const day = quoted(census.day);
-  const count = quoted(census.count);
-  const per = [census.day, ...census.per].map(quoted).join(', ');
-  const rows = await database.exclusive((session) =>
-    session.all(
-      `SELECT strftime(${day}, '%Y-%m-%d') AS day, CAST(sum(n) AS BIGINT) AS count FROM (
-         SELECT ${per}, max(${count}) AS n FROM ${quoted(census.table)}
-         WHERE brand_id = CAST($1 AS UUID) AND "_deleted_at" IS NULL ${where.join(' ')} GROUP BY ${per})
-       GROUP BY ${day} HAVING sum(n) > 0 ORDER BY 1`,
-      [brandId, ...Object.values(census.where)],
-    ),
-  );
-  return new Map(rows.map((row) => [String(row['day']), Number(row['count'])]));
+  return rows.map((row) => ({
+    id: String(row['id']),
+    since: row['since'] === null ? null : String(row['since']),
+    hash: String(row['hash']),
+  }));
 }
 
 /** The first day within the range for which a brand has a live row, or null. */
@@ -100,15 +93,21 @@ export async function readFirstDay(
 const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
   strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
 
-/** Chains read whole in a pass. */
-export async function readClosedChains(database: Database, passId: string): Promise<ClosedChain[]> {
+/** Every chain that was ever read whole, the latest read of each, in the order in which they were closed. */
+export async function readClosedChains(database: Database): Promise<ClosedChain[]> {
   const rows = await database.exclusive((session) =>
     session.all(
-      `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms FROM sync.coverage WHERE pass_id = CAST($1 AS UUID)`,
-      [passId],
+      `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms, CAST(pass_id AS VARCHAR) AS pass_id, rows, state
+       FROM sync.coverage ORDER BY closed_at`,
     ),
   );
-  return rows.map((row) => ({ ...chainOf(row), closedAt: Number(row['at_ms']) }));
+  return rows.map((row) => ({
+    ...chainOf(row),
+    closedAt: Number(row['at_ms']),
+    passId: String(row['pass_id']),
+    rows: Number(row['rows']),
+    state: (row['state'] ?? null) as string | null,
+  }));
 }
 
 /** Ids of all chains that any pass has begun and not finished. */

@@ -38,6 +38,8 @@ export interface PageCommit {
   readonly page: number;
   /** Cursor of the next page; null closes the chain. */
   readonly next: string | null;
+  /** Whether the chain may end with a page that brings nothing new, because what follows does not change. */
+  readonly untilKnown?: boolean;
   readonly requests: readonly Attempt[];
   /** The answer itself, for who keeps answers. */
   readonly arrival?: Arrival;
@@ -67,6 +69,8 @@ export interface PageResult {
   readonly quarantined: number;
   /** Set when the chain closed without looking for deletions, and why. */
   readonly deletionsSkipped: string | null;
+  /** Whether the chain ended with this page. */
+  readonly ended: boolean;
 }
 
 /** A workspace's warehouse, opened by the one process that owns it. */
@@ -97,14 +101,14 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     await database.close();
     throw thrown;
   }
-  const writers = new Map<string, TableWriter>();
-  const reapers = new Map<string, TableReaper>();
-  for (const resource of catalogue.resources) {
-    const details = detailsOf(catalogue, resource.name).flatMap((detail) => detail.derived);
   const historyOf = (table: string): HistoryWriter => {
     const history = catalogue.histories.find(({ of }) => of === table);
     return history === undefined ? noHistory : createHistoryWriter(history);
   };
+  const writers = new Map<string, TableWriter>();
+  const reapers = new Map<string, TableReaper>();
+  for (const resource of catalogue.resources) {
+    const details = detailsOf(catalogue, resource.name).flatMap((detail) => detail.derived);
     for (const table of resource.derived) {
       const name = `${resource.name}/${table.name}`;
       const own = details.filter((detail) => detail.name === table.name);
@@ -134,7 +138,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     if (drift !== null) await writeDrift(session, run.runId, drift, date);
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
-    if (page.next === null) {
+    const isKnown = page.untilKnown === true && isUnchanged(tables);
+    if (page.next === null || isKnown) {
       deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
       if (await writeListings(session, page)) dataVersion += 1;
     } else await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
@@ -149,12 +154,12 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     }
     if (sums.inserted + sums.updated + sums.deleted + completed > 0) dataVersion += 1;
     await writeRequests(session, run.runId, chain, page.requests, { ...sums, dataVersion });
-    return { tables, quarantined, deletionsSkipped };
+    return { tables, quarantined, deletionsSkipped, ended: page.next === null || isKnown };
   };
 
   const closeChain = async (
     session: Session,
-    { run, chain, date, page }: PageCommit,
+    { run, chain, date, page, next }: PageCommit,
     seen: readonly SeenRows[],
     tables: Map<string, Changes & { read: number }>,
     syncedAt: string,
@@ -165,7 +170,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       unidentified > 0
         ? 'items without a readable key, null in place of a list, or a full page that names no next one'
         : null;
-    if (accountsForAbsence(catalogue.get(chain.resource)) && skipped === null) {
+    // What ended early has not seen what it left out.
+    if (next === null && accountsForAbsence(catalogue.get(chain.resource)) && skipped === null) {
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
       for (const { table, keys } of seen) {
         const reaper = reaperOf(chain.resource, table);
@@ -223,6 +229,11 @@ function writeModeOf(resource: Resource): WriteMode {
 // A series keeps what was, and a detail is one of its list's rows: in both, absence says nothing.
 function accountsForAbsence(resource: Resource): boolean {
   return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
+}
+
+function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): boolean {
+  const all = [...tables.values()];
+  return all.some(({ read }) => read > 0) && all.every(({ inserted, updated }) => inserted + updated === 0);
 }
 
 function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected, at: number) {

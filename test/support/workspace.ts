@@ -46,7 +46,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
   onTestFinished(() => warehouse.close());
   const clock = hurriedClock(() => sandbox.world.now());
   const sync = async (changes: RunChanges = {}): Promise<SyncSummary> => {
-    const { limits, only = null, range = null, brands = null, ...parts } = changes;
+    const { limits, only = null, range = null, brands = null, full = false, ...parts } = changes;
     const client = createClient({
       baseUrl: sandbox.baseUrl,
       key: sandbox.key,
@@ -60,7 +60,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
     try {
       return await runSync(
         { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
-        { only, range, brands },
+        { only, range, brands, full },
       );
     } finally {
       await client.close();

@@ -105,7 +105,8 @@ describe('a deletion', () => {
           await workspace.query(`UPDATE "${name}" SET _deleted_at = TIMESTAMP '2026-01-01'`);
       }
     }
-    await workspace.sync();
+    // Days that upstream's census agrees with are not read again unless that is asked for.
+    await workspace.sync({ full: true });
     await expectEqualToUpstream(workspace);
   });
 });

@@ -4,15 +4,9 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import type { Chain, DayRange } from '../../src/sync/chain.ts';
-import {
-  type PlanContext,
-  planBrand,
-  planDays,
-  planOlder,
-  planWindows,
-  planWorkspace,
-  withDependencies,
-} from '../../src/sync/plan.ts';
+import { coveredBy, type PlanContext } from '../../src/sync/context.ts';
+import { planBrand, planDays, planDetails, planOlder, planWorkspace, withDependencies } from '../../src/sync/plan.ts';
+import { type CountedDays, planWindows } from '../../src/sync/plan-windows.ts';
 import { packWindows, pagesPerWindow } from '../../src/sync/windows.ts';
 import type { ClosedChain, OpenChain } from '../../src/warehouse/state.ts';
 
@@ -101,12 +95,31 @@ function context(changes: Partial<PlanContext> = {}): PlanContext {
     closed: [],
     open: [],
     begun: new Set(),
+    covered: coveredBy([]),
+    full: false,
+    settleDays: 2,
     ...changes,
   };
 }
 
 const windowed = catalogue.resources.filter(({ change }) => change.kind === 'window');
-const brandOf = (sinceDays: number | null) => ({ id: BRAND, since: sinceDays === null ? null : dayBefore(sinceDays) });
+const brandOf = (sinceDays: number | null) => ({
+  id: BRAND,
+  since: sinceDays === null ? null : dayBefore(sinceDays),
+  hash: 'brand',
+});
+/** A census that counts these answers, of which none are held. */
+const census = (counted: ReadonlyMap<string, number>): CountedDays => ({
+  days: [...counted].map(([day, upstream]) => ({
+    day,
+    upstream,
+    held: 0,
+    agreed: upstream === 0,
+    figures: `${upstream}`,
+  })),
+  audits: new Map(),
+});
+const unread = { passId: 'p', rows: 0, state: null } as const;
 const rangeOf = ({ from, to }: Chain): DayRange => ({ from: from as string, to: to as string });
 
 describe('the plan of a windowed resource', () => {
@@ -115,7 +128,7 @@ describe('the plan of a windowed resource', () => {
     fc.assert(
       fc.property(counts(1_500), fc.option(fc.nat(1_500)), (counted, since) => {
         for (const resource of windowed) {
-          const chains = planWindows(resource, brandOf(since), counted, context());
+          const chains = planWindows(resource, brandOf(since), census(counted), context()).chains;
           const days = chains.flatMap((chain) => daysOf(rangeOf(chain))).sort();
           expect(new Set(days).size).toBe(days.length);
           const first = [...counted.keys(), ...(since === null ? [] : [dayBefore(since)]), TODAY].sort()[0] as string;
@@ -134,7 +147,7 @@ describe('the plan of a windowed resource', () => {
     fc.assert(
       fc.property(counts(900), range(900), (counted, asked) => {
         for (const resource of windowed) {
-          const chains = planWindows(resource, brandOf(500), counted, context({ range: asked }));
+          const chains = planWindows(resource, brandOf(500), census(counted), context({ range: asked })).chains;
           expect(chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(daysOf(asked));
         }
       }),
@@ -150,7 +163,7 @@ describe('the plan of a windowed resource', () => {
         fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
         (counted, done, begun) => {
           for (const resource of windowed) {
-            const all = planWindows(resource, brandOf(500), counted, context());
+            const all = planWindows(resource, brandOf(500), census(counted), context()).chains;
             const at = NOW - 60_000;
             const place = (chain: Chain) => ({
               id: chain.id,
@@ -161,11 +174,11 @@ describe('the plan of a windowed resource', () => {
             });
             const closed: ClosedChain[] = all
               .filter((_chain, index) => done[index % 60])
-              .map((chain) => ({ ...place(chain), closedAt: at }));
+              .map((chain) => ({ ...place(chain), ...unread, closedAt: at }));
             const open: OpenChain[] = all
               .filter((_chain, index) => !done[index % 60] && begun[index % 60])
               .map((chain) => ({ ...place(chain), pages: 1, next: 'x', at }));
-            const rest = planWindows(resource, brandOf(500), counted, context({ closed, open }));
+            const rest = planWindows(resource, brandOf(500), census(counted), context({ closed, open })).chains;
             const days = [...rest, ...closed]
               .flatMap((chain) => daysOf({ from: chain.from as string, to: chain.to as string }))
               .sort();
@@ -180,17 +193,109 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
-  test('reads again what was closed too long ago', () => {
+  test('leaves out days that were read whole and that nothing speaks against', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            upstream: fc.nat(250),
+            held: fc.nat(250),
+            agrees: fc.boolean(),
+            wasRead: fc.boolean(),
+            isKnown: fc.boolean(),
+          }),
+          { minLength: 8, maxLength: 300 },
+        ),
+        (states) => {
+          for (const resource of windowed) {
+            const days = states.map((state, index) => ({ ...state, day: dayBefore(states.length - 1 - index) }));
+            const isEqual = (day: (typeof days)[number]): boolean => day.agrees && day.upstream === day.held;
+            const closed = days
+              .filter(({ wasRead }) => wasRead)
+              .map(({ day }) => ({ ...closedOn(resource.name, day) }));
+            const counted: CountedDays = {
+              days: days.map((day) => ({ ...day, agreed: isEqual(day), figures: day.day })),
+              audits: new Map(
+                days.map((day) => [
+                  day.day,
+                  { ...day, agreed: isEqual(day), figures: day.isKnown ? day.day : 'before' },
+                ]),
+              ),
+            };
+            const planned = planWindows(
+              resource,
+              brandOf(states.length - 1),
+              counted,
+              context({ covered: coveredBy(closed) }),
+            );
+            if (planned.unreliable) continue;
+            const read = new Set(planned.chains.flatMap((chain) => daysOf(rangeOf(chain))));
+            for (const day of days) {
+              const moves = day.day >= dayBefore(2);
+              const differs = !isEqual(day) && !(day.wasRead && day.isKnown);
+              const isEmpty = day.upstream === 0 && day.held === 0;
+              const isDue = moves || differs || (!day.wasRead && !isEmpty);
+              if (isDue) expect(read.has(day.day), `${day.day} is due`).toBe(true);
+              else if (!isEmpty) expect(read.has(day.day), `${day.day} is whole`).toBe(false);
+            }
+            // Not more requests than full pages, and one more for every run of days that stand apart.
+            const items = days.filter(({ day }) => read.has(day)).reduce((sum, { upstream }) => sum + upstream, 0);
+            const requests = planned.chains.reduce((sum, { expected }) => sum + expected, 0);
+            expect(requests).toBeLessThanOrEqual(Math.ceil(items / 100) + planned.chains.length);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('reads a day again that was not over when it was read, and everything when it is asked to', () => {
     const resource = windowed[0] as (typeof windowed)[number];
-    const closedAt = (ageMs: number, to: string): ClosedChain[] => [
-      { id: 'x', resource: resource.name, brandId: BRAND, from: dayBefore(20), to, closedAt: NOW - ageMs },
-    ];
-    const days = (closed: ClosedChain[]): string[] =>
-      planWindows(resource, brandOf(20), new Map(), context({ closed })).flatMap((chain) => daysOf(rangeOf(chain)));
-    expect(days(closedAt(2 * 3_600_000, dayBefore(3)))).not.toContain(dayBefore(10));
-    expect(days(closedAt(25 * 3_600_000, dayBefore(3)))).toContain(dayBefore(10));
-    expect(days(closedAt(30 * 60_000, TODAY))).not.toContain(TODAY);
-    expect(days(closedAt(2 * 3_600_000, TODAY))).toContain(TODAY);
+    const readAt = (day: string, at: string) => ({ ...closedOn(resource.name, day), closedAt: Date.parse(at) });
+    const days = Array.from({ length: 10 }, (_, index) => dayBefore(9 - index));
+    const counted = { ...census(new Map()), days: days.map((day) => ({ ...same, day })) };
+    const half = dayBefore(5);
+    const closed = days.map((day) => readAt(day, day === half ? `${day}T12:00:00Z` : `${addDays(day, 1)}T02:00:00Z`));
+    const read = (changes: Partial<PlanContext>): string[] =>
+      planWindows(resource, brandOf(9), counted, context({ covered: coveredBy(closed), ...changes })).chains.flatMap(
+        (chain) => daysOf(rangeOf(chain)),
+      );
+    expect(read({})).toEqual([half, dayBefore(2), dayBefore(1), TODAY]);
+    expect(read({ full: true })).toEqual(expect.arrayContaining(days));
+    expect(read({ range: { from: dayBefore(8), to: dayBefore(7) } })).toEqual([dayBefore(8), dayBefore(7)]);
+  });
+
+  test('goes back to the last days alone when the census never agrees, and says so', () => {
+    const resource = windowed[0] as (typeof windowed)[number];
+    const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
+    const counted: CountedDays = {
+      days: days.map((day) => ({ ...same, day, agreed: false, upstream: 11 })),
+      audits: new Map(days.map((day) => [day, { ...same, day, agreed: false, upstream: 11 }])),
+    };
+    const covered = coveredBy(days.map((day) => closedOn(resource.name, day)));
+    const planned = planWindows(resource, brandOf(29), counted, context({ covered }));
+    expect(planned.unreliable).toBe(true);
+    expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
+  });
+});
+
+const same = { upstream: 10, held: 10, agreed: true, figures: 'same' } as const;
+
+function closedOn(resource: string, day: string): ClosedChain {
+  return { ...unread, id: `${resource} ${day}`, resource, brandId: BRAND, from: day, to: day, closedAt: NOW };
+}
+
+describe('the plan of details', () => {
+  test('asks for those of rows that are new or have changed since', () => {
+    for (const detail of catalogue.resources.filter(({ change }) => change.kind === 'detail')) {
+      const member = { id: BRAND, since: null, hash: 'now' };
+      const [first] = planDetails(detail, BRAND, [member], context()) as [Chain];
+      const after = (state: string) =>
+        context({ covered: coveredBy([{ ...closedOn(detail.name, TODAY), id: first.id, state }]) });
+      expect(planDetails(detail, BRAND, [member], after('now'))).toEqual([]);
+      expect(planDetails(detail, BRAND, [member], after('before')).map(({ id }) => id)).toEqual([first.id]);
+      expect(planDetails(detail, BRAND, [member], { ...after('now'), full: true }).length).toBe(1);
+    }
   });
 });
 

@@ -1,0 +1,66 @@
+import { addDays, DAY_MS, daysInRange } from '../contract/time.ts';
+import type { DayRange } from './chain.ts';
+
+/** A day of a window as planning sees it; what is not known is null. */
+export interface DayState {
+  /** Items by upstream's census; null when there is none. */
+  readonly upstream: number | null;
+  readonly held: number;
+  /** Whether all figures of the census agree with the rows held; null without a census. */
+  readonly agreed: boolean | null;
+  /** Whether the same difference was there when the day was last read whole: reading it again would not mend it. */
+  readonly isKnown: boolean;
+  /** When the day was last read whole, epoch milliseconds; null when never. */
+  readonly readAt: number | null;
+}
+
+/** What decides which days are due. */
+export interface DueOptions {
+  readonly range: DayRange;
+  readonly today: string;
+  readonly stateOf: (day: string) => DayState;
+  /** Days before today that are read in every run, because they still move. */
+  readonly settleDays: number;
+  /** Reads every day, whatever is known of it. */
+  readonly full: boolean;
+  /** Whether no day was ever read: then empty ones are, too, so that all are known to be. */
+  readonly isFirst: boolean;
+}
+
+/** Why a day is read; `free` days have nothing to read and cost nothing beside others. */
+export type Due =
+  | { readonly kind: 'due'; readonly reason: string }
+  | { readonly kind: 'free' }
+  | { readonly kind: 'whole' };
+
+/**
+ * Decides for every day of a range whether it is due: days never read whole, days that were not over when they were
+ * read, days that still move, and days whose figures differ from upstream's in a way that reading may mend.
+ */
+export function dueDays(options: DueOptions): ReadonlyMap<string, Due> {
+  const { range } = options;
+  const days = new Map<string, Due>();
+  const count = daysInRange(range.from, range.to);
+  for (let index = 0; index < count; index++) {
+    const day = addDays(range.from, index);
+    days.set(day, dueOf(day, options));
+  }
+  return days;
+}
+
+function dueOf(day: string, { today, stateOf, settleDays, full, isFirst }: DueOptions): Due {
+  const due = (reason: string): Due => ({ kind: 'due', reason });
+  const state = stateOf(day);
+  const { upstream, held, agreed, isKnown, readAt } = state;
+  const isEmpty = upstream === 0 && held === 0;
+  if (full) return due('asked for in full');
+  if (day >= addDays(today, -settleDays)) return due('still moving');
+  if (agreed === false && !isKnown) {
+    const what = upstream === held ? 'other figures' : `${upstream ?? 0} upstream, ${held} held`;
+    return due(`differs from the census: ${what}`);
+  }
+  if (isEmpty && !isFirst) return { kind: 'free' };
+  if (readAt === null) return due('never read');
+  if (readAt < Date.parse(`${day}T00:00:00Z`) + DAY_MS) return due('was not over when it was read');
+  return { kind: 'whole' };
+}

@@ -1,0 +1,147 @@
+import type { Resource } from '../contract/catalogue.ts';
+import { addDays, RANGE_DAYS_MAX } from '../contract/time.ts';
+import type { Audit } from '../warehouse/audits.ts';
+import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
+import { type Chain, chainsOf, type DayRange } from './chain.ts';
+import { isFresh, type PlanContext, PRIORITY } from './context.ts';
+import { type DayState, type Due, dueDays } from './due.ts';
+import { packWindows, pagesPerWindow } from './windows.ts';
+
+/** Days that must differ for good, and their part of all that were counted, before the census is not believed. */
+const UNRELIABLE_DAYS_MIN = 5;
+const UNRELIABLE_SHARE = 0.5;
+/** Days that are read again in every run when the census is not to be believed. */
+const LOOKBACK_DAYS = 7;
+/** What upstream's census says of a window's days, beside what is held and what was found before. */
+export interface CountedDays {
+  readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'held' | 'agreed' | 'figures'>[];
+  readonly audits: ReadonlyMap<string, Audit>;
+}
+
+/** What was decided about the days of a window. */
+export interface PlannedWindows {
+  readonly chains: readonly Chain[];
+  /** Days that are not read, because nothing speaks for it. */
+  readonly whole: number;
+  /** Why days are read, each with how many. */
+  readonly reasons: ReadonlyMap<string, number>;
+  /** Whether the census contradicts what is read so often that it is not believed. */
+  readonly unreliable: boolean;
+}
+
+/** Windows over the days of a brand that are due, packed so that pages come full. `counted` is null without a census. */
+export function planWindows(
+  resource: Resource,
+  brand: Member,
+  counted: CountedDays | null,
+  context: PlanContext,
+): PlannedWindows {
+  const brandId = brand.id;
+  const counts = new Map((counted?.days ?? []).map(({ day, upstream }) => [day, upstream]));
+  const first = [...counts.keys(), ...(brand.since === null ? [] : [brand.since])].sort()[0];
+  const to = context.range?.to ?? context.today;
+  const from = context.range?.from ?? (first !== undefined && first < to ? first : to);
+  const unreliable = counted !== null && isUnreliable(counted);
+  const isFirst = context.covered.days(resource.name, brandId).size === 0;
+  const days = dueDays({
+    isFirst,
+    range: { from, to },
+    today: context.today,
+    settleDays: unreliable ? Math.max(LOOKBACK_DAYS, context.settleDays) : context.settleDays,
+    full: context.full || context.range !== null,
+    stateOf: stateReader(resource, brandId, unreliable ? null : counted, context),
+  });
+  const open = rangesOf(
+    context.open.map((chain) => ({ chain, at: chain.at })),
+    resource,
+    brandId,
+    context,
+  );
+  const closed = rangesOf(
+    context.closed.map((chain) => ({ chain, at: chain.closedAt })),
+    resource,
+    brandId,
+    context,
+  );
+  const skip = [...days].flatMap(([day, { kind }]) => (kind === 'whole' ? [{ from: day, to: day }] : []));
+  const pageItems = resource.query['limit']?.max ?? 1;
+  const due = [...days].filter(([, { kind }]) => kind === 'due').map(([day]) => day);
+  const total = due.reduce((sum, day) => sum + (counts.get(day) ?? 0), 0);
+  const windows = packWindows({
+    range: { from, to },
+    counts,
+    skip: [...skip, ...closed, ...open],
+    pageItems,
+    pagesMin: pagesPerWindow(total, pageItems, context.connections),
+  }).filter((window) => due.some((day) => window.from <= day && day <= window.to));
+  const [oldest] = windows;
+  // What lies before the first known day costs nothing to ask for with it, and whatever is there is not missed.
+  if (oldest !== undefined && oldest.from === from && context.range === null && (isFirst || context.full)) {
+    windows[0] = { ...oldest, from: addDays(oldest.to, 1 - RANGE_DAYS_MAX) };
+  }
+  const resumed = open.map((range) => ({ ...range, items: 0, reason: 'goes on where the last run stopped' }));
+  const planned = [...windows.map((window) => ({ ...window, reason: reasonOf(window, days) })), ...resumed];
+  const chains = planned.flatMap((window) =>
+    chainsOf(
+      resource,
+      {
+        brandId,
+        range: { from: window.from, to: window.to },
+        expected: Math.ceil(window.items / pageItems),
+        reason: window.reason,
+        priority: PRIORITY.window,
+      },
+      context.names,
+    ),
+  );
+  return { chains, whole: skip.length, reasons: reasonsOf(days), unreliable };
+}
+
+function rangesOf(
+  chains: readonly { chain: ClosedChain | OpenChain; at: number }[],
+  resource: Resource,
+  brandId: string,
+  context: PlanContext,
+): DayRange[] {
+  return chains.flatMap(({ chain, at }) => {
+    const mine = chain.resource === resource.name && chain.brandId === brandId && isFresh(chain, at, context);
+    return mine && chain.from !== null && chain.to !== null ? [{ from: chain.from, to: chain.to }] : [];
+  });
+}
+
+function stateReader(
+  resource: Resource,
+  brandId: string,
+  counted: CountedDays | null,
+  context: PlanContext,
+): (day: string) => DayState {
+  const readAt = context.covered.days(resource.name, brandId);
+  const byDay = new Map((counted?.days ?? []).map((figures) => [figures.day, figures]));
+  return (day) => {
+    const figures = byDay.get(day);
+    const read = readAt.get(day) ?? null;
+    if (counted === null) return { upstream: null, held: 0, agreed: null, isKnown: false, readAt: read };
+    const { upstream, held, agreed } = figures ?? { upstream: 0, held: 0, agreed: true };
+    const isKnown = read !== null && figures !== undefined && counted.audits.get(day)?.figures === figures.figures;
+    return { upstream, held, agreed, isKnown, readAt: read };
+  };
+}
+
+// Differences that were there when the day had just been read whole are the census's own.
+function isUnreliable({ days, audits }: CountedDays): boolean {
+  const lasting = days.filter(({ day, agreed, figures }) => !agreed && audits.get(day)?.figures === figures);
+  return lasting.length >= UNRELIABLE_DAYS_MIN && lasting.length > UNRELIABLE_SHARE * days.length;
+}
+
+function reasonOf({ from, to }: DayRange, days: ReadonlyMap<string, Due>): string {
+  const counts = reasonsOf(new Map([...days].filter(([day]) => from <= day && day <= to)));
+  return [...counts].map(([reason, count]) => `${reason} (${count} ${count === 1 ? 'day' : 'days'})`).join(', ');
+}
+
+function reasonsOf(days: ReadonlyMap<string, Due>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const due of days.values()) {
+    if (due.kind === 'due') counts.set(due.reason, (counts.get(due.reason) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,75 @@
+import type { Database } from './database.ts';
+import { toTimestampText } from './ledger.ts';
+import { stage, staged } from './staging.ts';
+
+/** A day as it was last held against upstream's own count of it. */
+export interface Audit {
+  readonly day: string;
+  readonly agreed: boolean;
+  /** Items of the day, by upstream's count and as held. */
+  readonly upstream: number;
+  readonly held: number;
+  /** Hash of both sides' figures. */
+  readonly figures: string;
+}
+
+const columns = [
+  { name: 'day', kind: 'day' },
+  { name: 'agreed', kind: 'boolean' },
+  { name: 'upstream', kind: 'integer' },
+  { name: 'held', kind: 'integer' },
+  { name: 'figures', kind: 'text' },
+] as const;
+
+/** The last audit of every day of a resource, by day. */
+export async function readAudits(
+  database: Database,
+  resource: string,
+  brandId: string,
+): Promise<ReadonlyMap<string, Audit>> {
+  const rows = await database.exclusive((session) =>
+    session.query(
+      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, held, figures FROM sync.audits
+       WHERE resource = $1 AND brand_id = CAST($2 AS UUID)`,
+      [resource, brandId],
+    ),
+  );
+  return new Map(
+    rows.map(([day, agreed, upstream, held, figures]) => [
+      String(day),
+      {
+        day: String(day),
+        agreed: agreed === true,
+        upstream: Number(upstream),
+        held: Number(held),
+        figures: String(figures),
+      },
+    ]),
+  );
+}
+
+/** Keeps audits in place of earlier ones of the same days; `checkedAt` is upstream's time, epoch milliseconds. */
+export async function writeAudits(
+  database: Database,
+  resource: string,
+  brandId: string,
+  audits: readonly Audit[],
+  checkedAt: number,
+): Promise<void> {
+  if (audits.length === 0) return;
+  await database.transaction(async (session) => {
+    const rows = stage(
+      audits.map(({ day, agreed, upstream, held, figures }) => ({ day, agreed, upstream, held, figures })),
+    );
+    await session.run(
+      `DELETE FROM sync.audits WHERE resource = $2 AND brand_id = CAST($3 AS UUID)
+         AND day IN (SELECT day FROM ${staged(columns, '$1')})`,
+      [rows, resource, brandId],
+    );
+    await session.run(
+      `INSERT INTO sync.audits SELECT $2, CAST($3 AS UUID), s.day, CAST($4 AS TIMESTAMP), s.agreed, s.upstream, s.held,
+         s.figures FROM ${staged(columns, '$1')} s`,
+      [rows, resource, brandId, toTimestampText(checkedAt)],
+    );
+  });
+}
