@@ -6,6 +6,7 @@ import { learnConventions } from '../metrics/learn.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { runSync, type SyncOptions, type SyncSummary } from '../sync/run.ts';
 import type { Tally } from '../sync/tally.ts';
+import { withAllowance } from '../upstream/allowance.ts';
 import { type Budget, createBudget } from '../upstream/budget.ts';
 import { openBudgetFile } from '../upstream/budget-file.ts';
 import { createClient } from '../upstream/client.ts';
@@ -39,7 +40,8 @@ export async function syncWorkspace(
 }
 
 /**
- * Syncs a workspace whose warehouse is open, once for each of the options, on one connection and budget; what comes
+ * Syncs a workspace whose warehouse is open, once for each of the options, on one connection, budget and, the first of
+ * the options having one, allowance; what comes
  * after a run that ended by an error is left out. The analysts' copy is left to the caller.
  */
 export async function syncOpened(
@@ -52,7 +54,9 @@ export async function syncOpened(
   copy.isCurrent = false;
   const { budget, close } = await openBudget(config, clock);
   const { connections } = config;
-  const client = createClient({ ...upstream, budget, clock, connections });
+  const [first] = runs;
+  const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
+  const client = createClient({ ...upstream, budget: allowed, clock, connections });
   const summaries: SyncSummary[] = [];
   try {
     const parts = { catalogue, warehouse, client, clock, connections, signal };

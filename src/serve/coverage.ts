@@ -42,8 +42,12 @@ interface Chain {
 /** Reads the coverage of all chains. */
 export async function readCoverage(query: Query): Promise<Coverage> {
   const rows = await query(
+    // A day whose census agrees with what is held is as good as read.
     `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
-       epoch_ms(closed_at) FROM sync.coverage ORDER BY closed_at`,
+       epoch_ms(closed_at) AS at_ms FROM sync.coverage
+     UNION ALL SELECT 'census', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
+       epoch_ms(checked_at) FROM sync.audits WHERE agreed
+     ORDER BY at_ms`,
   );
   const chains = new Map<string, Chain[]>();
   for (const [id, resource, brandId, from, to, closedAt] of rows) {
@@ -63,7 +67,13 @@ export async function readCoverage(query: Query): Promise<Coverage> {
   };
   return {
     list: (resource, brandId) => newest(of(resource, brandId)),
-    detail: (resource, brandId, id) => newest(of(resource, brandId).filter((chain) => chain.id.endsWith(`id=${id}`))),
+    detail: (resource, brandId, id) => {
+      const own = newest(of(resource, brandId).filter((chain) => chain.id.endsWith(`id=${id}`)));
+      if (own.asOf === null || resource.change.kind !== 'detail') return own;
+      // It is read again when its row in the list has changed, so the list confirms it.
+      const list = newest(chains.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
+      return { ...own, asOf: Math.max(own.asOf, list.asOf ?? 0) };
+    },
     days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
   };
 }

@@ -3,7 +3,8 @@ import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
-import { dayOf } from '../contract/time.ts';
+import { addDays, dayOf, daysInRange } from '../contract/time.ts';
+import type { Allowance } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { writeAudits } from '../warehouse/audits.ts';
 import type { RunRef, RunStatus } from '../warehouse/runs.ts';
@@ -27,6 +28,8 @@ export interface SyncOptions {
   readonly brands: readonly string[] | null;
   /** Reads everything again, whatever is known of it. */
   readonly full?: boolean;
+  /** What the run may use at most; the next one goes on. */
+  readonly allowance?: Allowance;
 }
 
 /** What a run works with. */
@@ -70,7 +73,7 @@ export interface SyncSummary {
 export async function runSync(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
   const { warehouse, clock } = parts;
   const runId = randomUUID();
-  const run = await warehouse.beginRun({ runId, options: JSON.stringify(options), now: clock.now() });
+  const run = await warehouse.beginRun({ runId, options: identityOf(options), now: clock.now() });
   const tally = createTally();
   const stop = new AbortController();
   const signal = AbortSignal.any([parts.signal, stop.signal]);
@@ -93,6 +96,11 @@ export async function runSync(parts: SyncParts, options: SyncOptions): Promise<S
   const left = [...tally.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
   const troubles = { quarantined, failures, warnings, allowance, left: status === 'complete' ? 0 : left };
   return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
+}
+
+// A run continues one that was asked for the same, whatever either was allowed.
+function identityOf({ only, range, brands, full }: SyncOptions): string {
+  return JSON.stringify({ only, range, brands, ...(full === true ? { full } : {}) });
 }
 
 function statusOf(error: SightlineError | null, tally: Tally): RunStatus {
@@ -200,7 +208,14 @@ async function auditDays(
   const days = await countDays(catalogue, database, brand, { today });
   const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
   const settled = days.filter(({ day, agreed }) => agreed || (readAt.get(day) ?? 0) >= since);
-  await writeAudits(database, resource.name, brand.id, settled, since);
+  const [first] = days;
+  if (first === undefined) return;
+  // Days that neither side has anything of agree as well.
+  const known = new Set(days.map(({ day }) => day));
+  const every = Array.from({ length: daysInRange(first.day, today) }, (_, index) => addDays(first.day, index));
+  const empty = every.filter((day) => !known.has(day));
+  const nothing = empty.map((day) => ({ day, agreed: true, upstream: 0, held: 0, figures: '' }));
+  await writeAudits(database, resource.name, brand.id, [...settled, ...nothing], since);
 }
 
 function unreliableCensus(resource: Resource, brand: Member): Trouble {
