@@ -1,0 +1,115 @@
+import type { FileHandle } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { crc32, deflateRaw, inflateRaw } from 'node:zlib';
+
+// A raw file is a gzip file (RFC 1952) of many members, one a record: `zcat` shows a line of JSON about each answer and
+// then the answer. The extra field of a member's header holds the member's length, so that records can be counted and
+// skipped without being read, and found again behind a damaged one; its comment says in words what it holds.
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+
+/** gzip's first bytes: deflate, with an extra field and a comment. */
+const SIGNATURE = Buffer.from([0x1f, 0x8b, 8, 0x14]);
+/** The extra field `SL`: 4 bytes with the length of the member. */
+const EXTRA = Buffer.from([8, 0, 0x53, 0x4c, 4, 0]);
+const LENGTH_AT = 16;
+const COMMENT_AT = 20;
+const COMMENT_BYTES_MAX = 400;
+const TRAILER_BYTES = 8;
+/** An answer has at most 64 MB; what says to be much longer is damaged. */
+const MEMBER_BYTES_MAX = 128 * 1024 * 1024;
+const SEARCH_BYTES = 1024 * 1024;
+
+/** A member of a file, by its header alone. */
+export interface Member {
+  readonly position: number;
+  readonly bytes: number;
+  readonly comment: string;
+}
+
+/** A place in a file where no member can be read; `atEnd` where one was begun and the file ends in it. */
+export interface Gap {
+  readonly position: number;
+  readonly reason: string;
+  readonly atEnd: boolean;
+}
+
+/** One record as a member: a line of JSON, then the body, if there is one. */
+export async function toMember(comment: string, header: object, body: Uint8Array | null): Promise<Buffer> {
+  const line = Buffer.from(`${JSON.stringify(header)}\n`);
+  const content = body === null ? line : Buffer.concat([line, body, Buffer.from('\n')]);
+  const packed = await deflate(content);
+  const words = Buffer.from(`${comment.replace(/[^\x20-\x7e]+/g, ' ').slice(0, COMMENT_BYTES_MAX - 1)}\0`, 'latin1');
+  const member = Buffer.alloc(COMMENT_AT + words.length + packed.length + TRAILER_BYTES);
+  SIGNATURE.copy(member, 0);
+  member[9] = 0xff;
+  EXTRA.copy(member, 10);
+  member.writeUInt32LE(member.length, LENGTH_AT);
+  words.copy(member, COMMENT_AT);
+  packed.copy(member, COMMENT_AT + words.length);
+  member.writeUInt32LE(crc32(content), member.length - TRAILER_BYTES);
+  member.writeUInt32LE(content.length % 2 ** 32, member.length - 4);
+  return member;
+}
+
+/** Walks the members of a file by their headers, and the gaps between them. */
+export async function* walkMembers(handle: FileHandle): AsyncGenerator<Member | Gap> {
+  const { size } = await handle.stat();
+  const head = Buffer.alloc(COMMENT_AT + COMMENT_BYTES_MAX);
+  for (let position = 0; position < size; ) {
+    const { bytesRead } = await handle.read(head, 0, head.length, position);
+    const bytes = bytesRead >= COMMENT_AT && isHeader(head) ? head.readUInt32LE(LENGTH_AT) : 0;
+    if (bytes > COMMENT_AT + TRAILER_BYTES && bytes < MEMBER_BYTES_MAX && position + bytes <= size) {
+      const end = head.indexOf(0, COMMENT_AT);
+      const comment = head.toString('latin1', COMMENT_AT, end < 0 ? bytesRead : end);
+      yield { position, bytes, comment };
+      position += bytes;
+      continue;
+    }
+    const next = await findHeader(handle, position + 1, size);
+    const reason = bytes > 0 ? 'a record is cut off' : 'there is no record where one should begin';
+    yield { position, reason, atEnd: next === size };
+    position = next;
+  }
+}
+
+/** A record's header and body. Throws an Error that says what is wrong when the member is damaged. */
+export async function readMember(
+  handle: FileHandle,
+  { position, bytes }: Member,
+): Promise<{ header: unknown; body: Buffer }> {
+  const member = Buffer.alloc(bytes);
+  await handle.read(member, 0, bytes, position);
+  const start = member.indexOf(0, COMMENT_AT) + 1;
+  const trailer = bytes - TRAILER_BYTES;
+  const length = member.readUInt32LE(trailer + 4);
+  let content: Buffer;
+  try {
+    content = await inflate(member.subarray(start, trailer), { maxOutputLength: Math.max(1, length) });
+  } catch (thrown) {
+    throw new Error('it cannot be unpacked', { cause: thrown });
+  }
+  if (content.length !== length || crc32(content) !== member.readUInt32LE(trailer))
+    throw new Error('its checksum is wrong');
+  const line = content.indexOf('\n');
+  const header = JSON.parse(content.toString('utf8', 0, line)) as unknown;
+  return { header, body: content.subarray(line + 1, Math.max(line + 1, content.length - 1)) };
+}
+
+function isHeader(bytes: Buffer): boolean {
+  return bytes.subarray(0, 4).equals(SIGNATURE) && bytes.subarray(10, 10 + EXTRA.length).equals(EXTRA);
+}
+
+// The next place from `from` on that looks like a header, or the end of the file.
+async function findHeader(handle: FileHandle, from: number, size: number): Promise<number> {
+  const chunk = Buffer.alloc(SEARCH_BYTES);
+  for (let at = from; at < size; at += SEARCH_BYTES - COMMENT_AT) {
+    const { bytesRead } = await handle.read(chunk, 0, SEARCH_BYTES, at);
+    const read = chunk.subarray(0, bytesRead);
+    for (let found = read.indexOf(SIGNATURE); found >= 0; found = read.indexOf(SIGNATURE, found + 1)) {
+      if (isHeader(read.subarray(found))) return at + found;
+    }
+  }
+  return size;
+}

@@ -1,0 +1,205 @@
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import { dayOf } from '../contract/time.ts';
+import { forgetRawPages, type RawPlace, readCommitted } from '../warehouse/raw-pages.ts';
+import type { RunRef } from '../warehouse/runs.ts';
+import type { PageCommit, Warehouse } from '../warehouse/warehouse.ts';
+import { type DriftCounts, openDriftWatch } from './drift-watch.ts';
+import { listRawFiles, openRawLog, type RawLimits, type RawLog, retainRawFiles } from './raw.ts';
+import { walkMembers } from './raw-format.ts';
+import { describeRecord, type RawRecord } from './raw-record.ts';
+import type { Trouble } from './tally.ts';
+
+/** What is kept of a sync beside its rows. */
+export interface Records {
+  /** The warehouse as the sync is to use it: what is committed through it is kept and watched. */
+  readonly warehouse: Warehouse;
+  /** Drift that no run had met before. */
+  readonly drift: Readonly<DriftCounts>;
+  /** What a user should know. */
+  readonly warnings: readonly Trouble[];
+  /** Ends the files and removes those that are too old or too many. */
+  close(): Promise<void>;
+}
+
+/** Where and how pages are kept. */
+export interface RecordsOptions {
+  readonly catalogue: Catalogue;
+  readonly warehouse: Warehouse;
+  readonly clock: Clock;
+  /** The folder of raw pages and its limits; null keeps none. */
+  readonly raw: { readonly folder: string; readonly limits: RawLimits } | null;
+}
+
+/** Files in which pages of a killed run may stand that were never committed. */
+const FILES_LOOKED_AT = 2;
+
+/**
+ * Wraps a warehouse so that every page is on disk as it came before it is committed, and its drift is committed with it.
+ * A full disk is an error like any other; where pages cannot be written for another reason, the sync goes on without
+ * them, says so, and keeps no more in this run.
+ */
+export async function openRecords(options: RecordsOptions): Promise<Records> {
+  const { catalogue, warehouse: inner, clock } = options;
+  const warnings: Trouble[] = [];
+  const isOff = options.raw === null || options.raw.limits.days === 0 || options.raw.limits.megabytes === 0;
+  const keeper = await openKeeper(isOff ? null : options.raw, inner, warnings);
+  const watch = await openDriftWatch(catalogue, inner);
+
+  const commitPage = async (page: PageCommit) => {
+    const { arrival, chain, date } = page;
+    if (arrival === undefined) return inner.commitPage(page);
+    const rejected = page.tables.flatMap((table) => table.rejected);
+    const raw = page.notes?.raw ?? (await keeper.keep(pageRecord(page, arrival), arrival.bytes));
+    // Looked at only now: who waits for the disk is not overtaken, so that learning and committing have one order.
+    const drift = watch.look(chain.resource, arrival.body, rejected, date);
+    try {
+      return await inner.commitPage({ ...page, notes: { raw, drift } });
+    } catch (thrown) {
+      if (raw !== null) await keeper.disown(raw, date);
+      throw thrown;
+    }
+  };
+  const warehouse: Warehouse = {
+    ...inner,
+    commitPage,
+    beginRun: async (run) => {
+      const begun = await inner.beginRun(run);
+      await keeper.keep({ kind: 'begin', ...refOf(begun), options: run.options, date: run.now });
+      return begun;
+    },
+    endRun: async (run, totals, now) => {
+      await inner.endRun(run, totals, now);
+      await watch.close(run.runId, totals.status === 'complete', now);
+      await keeper.keep({ kind: 'end', ...refOf(run), totals: { ...totals }, date: now });
+    },
+    markDeleted: async (resource, keys, date) => {
+      await keeper.keep({ kind: 'gone', resource: resource.name, keys: keys.map(plain), date });
+      return inner.markDeleted(resource, keys, date);
+    },
+    noteForms: async (resource, forms) => {
+      await keeper.keep({ kind: 'forms', resource, forms: Object.fromEntries(forms), date: clock.now() });
+      return inner.noteForms(resource, forms);
+    },
+  };
+  return { warehouse, drift: watch.counts, warnings, close: () => keeper.close() };
+}
+
+interface Keeper {
+  /** Where the record was kept; null when none are. */
+  keep(record: RawRecord, body?: Uint8Array): Promise<RawPlace | null>;
+  /** Says of a page that was kept that it was not committed. */
+  disown(place: RawPlace, date: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openKeeper(raw: RecordsOptions['raw'], warehouse: Warehouse, warnings: Trouble[]): Promise<Keeper> {
+  let log: RawLog | null = null;
+  let uncommitted: RawRecord[] = [];
+  const giveUp = (thrown: unknown): null => {
+    const { code, message } = toSightlineError(thrown);
+    if (code === 'disk_full') throw new SightlineError(code, message, { cause: thrown });
+    if (log !== null || warnings.length === 0)
+      warnings.push({ chain: 'raw pages', code, message: `pages are not kept as they came: ${message}` });
+    log = null;
+    return null;
+  };
+  if (raw !== null) {
+    try {
+      uncommitted = await findUncommitted(raw.folder, warehouse);
+      log = await openRawLog(raw.folder, raw.limits);
+    } catch (thrown) {
+      giveUp(thrown);
+    }
+  }
+  const append = async (record: RawRecord, body: Uint8Array | null): Promise<RawPlace | null> => {
+    if (log === null) return null;
+    try {
+      return await log.append(dayOf(record.date), describeRecord(record), record, body);
+    } catch (thrown) {
+      return giveUp(thrown);
+    }
+  };
+  return {
+    keep: async (record, body) => {
+      for (const earlier of uncommitted.splice(0)) await append({ ...earlier, date: record.date }, null);
+      return append(record, body ?? null);
+    },
+    disown: async ({ file, position }, date) => {
+      await append({ kind: 'void', file, position, date }, null).catch(() => undefined);
+    },
+    close: async () => {
+      if (raw === null) return;
+      try {
+        await log?.close();
+        log = null;
+        await forgetRawPages(warehouse.database, await retainRawFiles(raw.folder, raw.limits));
+      } catch (thrown) {
+        giveUp(thrown);
+      }
+    },
+  };
+}
+
+// Pages that a killed run had kept and not committed when it ended. A warehouse that knows nothing of a file is not the
+// one that the file was written beside, and says nothing about its pages.
+async function findUncommitted(folder: string, { database }: Warehouse): Promise<RawRecord[]> {
+  const found: RawRecord[] = [];
+  const files = (await listRawFiles(folder)).slice(-FILES_LOOKED_AT);
+  const pages: { run: string; file: string; position: number }[] = [];
+  const ended = new Set<string>();
+  for (const { name } of files) {
+    const handle = await open(join(folder, name));
+    try {
+      for await (const member of walkMembers(handle)) {
+        if (!('comment' in member)) continue;
+        const run = / run (\S+)$/.exec(member.comment)?.[1] ?? '';
+        if (member.comment.startsWith('page ')) pages.push({ run, file: name, position: member.position });
+        if (member.comment.startsWith('end ')) ended.add(run);
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+  for (const { name } of files) {
+    const committed = await readCommitted(database, name);
+    for (const { run, file, position } of committed.size === 0 ? [] : pages) {
+      if (file !== name || ended.has(run) || committed.has(position)) continue;
+      found.push({ kind: 'void', file, position, date: 0 });
+    }
+  }
+  return found;
+}
+
+function pageRecord(page: PageCommit, arrival: NonNullable<PageCommit['arrival']>): RawRecord {
+  const { run, chain, next, date } = page;
+  const { member, path, query } = arrival;
+  return {
+    kind: 'page',
+    ...refOf(run),
+    resource: chain.resource,
+    chain: chain.id,
+    fixed: plain(chain.fixed),
+    from: chain.from,
+    to: chain.to,
+    member,
+    path,
+    query: { ...query },
+    page: page.page,
+    next,
+    ...(page.untilKnown === undefined ? {} : { untilKnown: page.untilKnown }),
+    date,
+  };
+}
+
+function refOf({ runId, passId }: RunRef) {
+  return { runId, passId };
+}
+
+// What a request fixes are texts; a key may be a number or null.
+function plain(values: Readonly<Record<string, unknown>>): Record<string, string | number | boolean | null> {
+  return values as Record<string, string | number | boolean | null>;
+}
