@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Milliseconds since an arbitrary moment; never set back, unlike `now`. */
+  /** Milliseconds since an arbitrary moment, one for all processes of the machine; never set back, unlike `now`. */
   monotonic(): number;
   /** Resolves after `ms`, or rejects with the signal's reason when it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -15,7 +15,8 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Not performance.now(), which counts from the start of this process.
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (ms, signal) => {
     try {
       await delay(ms, undefined, signal === undefined ? {} : { signal });
