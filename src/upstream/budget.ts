@@ -1,21 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { createLedger } from './budget-ledger.ts';
+import { type BudgetLog, type BudgetRecord, type Moment, memoryLog } from './budget-record.ts';
 
-/** Length of upstream's rate window. */
-const WINDOW_MS = 60_000;
-/** How long after it was sent a request of an earlier process may have arrived, at which moment upstream counts it. */
-const ARRIVAL_MS_MAX = 1_000;
-/** Added where a moment was measured here and acted on there. */
-const SKEW_MS = 10;
-/** Limit while upstream has not said another. */
-const LIMIT_DEFAULT = 120;
-
-/** Keeps the send times of the last minute, and upstream's limit, beyond the process: a restart forgets neither. */
-export interface BudgetStore {
-  /** Epoch milliseconds of recent sends, in any order, and the limit that upstream last named. */
-  load(): { readonly sentAt: readonly number[]; readonly limit: number | null };
-  append(epochMs: number): void;
-  remember(limit: number): void;
-}
+/** Longest sleep before the log is read again: another process may have given up its place. */
+const POLL_MS = 500;
+/** A waiting claim is renewed after so long; one that was not, as in a machine asleep, has lost its place. */
+const RENEW_MS = 30_000;
+const RENEW_MS_MAX = 90_000;
+/** A claim is renewed when it is served, if it is older: how long a request may be under way counts from there. */
+const SERVED_MS = 500;
 
 /** Permission to send one request. */
 export interface Slot {
@@ -42,117 +36,112 @@ export interface Budget {
   state(): BudgetState;
 }
 
-interface Entry {
-  /** Null while the request is under way. */
-  heldUntil: number | null;
-  /** False for a request of another user of the key. */
-  readonly own: boolean;
-}
-
 /**
- * A sliding log of requests: never more than limit - reserve of them reach upstream in any 60 seconds, whether it counts
- * in a sliding or in a fixed window. Upstream counts a request when it arrives, some time between its being sent and its
- * being answered, so a slot is held for 60 seconds from the answer. `share` in (0, 1] is the part of the limit that may
- * be used at all; what others use of the rest takes nothing from it.
+ * The budget of a key, shared by everybody who uses the same log: never more than limit - reserve of their requests
+ * reach upstream in any 60 seconds, whether it counts in a sliding or in a fixed window. `share` in (0, 1] is the part
+ * of the limit that all of them together may use, as far as this one is concerned; what other users of the key use of
+ * the rest takes nothing from it.
  */
-export function createBudget(options: { clock: Clock; share?: number; store?: BudgetStore }): Budget {
-  const { clock, share = 1, store } = options;
-  const kept = store?.load() ?? { sentAt: [], limit: null };
-  let limit = kept.limit ?? LIMIT_DEFAULT;
-  let heard = false;
-  let gateUntil = 0;
-  let entries: Entry[] = restore(clock, kept.sentAt);
-  let inFlight = 0;
+export function createBudget(options: { clock: Clock; share?: number; log?: BudgetLog }): Budget {
+  const { clock, share = 1, log = memoryLog() } = options;
+  const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
+  const ledger = createLedger(() => ({ monotonicMs: clock.monotonic(), wallMs: clock.now() }));
+  const session = randomBytes(6).toString('hex');
+  let claims = 0;
   let turn: Promise<void> = Promise.resolve();
 
-  const usable = (): number => limit - Math.floor(limit / 100);
-  const capacity = (): number => Math.max(1, Math.floor(usable() * share));
-  const own = (): Entry[] => entries.filter((entry) => entry.own);
-  const prune = (now: number): void => {
-    entries = entries.filter(({ heldUntil }) => heldUntil === null || heldUntil > now);
+  const catchUp = (): void => {
+    for (const record of log.read()) ledger.apply(record);
   };
-  // How long until a request may go. Until the first answer has told the limit, one at a time.
-  const waitMs = (): number => {
-    const now = clock.monotonic();
-    prune(now);
-    if (gateUntil > now) return gateUntil - now;
-    if (!heard && inFlight > 0) return 5;
-    return Math.max(untilFewer(own(), capacity(), now), untilFewer(entries, usable(), now));
+  const say = (kind: BudgetRecord['kind'], id: string, value = 0): void => {
+    log.append({ kind, id, value: Math.floor(value), ...moment() });
+    catchUp();
+  };
+  // What has happened has happened: where it cannot be told, this process goes by it, and for the others the claim
+  // runs out, later than if they knew. The next claim fails, and says why.
+  const note = (kind: BudgetRecord['kind'], id: string, value = 0): void => {
+    try {
+      say(kind, id, value);
+    } catch {
+      ledger.apply({ kind, id, value: Math.floor(value), ...moment() });
+    }
   };
 
-  const take = (waitedMs: number): Slot => {
-    const entry: Entry = { heldUntil: null, own: true };
-    entries.push(entry);
-    inFlight += 1;
-    store?.append(clock.now());
-    let open = true;
-    const end = (): void => {
-      if (!open) return;
-      open = false;
-      inFlight -= 1;
-      entry.heldUntil = clock.monotonic() + WINDOW_MS + SKEW_MS;
-    };
+  const claim = (): string => {
+    const id = `${session}-${(claims++).toString(36)}`;
+    say('claim', id);
+    return id;
+  };
+  // A claim that was not renewed for long may have run out for others: it goes to the end of the queue.
+  const keep = (id: string): string => {
+    const ageMs = ledger.claimAgeMs(id);
+    if (ageMs > RENEW_MS_MAX) {
+      note('leave', id);
+      return claim();
+    }
+    if (ageMs > RENEW_MS) say('claim', id);
+    return id;
+  };
+  const queue = async (signal: AbortSignal): Promise<string> => {
+    signal.throwIfAborted();
+    let id = claim();
+    try {
+      for (;;) {
+        id = keep(id);
+        catchUp();
+        const waitMs = ledger.waitMs(id, share) ?? POLL_MS;
+        if (waitMs === 0) break;
+        await clock.sleep(Math.min(waitMs, POLL_MS), signal);
+      }
+      signal.throwIfAborted();
+      if (ledger.claimAgeMs(id) > SERVED_MS) say('claim', id);
+      return id;
+    } catch (thrown) {
+      note('leave', id);
+      throw thrown;
+    }
+  };
+
+  const take = (id: string, waitedMs: number): Slot => {
+    const sentAt = clock.monotonic();
+    let isOpen = true;
     return {
       waitedMs,
-      answered: (headers) => {
-        end();
-        heard = true;
-        if (headers.limit !== null && headers.limit !== limit) {
-          limit = headers.limit;
-          store?.remember(limit);
-        }
-        if (headers.remaining !== null) giveWay(limit - headers.remaining, clock.monotonic());
+      answered: ({ limit, remaining }) => {
+        if (!isOpen) return;
+        isOpen = false;
+        note('answer', id, clock.monotonic() - sentAt);
+        if (limit !== null && limit !== ledger.limit()) note('limit', '-', limit);
+        if (remaining !== null) giveWay(ledger.state(share).limit - remaining, sentAt);
       },
-      failed: end,
+      failed: () => {
+        if (isOpen) note('fail', id);
+        isOpen = false;
+      },
     };
   };
 
-  // Requests that upstream has counted and this log has not are another user's of the key. All of our own are in the
-  // log for longer than upstream counts them, so the difference is never our own.
-  const giveWay = (counted: number, now: number): void => {
-    prune(now);
-    const foreign = Math.max(0, counted - entries.length);
-    for (let index = 0; index < foreign; index++) entries.push({ heldUntil: now + WINDOW_MS, own: false });
+  // Requests that upstream has counted and the log has not are another user's of the key. All that upstream can have
+  // counted of what is sent here, by any process, is in the log before it is sent, so the difference is never ours.
+  const giveWay = (counted: number, sentAt: number): void => {
+    const unknown = counted - ledger.countedSince(sentAt);
+    if (unknown > 0) note('others', '-', ledger.others() + unknown);
   };
 
   return {
     acquire: (signal) => {
       const askedAt = clock.monotonic();
-      const mine = turn.then(async () => {
-        for (let wait = waitMs(); wait > 0; wait = waitMs()) await clock.sleep(wait, signal);
-        signal.throwIfAborted();
-        return take(clock.monotonic() - askedAt);
-      });
+      const mine = turn.then(async () => take(await queue(signal), clock.monotonic() - askedAt));
       turn = mine.then(
         () => undefined,
         () => undefined,
       );
       return mine;
     },
-    closeGate: (ms) => {
-      gateUntil = Math.max(gateUntil, clock.monotonic() + ms);
-    },
+    closeGate: (ms) => note('gate', '-', Math.ceil(ms)),
     state: () => {
-      prune(clock.monotonic());
-      const left = Math.min(capacity() - own().length, usable() - entries.length);
-      return { limit, capacity: capacity(), left: Math.max(0, left) };
+      catchUp();
+      return ledger.state(share);
     },
   };
-}
-
-// How long until fewer than `bound` of the entries are held, at the least: what is under way is held for a minute yet.
-function untilFewer(entries: readonly Entry[], bound: number, now: number): number {
-  const excess = entries.length - bound + 1;
-  if (excess <= 0) return 0;
-  const ends = entries.map(({ heldUntil }) => heldUntil ?? now + WINDOW_MS).sort((a, b) => a - b);
-  return Math.max(1, (ends[excess - 1] as number) - now);
-}
-
-// A time that is still to come was noted before the wall clock was set back: it counts as this moment.
-function restore(clock: Clock, sentAt: readonly number[]): Entry[] {
-  const now = clock.now();
-  return sentAt
-    .map((time) => Math.min(time, now) + WINDOW_MS + ARRIVAL_MS_MAX - now)
-    .filter((heldMs) => heldMs > 0)
-    .map((heldMs) => ({ heldUntil: clock.monotonic() + heldMs, own: true }));
 }

@@ -1,71 +1,239 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
 import { createBudget } from '../../src/upstream/budget.ts';
-import { openBudgetFile } from '../../src/upstream/budget-file.ts';
-import { virtualClock } from '../support/clocks.ts';
+import { type BudgetFile, openBudgetFile } from '../../src/upstream/budget-file.ts';
+import { type BudgetRecord, formatRecord, parseRecord } from '../../src/upstream/budget-record.ts';
+import { type VirtualClock, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-test('a restart remembers the last minute, and no more', async () => {
-  const path = join(await temporaryFolder(), 'budget');
+const KEY = 'gsk_a_key_that_nobody_reads_anywhere';
+const BASE_URL = 'https://api.example.com/v1';
+
+async function open(folder: string, clock: VirtualClock, changes: object = {}): Promise<BudgetFile> {
+  const log = await openBudgetFile({ folder, key: KEY, baseUrl: BASE_URL, clock, ...changes });
+  onTestFinished(() => log.close());
+  return log;
+}
+
+const claim = (id: string): BudgetRecord => ({ kind: 'claim', id, value: 0, monotonicMs: 1, wallMs: 1 });
+const ids = (records: readonly BudgetRecord[]): string[] =>
+  records.filter(({ kind }) => kind === 'claim').map(({ id }) => id);
+
+test('a restart remembers the last minute and the limit, and no more than that', async () => {
+  const folder = await temporaryFolder();
   const clock = virtualClock();
   const { signal } = new AbortController();
-  const first = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
-  for (let index = 0; index < 40; index++) (await first.acquire(signal)).answered({ limit: 120, remaining: null });
+  const first = createBudget({ clock, log: await open(folder, clock) });
+  for (let index = 0; index < 40; index++) (await first.acquire(signal)).answered({ limit: 600, remaining: null });
   await clock.advanceTo(30_000);
-  for (let index = 0; index < 10; index++) (await first.acquire(signal)).answered({ limit: 120, remaining: null });
-  const left = (): number => createBudget({ clock, store: openBudgetFile(path, clock.now()) }).state().left;
-  expect(left()).toBe(119 - 50);
+  for (let index = 0; index < 10; index++) (await first.acquire(signal)).answered({ limit: 600, remaining: null });
+  const state = async () => createBudget({ clock, log: await open(folder, clock) }).state();
+  expect(await state()).toEqual({ limit: 600, capacity: 594, left: 594 - 50 });
   await clock.advanceTo(62_000);
-  expect(left()).toBe(119 - 10);
+  expect((await state()).left).toBe(594 - 10);
   await clock.advanceTo(300_000);
-  expect(left()).toBe(119);
-  expect(await readFile(path, 'utf8')).toBe('');
+  expect(await state()).toEqual({ limit: 600, capacity: 594, left: 594 });
 });
 
-test('a restart remembers the limit that upstream named last, whatever else the file holds', async () => {
-  const path = join(await temporaryFolder(), 'budget');
+test('a claim is noted before its request is sent, and that of a killed process runs out', async () => {
+  const folder = await temporaryFolder();
+  const clock = virtualClock();
+  const log = await open(folder, clock);
+  await createBudget({ clock, log }).acquire(new AbortController().signal);
+  const other = createBudget({ clock, log: await open(folder, clock) });
+  expect(other.state().left).toBe(118);
+  await clock.advanceTo(180_000);
+  expect(other.state().left).toBe(118);
+  await clock.advanceTo(182_000);
+  expect(other.state().left).toBe(119);
+});
+
+test('each key and each upstream has a log of its own, whose name and text tell nothing of the key', async () => {
+  const folder = join(await temporaryFolder(), 'data', '.budgets');
+  const clock = virtualClock();
+  const budget = createBudget({ clock, log: await open(folder, clock) });
+  (await budget.acquire(new AbortController().signal)).answered({ limit: 120, remaining: 100 });
+  for (const changes of [{ key: 'gsk_another' }, { baseUrl: 'https://api.example.org/v1' }]) {
+    expect(createBudget({ clock, log: await open(folder, clock, changes) }).state().left).toBe(119);
+  }
+  const names = readdirSync(folder);
+  expect(names).toHaveLength(3);
+  for (const name of names) {
+    expect(name).toMatch(/^[0-9a-f]{16}-1\.log$/);
+    expect(readFileSync(join(folder, name), 'utf8')).not.toMatch(/gsk_|nobody|example/);
+  }
+});
+
+test('every line may be garbage, cut or doubled, and what is whole counts', async () => {
+  const folder = await temporaryFolder();
+  const clock = virtualClock();
+  const log = await open(folder, clock);
+  log.append(claim('a'));
+  const path = join(folder, readdirSync(folder)[0] as string);
+  const whole = formatRecord(claim('b'));
+  appendFileSync(
+    path,
+    `\0\n{"a":1}\nNaN\n${'x'.repeat(200_000)}\n${whole.slice(0, -1)}\n${whole}\n\n${whole} \nclaim c 0 1`,
+  );
+  log.append(claim('d'));
+  expect(ids(log.read())).toEqual(['a', 'b', 'd']);
+  expect(ids((await open(folder, clock)).read())).toEqual(['a', 'b', 'd']);
+});
+
+test('records survive being written and read', () => {
+  const whole = fc.nat(999_999_999);
+  const record = fc.record({
+    kind: fc.constantFrom<BudgetRecord['kind']>('claim', 'answer', 'fail', 'leave', 'limit', 'gate', 'others', 'seal'),
+    id: fc.stringMatching(/^[0-9a-z-]{1,32}$/),
+    value: whole,
+    monotonicMs: whole,
+    wallMs: whole,
+  });
+  fc.assert(
+    fc.property(record, fc.nat(80), (value, cut) => {
+      const line = formatRecord(value);
+      expect(parseRecord(line)).toEqual(value);
+      if (cut < line.length) expect(parseRecord(line.slice(0, cut))).toBeNull();
+    }),
+  );
+});
+
+test('all readers see one order, whoever adds and however often the log goes on in another file', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ who: fc.nat(3), reads: fc.boolean() }), { minLength: 1, maxLength: 120 }),
+      fc.integer({ min: 1, max: 400 }),
+      async (steps, fileBytesMax) => {
+        const folder = await temporaryFolder();
+        const clock = virtualClock();
+        const logs = await Promise.all([0, 1, 2, 3].map(() => open(folder, clock, { fileBytesMax })));
+        const seen: BudgetRecord[][] = [[], [], [], []];
+        for (const [index, { who, reads }] of steps.entries()) {
+          logs[who]?.append(claim(`${who}-${index}`));
+          if (reads) seen[who]?.push(...(logs[who] as BudgetFile).read());
+        }
+        const all = steps.map(({ who }, index) => `${who}-${index}`);
+        for (const [who, log] of logs.entries()) {
+          seen[who]?.push(...log.read());
+          expect(ids(seen[who] as BudgetRecord[])).toEqual(all);
+          log.close();
+        }
+        const late = await open(folder, clock, { fileBytesMax });
+        expect(ids(late.read())).toEqual(all);
+        late.close();
+        await rm(folder, { recursive: true });
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('what stands behind a seal counts for nobody', async () => {
+  const folder = await temporaryFolder();
+  const clock = virtualClock();
+  const one = await open(folder, clock);
+  const two = await open(folder, clock);
+  one.append(claim('a'));
+  const path = join(folder, readdirSync(folder)[0] as string);
+  appendFileSync(path, `\n${formatRecord({ ...claim('-'), kind: 'seal' })}\n\n${formatRecord(claim('lost'))}\n`);
+  two.append(claim('b'));
+  one.append(claim('c'));
+  expect(ids(one.read())).toEqual(['a', 'b', 'c']);
+  expect(ids(two.read())).toEqual(['a', 'b', 'c']);
+  expect(readdirSync(folder)).toHaveLength(2);
+});
+
+test('the log stays small while it is used for days, and keeps the limit and the last minute', async () => {
+  const folder = await temporaryFolder();
   const clock = virtualClock();
   const { signal } = new AbortController();
-  const first = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
-  for (const limit of [120, 3_000, 600]) (await first.acquire(signal)).answered({ limit, remaining: null });
-  for (let index = 0; index < 300; index++) (await first.acquire(signal)).answered({ limit: 600, remaining: null });
-  const again = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
-  expect(again.state()).toEqual({ limit: 600, capacity: 594, left: 594 - 303 });
-  await clock.advanceTo(300_000);
-  expect(createBudget({ clock, store: openBudgetFile(path, clock.now()) }).state().limit).toBe(600);
+  const idle = createBudget({ clock, log: await open(folder, clock, { fileBytesMax: 4_096 }) });
+  const busy = createBudget({ clock, log: await open(folder, clock, { fileBytesMax: 4_096 }) });
+  (await busy.acquire(signal)).answered({ limit: 90, remaining: null });
+  for (let minute = 1; minute <= 600; minute++) {
+    await clock.advanceTo(minute * 61_000);
+    for (let index = 0; index < 8; index++) (await busy.acquire(signal)).answered({ limit: 90, remaining: null });
+  }
+  const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  // 30 minutes of 16 records, of at most 60 bytes, and two files.
+  expect(bytes).toBeLessThan(32 * 16 * 60 + 2 * 4_096);
+  const late = createBudget({ clock, log: await open(folder, clock) });
+  for (const budget of [idle, busy, late]) expect(budget.state()).toEqual({ limit: 90, capacity: 90, left: 82 });
 });
 
-test('times are noted before the request is sent', async () => {
-  const path = join(await temporaryFolder(), 'budget');
+test('files that somebody removes are begun anew, in one place for all', async () => {
+  const folder = join(await temporaryFolder(), 'budgets');
   const clock = virtualClock();
-  const budget = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
-  await budget.acquire(new AbortController().signal);
-  expect(await readFile(path, 'utf8')).toBe(`${clock.now()}\n`);
+  const logs = [await open(folder, clock), await open(folder, clock)] as const;
+  for (const name of readdirSync(folder)) await rm(join(folder, name));
+  logs[0].append(claim('a'));
+  logs[1].append(claim('b'));
+  logs[0].append(claim('c'));
+  for (const log of logs) expect(ids(log.read())).toEqual(['a', 'b', 'c']);
+  expect(ids((await open(folder, clock)).read())).toEqual(['a', 'b', 'c']);
 });
 
-test('a file of garbage is read for what it holds', async () => {
-  const path = join(await temporaryFolder(), 'budget');
+test('what the file of the version before holds is taken over once', async () => {
+  const folder = await temporaryFolder();
+  const earlier = join(folder, 'budget.log');
   const clock = virtualClock();
   const now = clock.now();
-  await writeFile(path, `\0\n{"a":1}\nNaN\nInfinity\n-5\n\n1e999\n${now - 1_000}\n  ${now - 2_000}  \n12`);
-  expect(openBudgetFile(path, now).load()).toEqual({ sentAt: [now - 1_000, now - 2_000], limit: null });
+  const lines = [
+    'limit 600',
+    'limit 300',
+    `${now - 1_000}`,
+    `  ${now - 59_000}  `,
+    `${now - 70_000}`,
+    `${now + 9_000}`,
+  ];
+  await writeFile(earlier, `${lines.join('\n')}\n\0\nNaN\n-5\n1e999\n12`);
+  const logs = join(folder, 'budgets');
+  expect(createBudget({ clock, log: await open(logs, clock, { earlier }) }).state()).toEqual({
+    limit: 300,
+    capacity: 297,
+    left: 294,
+  });
+  await expect(readFile(earlier)).rejects.toThrow('ENOENT');
+  const again = createBudget({ clock, log: await open(logs, clock, { earlier }) });
+  expect(again.state().left).toBe(294);
+  await clock.advanceTo(3_000);
+  expect(again.state().left).toBe(295);
+  await clock.advanceTo(62_000);
+  expect(again.state().left).toBe(297);
 });
 
-test('times from before the clock was set back count as now', async () => {
-  const path = join(await temporaryFolder(), 'budget');
+test('a folder or a file that cannot be written to is named by the error', async () => {
   const clock = virtualClock();
-  await writeFile(path, `${clock.now() + 3_600_000}\n`);
-  const budget = createBudget({ clock, store: openBudgetFile(path, clock.now()) });
-  expect(budget.state().left).toBe(118);
-  await clock.advanceTo(61_000);
-  expect(budget.state().left).toBe(119);
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'file'), '');
+  await expect(open(join(folder, 'file', 'budgets'), clock)).rejects.toMatchObject({
+    code: 'folder_unwritable',
+    message: expect.stringContaining(join(folder, 'file')) as string,
+  });
+  // Whoever may do everything is refused nothing.
+  if (process.getuid?.() === 0) return;
+  const budgets = join(folder, 'budgets');
+  await mkdir(budgets);
+  (await open(budgets, clock)).append(claim('a'));
+  const path = join(budgets, readdirSync(budgets)[0] as string);
+  await chmod(path, 0o400);
+  await expect(open(budgets, clock)).rejects.toMatchObject({
+    code: 'folder_unwritable',
+    message: expect.stringContaining(path) as string,
+  });
 });
 
-test('the file is replaced as a whole and does not grow from run to run', async () => {
-  const path = join(await temporaryFolder(), 'budget');
-  const now = virtualClock().now();
-  await writeFile(path, `${now - 500_000}\n`.repeat(10_000));
-  openBudgetFile(path, now);
-  expect((await stat(path)).size).toBe(0);
+test('where the log cannot be added to, nobody sends', async () => {
+  const clock = virtualClock();
+  const log = await open(await temporaryFolder(), clock);
+  const budget = createBudget({ clock, log });
+  const { signal } = new AbortController();
+  const slot = await budget.acquire(signal);
+  log.close();
+  slot.answered({ limit: 50, remaining: 20 });
+  expect(budget.state()).toMatchObject({ limit: 50, left: 20 });
+  await expect(budget.acquire(signal)).rejects.toMatchObject({ code: 'internal' });
 });

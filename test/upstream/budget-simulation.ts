@@ -1,0 +1,95 @@
+import { setMaxListeners } from 'node:events';
+import { createLimiter, type Window } from '../../src/sandbox/limiter.ts';
+import type { Budget } from '../../src/upstream/budget.ts';
+import type { BudgetLog, BudgetRecord } from '../../src/upstream/budget-record.ts';
+import type { VirtualClock } from '../support/clocks.ts';
+
+export const MINUTE_MS = 60_000;
+
+/** How long a request takes until it is counted, and how long its answer takes from there; null: it never comes. */
+export interface Travel {
+  readonly thereMs: number;
+  readonly backMs: number | null;
+}
+
+/** A server that counts as the specification says, at moments of the test's choice, and tells what is left. */
+export function countingServer(limit: number, window: Window, tells: boolean, countRefused = true) {
+  const admit = createLimiter(limit, window, countRefused);
+  const arrivals: number[] = [];
+  let refused = 0;
+  return {
+    arrivals,
+    refused: () => refused,
+    arrive: (atMs: number) => {
+      const { allowed, remaining, retryAfterSeconds } = admit('key', atMs);
+      arrivals.push(atMs);
+      if (!allowed) refused += 1;
+      const headers = { limit: tells ? limit : null, remaining: tells && allowed ? remaining : null };
+      return { headers, retryAfterMs: allowed ? null : retryAfterSeconds * 1_000 };
+    },
+  };
+}
+
+export type Server = ReturnType<typeof countingServer>;
+
+/** Sends until told to stop, `lanes` requests at a time, as the client does; ends by itself after `requestsMax`. */
+export function work(
+  budget: Budget,
+  clock: VirtualClock,
+  server: Server,
+  travelOf: () => Travel,
+  lanes: number,
+  requestsMax = Number.POSITIVE_INFINITY,
+): { abort(): void; readonly answered: readonly number[] } {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  const answered: number[] = [];
+  let begun = 0;
+  const lane = async (): Promise<void> => {
+    while (begun < requestsMax) {
+      begun += 1;
+      const slot = await budget.acquire(stop.signal);
+      const { thereMs, backMs } = travelOf();
+      try {
+        await clock.sleep(thereMs, stop.signal);
+        const { headers, retryAfterMs } = server.arrive(clock.monotonic());
+        await clock.sleep(backMs ?? 5_000, stop.signal);
+        if (backMs === null) continue;
+        slot.answered(headers);
+        answered.push(clock.monotonic());
+        if (retryAfterMs !== null) budget.closeGate(retryAfterMs);
+      } finally {
+        slot.failed();
+      }
+    }
+  };
+  for (let index = 0; index < lanes; index++) lane().catch(() => undefined);
+  return { abort: () => stop.abort(), answered };
+}
+
+/** The most arrivals in any 60 seconds; a sliding window is the strictest way to count, and contains every fixed one. */
+export function mostInAnyMinute(arrivals: readonly number[]): number {
+  const sorted = arrivals.toSorted((a, b) => a - b);
+  let most = 0;
+  for (let first = 0, last = 0; last < sorted.length; last++) {
+    while ((sorted[last] as number) - (sorted[first] as number) >= MINUTE_MS) first++;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}
+
+/** One log with as many readers as there are calls of `open`, as processes have in a file. */
+export function sharedLog(records: BudgetRecord[] = []) {
+  const open = (): BudgetLog => {
+    let next = 0;
+    return {
+      append: (record) => records.push(record),
+      read: () => {
+        const fresh = records.slice(next);
+        next = records.length;
+        return fresh;
+      },
+    };
+  };
+  return { records, open };
+}
