@@ -74,8 +74,11 @@ export async function syncOpened(
   }
 }
 
-// One for all workspaces of the data folder that use the same key and upstream.
-async function openBudget(config: WorkspaceConfig, clock: Clock): Promise<{ budget: Budget; close: () => void }> {
+/** The budget of a workspace: one for all of the data folder that use the same key and upstream. */
+export async function openBudget(
+  config: WorkspaceConfig,
+  clock: Clock,
+): Promise<{ budget: Budget; close: () => void }> {
   const { key, baseUrl } = config.upstream();
   const folder = join(dirname(config.folder), BUDGET_FOLDER);
   const log = await openBudgetFile({ folder, key, baseUrl, clock, earlier: layoutOf(config.folder).budget });

@@ -73,8 +73,25 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .option('--from <day>', 'first day, YYYY-MM-DD (default: the whole history)')
     .option('--to <day>', 'last day, YYYY-MM-DD (default: today)')
     .option('--base-url <url>', 'root of the versioned API (default: SIGHTLINE_BASE_URL)')
+    .option('--full', 'read everything again, whatever is known of it')
+    .option('--max-requests <number>', 'stop after so many requests; the next run goes on')
+    .option('--max-minutes <number>', 'stop after so many minutes')
+    .option('--until <time>', 'stop at a time of the day, HH:MM, local')
     .action((flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/sync.ts')).sync(flags, signal)),
+    );
+
+  onWorkspace(program.command('plan'))
+    .description('say what a sync would ask for now, what that costs, and why')
+    .option('--only <resources...>', 'only these resources, and what they depend on')
+    .option('--brand <ids...>', 'only these brands')
+    .option('--from <day>', 'first day, YYYY-MM-DD (default: the whole history)')
+    .option('--to <day>', 'last day, YYYY-MM-DD (default: today)')
+    .option('--base-url <url>', 'root of the versioned API (default: SIGHTLINE_BASE_URL)')
+    .option('--full', 'as if everything were read again')
+    .option('--offline', "ask nothing of upstream: plan from what is held and from upstream's last counts")
+    .action((flags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/plan.ts')).plan(flags, signal)),
     );
 
   onWorkspace(program.command('export'))

@@ -1,0 +1,69 @@
+import Table from 'cli-table3';
+import { type PricedPlan, priceWorkspace } from '../../app/plan.ts';
+import { EXIT } from '../../base/errors.ts';
+import { commandContext, type WorkspaceFlags } from '../context.ts';
+import { listOf, rangeOf } from '../flags.ts';
+import { count, duration, plural, printData, reportError, say } from '../output.ts';
+
+/** Flags of `plan`. */
+export interface PlanFlags extends WorkspaceFlags {
+  readonly only?: readonly string[];
+  readonly brand?: readonly string[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly full?: boolean;
+  readonly offline?: boolean;
+}
+
+/** Runs `sightline plan` and returns its exit code. */
+export async function plan(flags: PlanFlags, signal: AbortSignal): Promise<number> {
+  const options = {
+    only: listOf('--only', flags.only),
+    range: rangeOf(flags),
+    brands: listOf('--brand', flags.brand),
+    full: flags.full === true,
+  };
+  const context = commandContext('plan', flags, signal);
+  const priced = await priceWorkspace(context, options, flags.offline === true);
+  const { error, ...result } = priced;
+  if (flags.json === true) {
+    const told = error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
+    printData(JSON.stringify({ ...result, doneAt: new Date(result.doneAt).toISOString(), ...told }));
+  } else describe(priced);
+  if (error !== null) reportError(error, false);
+  return error?.exit ?? EXIT.done;
+}
+
+function describe({
+  requests,
+  resources,
+  skippedDays,
+  unreliable,
+  continues,
+  perMinute,
+  minutes,
+  doneAt,
+  asked,
+}: PricedPlan) {
+  const table = new Table({
+    head: ['resource', 'requests', 'why'],
+    colAligns: ['left', 'right', 'left'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const { name, requests: all, reasons } of resources) {
+    for (const [index, { reason, requests: some }] of reasons.entries()) {
+      table.push([index === 0 ? name : '', count(some), reason]);
+    }
+    if (reasons.length > 1) table.push(['', count(all), 'in all']);
+  }
+  printData(table.toString());
+  const at = new Date(doneAt).toISOString().slice(0, 16).replace('T', ' ');
+  say(
+    `A sync would take about ${plural(requests, 'request')}: ${duration(minutes * 60_000)} at ${count(perMinute)} a minute, done at ${at} UTC.`,
+  );
+  if (asked > 0) say(`Looking took ${plural(asked, 'request')}.`);
+  if (skippedDays > 0) say(`${plural(skippedDays, 'day')} left alone: what is held agrees with what upstream counts.`);
+  if (unreliable.length > 0)
+    say(`Upstream's counts are not believed for ${unreliable.join(', ')}: the last days are read again.`);
+  if (continues) say('The last run left pages behind; they come first.');
+}

@@ -1,0 +1,84 @@
+import type { Catalogue } from '../contract/catalogue.ts';
+import type { Member } from '../warehouse/state.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Chain } from './chain.ts';
+import type { PlanContext } from './context.ts';
+import { createFollower } from './follow.ts';
+import { planBrand, planWorkspace } from './plan.ts';
+import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from './run.ts';
+
+/** Requests beside the chains: upstream's own description, which is asked for once a run. */
+const DESCRIPTION_REQUESTS = 1;
+
+/** What a sync would ask for now, and what it would leave alone. */
+export interface SyncPlan {
+  /** Requests in all. */
+  readonly requests: number;
+  readonly resources: readonly PlannedResource[];
+  /** Days of windows that are left alone, because nothing speaks for reading them. */
+  readonly skippedDays: number;
+  /** Whether upstream's census is not believed, by brand id. */
+  readonly unreliable: readonly string[];
+  /** Whether the last run left work behind, which comes first. */
+  readonly continues: boolean;
+}
+
+/** What would be asked of one resource. */
+export interface PlannedResource {
+  readonly name: string;
+  readonly requests: number;
+  /** Why, each with its requests. */
+  readonly reasons: readonly { readonly reason: string; readonly requests: number }[];
+}
+
+/**
+ * Plans a sync from what the warehouse holds, without asking anything of upstream. Lists that were never read have no
+ * rows yet, so what would follow from them is not counted.
+ */
+export async function planSync(
+  parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections'> & { readonly warehouse: Warehouse },
+  options: SyncOptions,
+): Promise<SyncPlan> {
+  const { catalogue, warehouse } = parts;
+  const context = await readContext(parts, options, null);
+  const brands = chooseBrands(await readBrands(parts), options.brands);
+  const { chains, skippedDays, unreliable } = await unroll(catalogue, warehouse, brands, context);
+  const byResource = new Map<string, Map<string, number>>();
+  for (const { resource, reason, expected } of chains) {
+    const reasons = byResource.get(resource) ?? new Map<string, number>();
+    byResource.set(resource, reasons.set(reason, (reasons.get(reason) ?? 0) + expected));
+  }
+  const resources = [...byResource].map(([name, reasons]) => ({
+    name,
+    requests: [...reasons.values()].reduce((sum, requests) => sum + requests, 0),
+    reasons: [...reasons].map(([reason, requests]) => ({ reason, requests })),
+  }));
+  const requests = resources.reduce((sum, resource) => sum + resource.requests, DESCRIPTION_REQUESTS);
+  return { requests, resources, skippedDays, unreliable, continues: context.begun.size > 0 };
+}
+
+// As if every chain had been read and had brought what is held already.
+async function unroll(
+  catalogue: Catalogue,
+  { database }: Warehouse,
+  brands: readonly Member[],
+  context: PlanContext,
+): Promise<{ chains: Chain[]; skippedDays: number; unreliable: string[] }> {
+  const follower = createFollower({ catalogue, database }, context);
+  follower.brands(brands);
+  const chains: Chain[] = [];
+  const waiting = [
+    ...planWorkspace(catalogue, context),
+    ...brands.flatMap((brand) => planBrand(catalogue, brand, context)),
+  ];
+  for (let chain = waiting.shift(); chain !== undefined; chain = waiting.shift()) {
+    chains.push(chain);
+    waiting.push(...(await follower.after(chain, true)));
+  }
+  const windows = follower.windows();
+  return {
+    chains,
+    skippedDays: windows.reduce((sum, { planned }) => sum + planned.whole, 0),
+    unreliable: windows.filter(({ planned }) => planned.unreliable).map(({ brand }) => brand.id),
+  };
+}
