@@ -153,11 +153,16 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
       }
     },
     query: async (sql, parameters = []) => {
+      let statement: DuckDBPreparedStatement | undefined;
       try {
-        const reader = await (await prepare(sql, parameters)).runAndReadAll();
-        return toSimpleRows(reader.getRows());
+        statement = await connection.prepare(sql);
+        for (const [index, value] of parameters.entries()) bindValue(statement, index + 1, value);
+        return toSimpleRows((await statement.runAndReadAll()).getRows());
       } catch (thrown) {
         throw toSightlineError(thrown);
+      } finally {
+        // A statement that is kept keeps the hash tables of its last run, which a sync's memory has no room for.
+        statement?.destroySync();
       }
     },
     dispose: () => {
