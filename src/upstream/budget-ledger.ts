@@ -15,7 +15,7 @@ const HEARD_MS = 10 * 60_000;
 const FIRST_ANSWER_MS = 10_000;
 const FIRST_ANSWER_POLL_MS = 5;
 /** Answers whose latencies are remembered, how many tell enough, and how much of the least is relied on. */
-const LATENCIES_MAX = 50;
+const LATENCIES_MAX = 100;
 const LATENCIES_MIN = 10;
 const LATENCY_SHARE = 0.8;
 /** How long nothing is relied on after a 429. */
@@ -26,8 +26,8 @@ interface Entry {
   claimedAt: number;
   /** Null while the request waits or is under way. */
   endedAt: number | null;
-  /** Whether an answer ended it. */
-  isAnswered: boolean;
+  /** How long the answer took; 0 where none ended it, of which nothing is known. */
+  latencyMs: number;
 }
 
 /** What the records of a key's log amount to, at this moment. */
@@ -58,8 +58,8 @@ export interface Ledger {
  * - When all requests take equally long from being sent to being counted, 60 seconds after A was sent are enough.
  * - When latency varies and upstream counts as it answers, A counts when it is answered and B no sooner than the
  *   shortest latency after it is sent: 60 seconds after A's answer, less the shortest latency, are enough. When it
- *   counts before it works, what follows does not matter, and 60 seconds after A was sent are enough; that is never
- *   later, since A itself took at least the shortest latency. Counting at any fixed part of the way lies between.
+ *   counts before it works, what follows does not matter, and 60 seconds after A was sent are enough; it is held for
+ *   no less in any case. Counting at any fixed part of the way lies between.
  * - Endpoints differ, and B may be quicker than A: so it is the shortest of all recent answers, of all processes, that
  *   is subtracted, and one quick answer makes every hold longer at once. Of that shortest, a fifth is left as a margin.
  * What is not covered is an upstream whose way to the count varies while its latency does not, or one that becomes
@@ -83,7 +83,7 @@ export function createLedger(now: () => Moment): Ledger {
     at < cautiousUntil || latencies.length < LATENCIES_MIN ? 0 : LATENCY_SHARE * Math.min(...latencies);
   const heldUntil = (entry: Entry, reliefMs: number): number => {
     if (entry.endedAt === null) return entry.claimedAt + UNENDED_MS;
-    return entry.endedAt + WINDOW_MS + SKEW_MS - (entry.isAnswered ? reliefMs : 0);
+    return entry.endedAt + WINDOW_MS + SKEW_MS - Math.min(reliefMs, entry.latencyMs);
   };
 
   // An entry that is held no more is of use as long as a request may be under way that was sent while it was.
@@ -113,10 +113,10 @@ export function createLedger(now: () => Moment): Ledger {
     return { ends, isFirstPending };
   };
 
-  const end = (id: string, at: number, isAnswered: boolean): void => {
+  const end = (id: string, at: number, latencyMs: number): void => {
     const entry = entries.get(id);
-    if (entry === undefined) entries.set(id, { claimedAt: at, endedAt: at, isAnswered });
-    else Object.assign(entry, { endedAt: at, isAnswered });
+    if (entry === undefined) entries.set(id, { claimedAt: at, endedAt: at, latencyMs });
+    else Object.assign(entry, { endedAt: at, latencyMs });
   };
 
   return {
@@ -126,13 +126,13 @@ export function createLedger(now: () => Moment): Ledger {
       const { kind, id, value } = record;
       if (kind === 'claim') {
         const known = entries.get(id);
-        if (known === undefined) entries.set(id, { claimedAt: at, endedAt: null, isAnswered: false });
+        if (known === undefined) entries.set(id, { claimedAt: at, endedAt: null, latencyMs: 0 });
         else known.claimedAt = Math.max(known.claimedAt, at);
       } else if (kind === 'answer') {
-        end(id, at, true);
+        end(id, at, value);
         heardAt = Math.max(heardAt, at);
         latencies = [...latencies.slice(1 - LATENCIES_MAX), value];
-      } else if (kind === 'fail') end(id, at, false);
+      } else if (kind === 'fail') end(id, at, 0);
       else if (kind === 'leave') entries.delete(id);
       else if (kind === 'limit') {
         // One that is told again for those who come later changes nothing that was learned since.

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import type { Window } from '../../src/sandbox/limiter.ts';
+import { createBudget } from '../../src/upstream/budget.ts';
+import { type VirtualClock, virtualClock } from '../support/clocks.ts';
+import { countingServer, MINUTE_MS, mostInAnyMinute, sharedLog, type Travel, work } from './budget-simulation.ts';
+
+const LIMIT = 120;
+
+/** Numbers in [0, 1) that look random and are the same in every run (the minimal standard generator of Lehmer). */
+function numbersFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+/** What latencies look like; the mean is given. */
+const shapes: Readonly<Record<string, (meanMs: number, random: () => number) => number>> = {
+  constant: (meanMs) => meanMs,
+  'within a tenth': (meanMs, random) => meanMs * (0.9 + 0.2 * random()),
+  uniform: (meanMs, random) => meanMs * (0.5 + random()),
+  exponential: (meanMs, random) => -meanMs * Math.log(1 - random()),
+  'of two kinds': (meanMs, random) => (random() < 0.7 ? 0.2 * meanMs : 2.8 * meanMs) * (0.95 + 0.1 * random()),
+};
+
+interface Course {
+  readonly shape: string;
+  readonly meanMs: number;
+  /** At which part of the way upstream counts. */
+  readonly countedAfter: number;
+  readonly window: Window;
+  readonly processes: number;
+  readonly lanes: number;
+  readonly minutes: number;
+}
+
+async function run(course: Course, clock: VirtualClock = virtualClock()) {
+  const { shape, meanMs, countedAfter, window, processes, lanes, minutes } = course;
+  const random = numbersFrom(Math.round(meanMs) + 7);
+  const server = countingServer(LIMIT, window, true);
+  const shared = sharedLog();
+  const travelOf = (): Travel => {
+    const latencyMs = (shapes[shape] as (typeof shapes)[string])(meanMs, random);
+    return { thereMs: latencyMs * countedAfter, backMs: latencyMs * (1 - countedAfter) };
+  };
+  // Not begun where a minute does.
+  await clock.advanceTo(17_123);
+  const requests = Math.ceil((LIMIT * minutes) / processes);
+  const workers = Array.from({ length: processes }, () =>
+    work(createBudget({ clock, log: shared.open() }), clock, server, travelOf, lanes, requests),
+  );
+  await clock.advanceTo(17_123 + (1.5 * minutes + 2) * MINUTE_MS);
+  const answered = workers.flatMap((worker) => worker.answered);
+  const tookMs = Math.max(...answered) - 17_123;
+  return { server, shared, requests: requests * processes, answered: answered.length, tookMs };
+}
+
+describe('no 429, and never over the limit', () => {
+  const courses = Object.keys(shapes).flatMap((shape) =>
+    [50, 1_000, 3_000].flatMap((meanMs) => [0, 0.5, 1].map((countedAfter) => ({ shape, meanMs, countedAfter }))),
+  );
+
+  test.for(courses)('$shape latency of $meanMs ms, counted after $countedAfter of it', async (course) => {
+    for (const window of ['sliding', 'fixed'] as const) {
+      const { server, requests, answered } = await run({ ...course, window, processes: 2, lanes: 12, minutes: 5 });
+      expect(server.refused()).toBe(0);
+      expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(LIMIT);
+      expect(answered).toBe(requests);
+    }
+  });
+});
+
+describe('40 chains in flight take no more than 1.03 x requests / 120 minutes beyond the first', () => {
+  const courses = [50, 1_000, 3_000].flatMap((meanMs) =>
+    [0, 1].flatMap((countedAfter) =>
+      (['sliding', 'fixed'] as const).flatMap((window) => [
+        { meanMs, countedAfter, window, processes: 1, lanes: 40 },
+        { meanMs, countedAfter, window, processes: 2, lanes: 20 },
+      ]),
+    ),
+  );
+
+  test.for(courses)('$meanMs ms, counted after $countedAfter of it, $window, $processes processes', async (course) => {
+    for (const minutes of [5, 12]) {
+      const { server, requests, answered, tookMs } = await run({ ...course, shape: 'constant', minutes });
+      expect(answered).toBe(requests);
+      expect(tookMs).toBeLessThanOrEqual((1.03 * requests * MINUTE_MS) / LIMIT + MINUTE_MS);
+      expect(server.refused()).toBe(0);
+      // And in the long run, where the first minute counts for little.
+      const inLastMinutes = server.arrivals.filter((at) => at > 2 * MINUTE_MS && at <= 4 * MINUTE_MS).length;
+      expect(inLastMinutes / 2).toBeGreaterThanOrEqual(LIMIT / 1.03);
+    }
+  });
+
+  test('and the eight that are the default keep the budget busy at 3 seconds', async () => {
+    const course = { shape: 'constant', meanMs: 3_000, countedAfter: 1, window: 'sliding', processes: 1 } as const;
+    const { requests, tookMs } = await run({ ...course, lanes: 8, minutes: 10 });
+    expect(tookMs).toBeLessThanOrEqual((1.03 * requests * MINUTE_MS) / LIMIT + MINUTE_MS);
+  });
+});
+
+describe('what the shortest latency is good for', () => {
+  // Sends one request that takes `latencyMs`.
+  const session = (clock: VirtualClock) => {
+    const shared = sharedLog();
+    const budget = createBudget({ clock, log: shared.open() });
+    const { signal } = new AbortController();
+    const send = async (latencyMs: number): Promise<void> => {
+      const slot = await budget.acquire(signal);
+      await clock.advanceTo(clock.monotonic() + latencyMs);
+      slot.answered({ limit: 120, remaining: null });
+    };
+    const leftAfter = async (ms: number): Promise<number> => {
+      await clock.advanceTo(ms);
+      return budget.state().left;
+    };
+    return { budget, shared, send, leftAfter };
+  };
+
+  test('nothing before the tenth answer, then four fifths of the least', async () => {
+    const { send, leftAfter } = session(virtualClock());
+    for (let index = 0; index < 9; index++) await send(1_000);
+    expect(await leftAfter(9_000)).toBe(110);
+    expect(await leftAfter(61_005)).toBe(110);
+    expect(await leftAfter(61_020)).toBe(111);
+    await send(2_000);
+    // Ten answers: what was answered at 2,000 is held until 60,010 later, less 800.
+    expect(await leftAfter(63_100)).toBe(119 - 7 + 1 - 1);
+  });
+
+  test('one quick answer, whoever had it, makes all holds longer at once', async () => {
+    const clock = virtualClock();
+    const { budget, shared, send, leftAfter } = session(clock);
+    for (let index = 0; index < 20; index++) await send(1_000);
+    expect(await leftAfter(60_200)).toBe(119 - 20);
+    expect(await leftAfter(60_220)).toBe(119 - 19);
+    const slot = await createBudget({ clock, log: shared.open() }).acquire(new AbortController().signal);
+    slot.answered({ limit: 120, remaining: null });
+    expect(budget.state().left).toBe(119 - 21);
+    expect(await leftAfter(61_020)).toBe(119 - 20);
+  });
+
+  test('nothing for ten minutes after a 429', async () => {
+    const clock = virtualClock();
+    const { budget, send, leftAfter } = session(clock);
+    budget.closeGate(1);
+    await clock.advanceTo(10);
+    for (let index = 0; index < 20; index++) await send(1_000);
+    expect(await leftAfter(61_000)).toBe(119 - 20);
+    expect(await leftAfter(61_030)).toBe(119 - 19);
+    await clock.advanceTo(10 * MINUTE_MS);
+    await send(1_000);
+    expect(await leftAfter(11 * MINUTE_MS + 205)).toBe(118);
+    expect(await leftAfter(11 * MINUTE_MS + 225)).toBe(119);
+  });
+});
