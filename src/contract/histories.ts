@@ -1,9 +1,13 @@
-import type { Resource, WarehouseTable } from './catalogue.ts';
-import type { Change } from './resource.ts';
-import { type ChildTable, type Column, columnOf } from './tables.ts';
+import type { Change, ResourceDeclaration } from './resource.ts';
+import { type ChildTable, type Column, columnOf, type ResourceTable } from './tables.ts';
 
 /** The history of a table: a row for each state that one of its rows was in. */
-export interface HistoryTable extends WarehouseTable {
+export interface HistoryTable {
+  readonly name: string;
+  readonly about: string;
+  readonly columns: readonly Column[];
+  readonly key: readonly string[];
+  readonly time: undefined;
   /** The table whose rows' states these are. */
   readonly of: string;
   /** Columns taken from that table, its key and the engine's own included. */
@@ -40,12 +44,16 @@ const periods: readonly Column[] = [
   ),
 ];
 
-/** The histories of all tables whose rows are overwritten by later answers. */
-export function historyTables(resources: readonly Resource[], tables: readonly WarehouseTable[]): HistoryTable[] {
+/** The histories of all tables whose rows are overwritten by later answers; throws a TypeError when a name is taken. */
+export function historyTables(
+  resources: readonly (ResourceDeclaration & { readonly derived: readonly ResourceTable[] })[],
+  tables: readonly Pick<HistoryTable, 'name' | 'columns' | 'key'>[],
+): HistoryTable[] {
   const lists = resources.filter(({ change }) => overwritten.has(change.kind));
   return lists.flatMap((resource) =>
     resource.derived.map((derived): HistoryTable => {
-      const table = tables.find(({ name }) => name === derived.name) as WarehouseTable;
+      const table = tables.find(({ name }) => name === derived.name);
+      if (table === undefined) throw new TypeError(`no table ${derived.name}`);
       const parts = resources
         .filter(({ change }) => change.kind === 'detail' && change.of === resource.name)
         .flatMap((detail) => detail.derived.filter(({ name }) => name === derived.name));
@@ -57,10 +65,13 @@ export function historyTables(resources: readonly Resource[], tables: readonly W
       const children = [derived, ...parts].flatMap((part) => part.children);
       const kept = table.columns.filter(({ name, source }) => source.from !== 'engine' || ofVersions.has(name));
       const nested = column(CHILDREN, 'json', `Rows of ${children.map(({ name }) => name).join(' and ')}, in order.`);
+      const columns = [...periods, ...kept, ...(children.length === 0 ? [] : [nested])];
+      if (new Set(columns.map(({ name }) => name)).size < columns.length)
+        throw new TypeError(`table ${table.name} has a column that its history needs for itself`);
       return {
         name: `${table.name}_history`,
         about: `What rows of ${table.name} were, and when: a row for each version of each.`,
-        columns: [...periods, ...kept, ...(children.length === 0 ? [] : [nested])],
+        columns,
         key: [...table.key, VALID_FROM],
         time: undefined,
         of: table.name,

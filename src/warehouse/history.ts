@@ -53,12 +53,12 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const close = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${now} n
     WHERE ${sameKey('h', 'n', rowKey)} AND ${open} AND (${differs || 'false'})`;
   const latest = `(SELECT ${keys.map((column) => `h.${quoted(column.name)}`).join(', ')},
-      max(h.${VALID_TO}) AS ended, max(h.${VALID_FROM}) AS began, arg_max(h.${CHANGE}, h.${VALID_FROM}) AS event,
-      bool_or(${open}) AS open
+      max(h.${VALID_TO}) AS _ended, max(h.${VALID_FROM}) AS _began, arg_max(h.${CHANGE}, h.${VALID_FROM}) AS _event,
+      bool_or(${open}) AS _open
     FROM ${name} h JOIN ${rows} s ON ${sameKey('h', 's', rowKey)} GROUP BY ALL)`;
-  const next = `${insert} SELECT greatest(${at}, l.ended, l.began + ${STEP}), NULL,
-      CASE l.event WHEN 'deleted' THEN 'restored' ELSE if(l.event IS NULL, 'inserted', 'updated') END, ${taken}
-    FROM ${now} n LEFT JOIN ${latest} l ON ${sameKey('n', 'l', rowKey)} WHERE l.open IS NOT true`;
+  const next = `${insert} SELECT greatest(${at}, l._ended, l._began + ${STEP}), NULL,
+      CASE l._event WHEN 'deleted' THEN 'restored' ELSE if(l._event IS NULL, 'inserted', 'updated') END, ${taken}
+    FROM ${now} n LEFT JOIN ${latest} l ON ${sameKey('n', 'l', rowKey)} WHERE l._open IS NOT true`;
   const first = `${insert} SELECT ${at}, NULL, 'inserted', ${taken} FROM ${now} n`;
   const assigned = content.filter((column) => !rowKey.includes(column));
   const complete = `UPDATE ${name} AS h SET ${assigned.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')}
@@ -93,11 +93,11 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
 export function backfillSql(history: HistoryTable): string {
   const content = contentOf(history).map(quoted);
   const columns = [VALID_FROM, VALID_TO, CHANGE].map(quoted);
-  const version = `SELECT t._synced_at, if(t._deleted_at IS NULL, NULL, greatest(t._deleted_at, t._synced_at + ${STEP})) AS ended, r.*
+  const version = `SELECT t._synced_at, if(t._deleted_at IS NULL, NULL, greatest(t._deleted_at, t._synced_at + ${STEP})) AS _ended, r.*
     FROM ${quoted(history.of)} t JOIN (${allRows(history)}) r ON t.rowid = r._place`;
   return `INSERT INTO ${quoted(history.name)} (${[...columns, ...content].join(', ')})
-    SELECT unnest(if(ended IS NULL, [_synced_at], [_synced_at, ended])), ended,
-      unnest(if(ended IS NULL, ['inserted'], ['inserted', 'deleted'])), ${content.join(', ')} FROM (${version})`;
+    SELECT unnest(if(_ended IS NULL, [_synced_at], [_synced_at, _ended])), _ended,
+      unnest(if(_ended IS NULL, ['inserted'], ['inserted', 'deleted'])), ${content.join(', ')} FROM (${version})`;
 }
 
 function contentOf({ kept, children }: HistoryTable): string[] {

@@ -104,7 +104,9 @@ describe('export', () => {
     expect(snapshotId).toMatch(/^\d{8}T\d{6}Z$/);
     expect(path).toBe(join(workspace.data, 'snapshots', snapshotId));
     expect(await readlink(join(workspace.data, 'snapshots', 'latest'))).toBe(snapshotId);
-    expect(tables.map(({ name }: { name: string }) => name)).toEqual(catalogue.tables.map(({ name }) => name));
+    expect(tables.map(({ name }: { name: string }) => name)).toEqual(
+      [...catalogue.tables, ...catalogue.histories].map(({ name }) => name),
+    );
     const counts: string[] = [];
     for (const { name, rows, files, bytes } of tables) {
       const found = (await readdir(join(path, name), { recursive: true })).filter((file) => file.endsWith('.parquet'));
@@ -119,7 +121,7 @@ describe('export', () => {
     const { code, stdout, stderr } = await workspace.run('export');
     expect(code, stderr).toBe(0);
     expect(existsSync(join(stdout.trimEnd(), 'manifest.json'))).toBe(true);
-    expect(stderr).toMatch(/^25 tables, [\d,]+ rows, \d+ files, [\d.]+ [kM]B\n$/);
+    expect(stderr).toMatch(/^43 tables, [\d,]+ rows, \d+ files, [\d.]+ [kM]B\n$/);
   });
 });
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { SightlineError } from '../../src/base/errors.ts';
+import type { WarehouseTable } from '../../src/contract/catalogue.ts';
 import { type ExportOptions, exportSnapshot, type Snapshot } from '../../src/snapshot/export.ts';
 import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
 import { parquetColumns } from '../../src/snapshot/parquet.ts';
@@ -21,6 +22,10 @@ beforeAll(async () => {
 
 afterAll(() => workspace.close());
 
+function everyTable(): WarehouseTable[] {
+  return [...workspace.catalogue.tables, ...workspace.catalogue.histories];
+}
+
 function clockAt(time: string): Clock {
   return { now: () => Date.parse(time), monotonic: () => 0, sleep: () => Promise.resolve(), random: () => 0 };
 }
@@ -36,7 +41,7 @@ describe('a snapshot', () => {
     const layout = layoutOf(await temporaryFolder());
     const { path, tables } = await take(layout);
     const compared: Record<string, number> = {};
-    for (const table of workspace.catalogue.tables) {
+    for (const table of everyTable()) {
       const files = tables.find(({ name }) => name === table.name)?.files ?? [];
       for (const { name, digits, read } of readers) {
         const rows = [];
@@ -46,7 +51,7 @@ describe('a snapshot', () => {
       }
     }
     // So that the comparison is known to have met what it is about.
-    expect(Object.values(compared).filter((rows) => rows > 0).length).toBe(workspace.catalogue.tables.length - 1);
+    expect(Object.values(compared).filter((rows) => rows > 0).length).toBe(everyTable().length - 1);
     expect(compared['article_sources']).toBe(0);
     expect(compared['responses']).toBeGreaterThan(200);
     const [odd] = await workspace.query(`SELECT count(*) FILTER (_deleted_at IS NOT NULL) AS deleted,
@@ -65,11 +70,16 @@ describe('a snapshot', () => {
     expect((await readdir(layout.snapshots)).sort()).toEqual([id, 'latest']);
     expect(await readlink(layout.latest)).toBe(id);
     const manifest = JSON.parse(await readFile(join(layout.latest, 'manifest.json'), 'utf8'));
-    expect(manifest).toMatchObject({ format: 1, id, createdAt: '2026-11-20T02:15:00.750Z', schemaVersion: SCHEMA_VERSION });
+    expect(manifest).toMatchObject({
+      format: 1,
+      id,
+      createdAt: '2026-11-20T02:15:00.750Z',
+      schemaVersion: SCHEMA_VERSION,
+    });
     const found = hashes(path);
     delete found['manifest.json'];
     const listed: Record<string, string> = {};
-    for (const [index, table] of workspace.catalogue.tables.entries()) {
+    for (const [index, table] of everyTable().entries()) {
       const described = manifest.tables[index];
       expect(described).toMatchObject({ name: table.name, about: table.about, columns: parquetColumns(table) });
       let rows = 0;
@@ -119,7 +129,7 @@ describe('a snapshot', () => {
       TIMESTAMP: ['INT64', 'TIMESTAMP_MICROS'],
       DATE: ['INT32', 'DATE'],
     };
-    for (const table of workspace.catalogue.tables) {
+    for (const table of everyTable()) {
       for (const file of tables.find(({ name }) => name === table.name)?.files ?? []) {
         const { schema, row_groups: groups } = await metadataOf(join(path, file.path));
         const columns = schema.slice(1).map(({ name, type, converted_type: converted, num_children: nested }) => {
@@ -132,7 +142,9 @@ describe('a snapshot', () => {
         }
       }
     }
-    const ids = workspace.catalogue.tables.flatMap(parquetColumns).filter(({ name }) => /(^|_)id$/.test(name));
+    const ids = everyTable()
+      .flatMap(parquetColumns)
+      .filter(({ name }) => /(^|_)id$/.test(name));
     expect(ids.length).toBeGreaterThan(20);
     expect(new Set(ids.map(({ type }) => type))).toEqual(new Set(['VARCHAR']));
     expect(tables.find(({ name }) => name === 'article_sources')).toMatchObject({

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { expectHistorySound } from './history.ts';
 import { type Expected, type Json, readUpstream, sorted, type Upstream } from './upstream-truth.ts';
 import type { TestWorkspace } from './workspace.ts';
 
@@ -81,14 +82,17 @@ export async function expectNothingWrong(
 /** A fingerprint of every table's rows, engine columns included: equal when nothing at all was written. */
 export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<Record<string, unknown>> {
   const prints: Record<string, unknown> = {};
-  for (const { name } of catalogue.tables) {
+  for (const { name } of [...catalogue.tables, ...catalogue.histories]) {
     const [row] = await query(`SELECT count(*) AS rows, CAST(bit_xor(hash(t)) AS VARCHAR) AS hash FROM "${name}" t`);
     prints[name] = row;
   }
   return prints;
 }
 
-/** Checks what holds at every moment: no key twice, no child without its parent, hashes of children as the parent's. */
+/**
+ * Checks what holds at every moment: no key twice, no child without its parent, hashes of children as the parent's, and
+ * histories that go with their tables.
+ */
 export async function expectConsistent(workspace: TestWorkspace): Promise<void> {
   const { catalogue, query } = workspace;
   const wrong: string[] = [];
@@ -119,6 +123,7 @@ export async function expectConsistent(workspace: TestWorkspace): Promise<void> 
     }
   }
   expect(wrong).toEqual([]);
+  await expectHistorySound(catalogue, query);
 }
 
 async function liveRows({ query, catalogue }: TestWorkspace, part: Expected): Promise<string[]> {

@@ -22,16 +22,16 @@ export async function expectHistorySound(
     await check('rows that are no version', `${live} EXCEPT ALL ${open}`);
     await check('versions that are no row', `${open} EXCEPT ALL ${live}`);
     const keys = rowKey.map((column) => `"${column}"`).join(', ');
-    const steps = `(SELECT *, lead(valid_from) OVER later AS next_from, lead(change) OVER later AS next,
-      lag(change) OVER later AS previous FROM "${name}" WINDOW later AS (PARTITION BY ${keys || '1'} ORDER BY valid_from))`;
+    const steps = `(SELECT *, lead(valid_from) OVER later AS _next_from, lead(change) OVER later AS _next,
+      lag(change) OVER later AS _previous FROM "${name}" WINDOW later AS (PARTITION BY ${keys || '1'} ORDER BY valid_from))`;
     await check(
       'versions that do not follow each other',
       `SELECT * FROM ${steps} WHERE NOT coalesce(CASE
-        WHEN valid_from IS NULL OR (next_from IS NOT NULL AND next_from <= valid_from) THEN false
-        WHEN (change = 'inserted') <> (previous IS NULL) OR (change = 'restored') <> (previous IS NOT DISTINCT FROM 'deleted')
+        WHEN valid_from IS NULL OR (_next_from IS NOT NULL AND _next_from <= valid_from) THEN false
+        WHEN (change = 'inserted') <> (_previous IS NULL) OR (change = 'restored') <> (_previous IS NOT DISTINCT FROM 'deleted')
           THEN false
         WHEN change = 'deleted' THEN valid_to = valid_from
-        ELSE (valid_to IS NULL AND next IS NULL) OR (valid_to > valid_from AND valid_to = next_from) END, false)`,
+        ELSE (valid_to IS NULL AND _next IS NULL) OR (valid_to > valid_from AND valid_to = _next_from) END, false)`,
     );
   }
   expect(wrong).toEqual([]);

@@ -8,10 +8,12 @@ import type { ResultRow } from '../../src/warehouse/database.ts';
 import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { expectHistorySound } from '../support/history.ts';
 
 const catalogue = createCatalogue(declarations);
 
 const syncTables = readFileSync(new URL('version-1.sql', import.meta.url), 'utf8');
+const secondTables = readFileSync(new URL('version-2.sql', import.meta.url), 'utf8');
 const resourceTables = catalogue.tables
   .map(({ name, columns }) => {
     return `CREATE TABLE "${name}" (${columns.map((column) => `"${column.name}" ${sqlTypes[column.kind]}`).join(', ')});`;
@@ -24,9 +26,9 @@ INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, data_versio
   VALUES ('00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002', '2026-03-01', 'complete', '{}', 7);
 INSERT INTO tags (id, name) VALUES ('00000000-0000-4000-8000-000000000003', 'x');`;
 
-async function oldWarehouse(): Promise<string> {
+async function oldWarehouse(version = 1): Promise<string> {
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
-  await change(path, `${syncTables}${resourceTables}${written}`);
+  await change(path, `${syncTables}${resourceTables}${written}${version === 2 ? secondTables : ''}`);
   return path;
 }
 
@@ -47,9 +49,9 @@ async function schemaOf(path: string): Promise<ResultRow[]> {
   );
 }
 
-describe('a warehouse of version 1', () => {
+describe.each([1, 2])('a warehouse of version %i', (version) => {
   test('becomes what a new one is, keeps its rows, and is written into the file at once', async () => {
-    const path = await oldWarehouse();
+    const path = await oldWarehouse(version);
     const warehouse = await openWarehouse(path, catalogue, {});
     expect(existsSync(`${path}.wal`) ? statSync(`${path}.wal`).size : 0).toBe(0);
     await warehouse.close();
@@ -64,20 +66,48 @@ describe('a warehouse of version 1', () => {
   });
 
   test('is migrated once', async () => {
-    const path = await oldWarehouse();
+    const path = await oldWarehouse(version);
     for (let opened = 0; opened < 2; opened++) await (await openWarehouse(path, catalogue, {})).close();
     await change(path, "INSERT INTO sync.shapes VALUES ('r', 'n', 'v')");
     await (await openWarehouse(path, catalogue, {})).close();
     expect(await change(path, 'SELECT count(*) AS n FROM sync.shapes')).toEqual([{ n: 1n }]);
   });
 
+  test('begins its histories with the rows it has', async () => {
+    const path = await oldWarehouse(version);
+    const brand = "'00000000-0000-4000-8000-00000000000a'";
+    await change(
+      path,
+      `INSERT INTO prompts (brand_id, id, text, _synced_at, _deleted_at) SELECT ${brand}, CAST(concat('00000000-0000-4000-9000-00000000000', n) AS UUID),
+         concat('p', n), TIMESTAMP '2026-03-01', if(n = 2, TIMESTAMP '2026-03-05', NULL) FROM range(1, 4) r(n);
+       INSERT INTO prompt_tags (brand_id, prompt_id, ordinal, tag_id, name)
+         SELECT brand_id, id, n, id, concat('t', n) FROM prompts, range(0, 2) r(n) WHERE text <> 'p3'`,
+    );
+    const warehouse = await openWarehouse(path, catalogue, {});
+    const query = (sql: string) => warehouse.database.exclusive((session) => session.all(sql));
+    await query('DELETE FROM tags_history; DELETE FROM tags');
+    await expectHistorySound(catalogue, query);
+    await warehouse.close();
+    const versions = await change(
+      path,
+      `SELECT text, change, strftime(valid_from, '%d') AS since, strftime(valid_to, '%d') AS until,
+         CAST(_children AS VARCHAR) LIKE '%"t0"%"t1"%' AS tagged FROM prompts_history ORDER BY text, valid_from`,
+    );
+    expect(versions).toEqual([
+      { text: 'p1', change: 'inserted', since: '01', until: null, tagged: true },
+      { text: 'p2', change: 'inserted', since: '01', until: '05', tagged: true },
+      { text: 'p2', change: 'deleted', since: '05', until: '05', tagged: true },
+      { text: 'p3', change: 'inserted', since: '01', until: null, tagged: false },
+    ]);
+  });
+
   test('stays as it is when the migration fails', async () => {
-    const path = await oldWarehouse();
+    const path = await oldWarehouse(version);
     await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER USING 1');
     const before = await schemaOf(path);
     await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'warehouse_invalid' });
     expect(await schemaOf(path)).toEqual(before);
-    expect(await change(path, 'SELECT value FROM sync.meta')).toEqual([{ value: '1' }]);
+    expect(await change(path, 'SELECT value FROM sync.meta')).toEqual([{ value: String(version) }]);
   });
 });
 
