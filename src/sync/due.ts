@@ -55,12 +55,11 @@ function dueOf(day: string, { today, stateOf, settleDays, full, isFirst }: DueOp
   const isEmpty = upstream === 0 && held === 0;
   if (full) return due('asked for in full');
   if (day >= addDays(today, -settleDays)) return due('still moving');
-  if (agreed === false && !isKnown) {
-    const what = upstream === held ? 'other figures' : `${upstream ?? 0} upstream, ${held} held`;
-    return due(`differs from the census: ${what}`);
-  }
-  if (isEmpty && !isFirst) return { kind: 'free' };
+  if (isEmpty && !isFirst && agreed !== false) return { kind: 'free' };
   if (readAt === null) return due('never read');
+  if (agreed === false && !isKnown) {
+    return due(upstream === held ? 'figures differ from the census' : 'counts differ from the census');
+  }
   if (readAt < Date.parse(`${day}T00:00:00Z`) + DAY_MS) return due('was not over when it was read');
   return { kind: 'whole' };
 }

@@ -46,7 +46,8 @@ export async function planSync(
   const byResource = new Map<string, Map<string, number>>();
   for (const { resource, reason, expected } of chains) {
     const reasons = byResource.get(resource) ?? new Map<string, number>();
-    byResource.set(resource, reasons.set(reason, (reasons.get(reason) ?? 0) + expected));
+    const why = reason.replaceAll(/ \(\d+ days?\)/g, '');
+    byResource.set(resource, reasons.set(why, (reasons.get(why) ?? 0) + expected));
   }
   const resources = [...byResource].map(([name, reasons]) => ({
     name,

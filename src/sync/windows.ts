@@ -1,6 +1,13 @@
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { DayRange } from './chain.ts';
 
+/** Part of its least size from which on a window may end. */
+const LEAST_FILLED = 0.9;
+/** Days, and with few items a day a page's worth of them, that are looked at for an end at which the last page is full. */
+const LOOK_AHEAD_DAYS = 8;
+/** Part of a window's places that may stay empty without looking further. */
+const FULL_ENOUGH = 0.02;
+
 /** A range to be read by pages, with the items expected in it. */
 export interface Window extends DayRange {
   readonly items: number;
@@ -20,32 +27,57 @@ export interface WindowOptions {
 }
 
 /**
- * Tiles a range with windows: without gap or overlap, no longer than the API takes, and each of several full pages
- * where its days allow. Windows can be read side by side, which is what keeps the budget busy.
+ * Tiles a range with windows: without gap or overlap, no longer than the API takes, each of several pages where its days
+ * allow, and ended where its last page comes fullest. Windows can be read side by side, which is what keeps the budget
+ * busy.
  */
 export function packWindows(options: WindowOptions): Window[] {
-  const { range, counts, skip, pageItems, pagesMin } = options;
+  const { range, counts, skip } = options;
+  const isSkipped = (day: string): boolean => skip.some((covered) => covered.from <= day && day <= covered.to);
   const windows: Window[] = [];
-  let from: string | null = null;
-  let items = 0;
-  const close = (to: string): void => {
-    if (from !== null) windows.push({ from, to, items });
-    from = null;
-    items = 0;
-  };
-  const days = daysInRange(range.from, range.to);
-  for (let index = 0; index < days; index++) {
+  let days: string[] = [];
+  const count = daysInRange(range.from, range.to);
+  for (let index = 0; index < count; index++) {
     const day = addDays(range.from, index);
-    if (skip.some((covered) => covered.from <= day && day <= covered.to)) {
-      close(addDays(day, -1));
-      continue;
-    }
-    from ??= day;
-    items += counts.get(day) ?? 0;
-    if (items >= pagesMin * pageItems || daysInRange(from, day) >= RANGE_DAYS_MAX) close(day);
+    if (isSkipped(day)) {
+      windows.push(...packDays(days, counts, options));
+      days = [];
+    } else days.push(day);
   }
-  close(range.to);
+  return [...windows, ...packDays(days, counts, options)];
+}
+
+// Days without a gap between them.
+function packDays(
+  days: readonly string[],
+  counts: ReadonlyMap<string, number>,
+  { pageItems, pagesMin }: WindowOptions,
+): Window[] {
+  const leastItems = pagesMin * pageItems;
+  const windows: Window[] = [];
+  for (let start = 0; start < days.length; ) {
+    let items = 0;
+    let ahead = 0;
+    let best = { end: start, items: 0, empty: Number.POSITIVE_INFINITY };
+    const last = Math.min(days.length, start + RANGE_DAYS_MAX) - 1;
+    for (let end = start; end <= last; end++) {
+      items += counts.get(days[end] as string) ?? 0;
+      if (items < LEAST_FILLED * leastItems && end < last) continue;
+      const empty = emptyShare(items, pageItems);
+      if (empty < best.empty) best = { end, items, empty };
+      ahead += 1;
+      if (empty <= FULL_ENOUGH || (ahead > LOOK_AHEAD_DAYS && items > leastItems + pageItems)) break;
+    }
+    windows.push({ from: days[start] as string, to: days[best.end] as string, items: best.items });
+    start = best.end + 1;
+  }
   return windows;
+}
+
+// Places on the last page that stay empty, of all the pages' places.
+function emptyShare(items: number, pageItems: number): number {
+  const pages = Math.max(1, Math.ceil(items / pageItems));
+  return (pages * pageItems - items) / (pages * pageItems);
 }
 
 /**
