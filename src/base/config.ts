@@ -121,6 +121,17 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
   };
 }
 
+/**
+ * Names of all workspaces that are configured: those of the file, and the one that the environment describes. Throws
+ * `config_invalid` for a file that cannot be read.
+ */
+export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'flags'>): string[] {
+  const names = Object.keys(readFile(folder).workspaces ?? {});
+  const isDescribed = nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined;
+  const others = names.filter((name) => name !== DEFAULT_WORKSPACE);
+  return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
+}
+
 function chooseWorkspace(
   flag: string | undefined,
   environment: ConfigSources['environment'],

@@ -1,7 +1,7 @@
 import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
-import { loadConfig, readEnvironment } from '../base/config.ts';
-import { SightlineError } from '../base/errors.ts';
+import { listWorkspaces, loadConfig, readEnvironment, type WorkspaceConfig } from '../base/config.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
 import { toOverrides } from '../metrics/overrides.ts';
 
@@ -20,6 +20,28 @@ export function readConfig(flags: WorkspaceFlags) {
   // Whichever command it is: who wrote it wants to know now.
   toOverrides(config.conventions);
   return config;
+}
+
+/** A configured workspace with its settings, or the error that reading them ended with. */
+export type Configured =
+  | { readonly name: string; readonly config: WorkspaceConfig }
+  | { readonly name: string; readonly error: SightlineError };
+
+/**
+ * Settings of all configured workspaces; what is wrong with one does not keep the others from being read. Throws `usage`
+ * for flags that speak of one workspace only.
+ */
+export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
+  if (flags.workspace !== undefined) throw new SightlineError('usage', '--all and --workspace exclude each other');
+  if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all and --base-url exclude each other');
+  const folder = process.cwd();
+  return listWorkspaces({ environment: readEnvironment(folder), folder }).map((name) => {
+    try {
+      return { name, config: readConfig({ ...flags, workspace: name }) };
+    } catch (thrown) {
+      return { name, error: toSightlineError(thrown) };
+    }
+  });
 }
 
 /** What a command passes on. */

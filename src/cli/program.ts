@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { addRecords } from './program-records.ts';
 
 /** Runs a command and gives its exit code. */
 type Action = (signal: AbortSignal) => Promise<number>;
@@ -77,6 +78,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .option('--max-requests <number>', 'stop after so many requests; the next run goes on')
     .option('--max-minutes <number>', 'stop after so many minutes')
     .option('--until <time>', 'stop at a time of the day, HH:MM, local')
+    .option('--all', 'every configured workspace, side by side')
     .action((flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/sync.ts')).sync(flags, signal)),
     );
@@ -93,6 +95,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .action((flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/plan.ts')).plan(flags, signal)),
     );
+
+  addRecords(program, onWorkspace, choose);
 
   onWorkspace(program.command('export'))
     .description('publish a Parquet snapshot of every table')

@@ -1,0 +1,189 @@
+import { existsSync } from 'node:fs';
+import { SightlineError } from '../base/errors.ts';
+import { providerOf } from '../contract/catalogue.ts';
+import { addDays } from '../contract/time.ts';
+import { mergeConventions, toOverrides } from '../metrics/overrides.ts';
+import { readConventions, readLearned } from '../metrics/stored.ts';
+import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../metrics/verify.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import type { DayRange } from '../sync/chain.ts';
+import type { SyncSummary } from '../sync/run.ts';
+import { readMembers } from '../warehouse/state.ts';
+import { distrustDays, readVerifiedThrough, type Verified, writeVerifications } from '../warehouse/verifications.ts';
+import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
+import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './workspace.ts';
+
+/** Ranges of days that one repair reads again at most; the next one goes on. */
+const REPAIR_RANGES_MAX = 200;
+/** Differing numbers of a day, and of the ranges of a brand, that are kept. */
+const KEPT_MAX = 50;
+
+/** What `verifyWorkspace` is asked to do. */
+export interface VerifyRequest {
+  /** Ids; null for all brands. */
+  readonly brands: readonly string[] | null;
+  /** Days, both included; null for all. */
+  readonly range: DayRange | null;
+  /** Reads upstream's reports again first. */
+  readonly fresh: boolean;
+  /** Reads days that differ again, and verifies once more. */
+  readonly repair: boolean;
+}
+
+/** A range of days of a brand that was read again. */
+export interface Repaired extends DayRange {
+  readonly brandId: string;
+}
+
+/** A brand, recounted, and the last day up to which it was ever verified without a gap. */
+export interface VerifiedBrand extends BrandVerification {
+  readonly verifiedThrough: string | null;
+}
+
+/** What was verified, and what was mended. */
+export interface Verification {
+  readonly brands: readonly VerifiedBrand[];
+  /** What was read again; null when nothing was to be. */
+  readonly repair: { readonly ranges: readonly Repaired[]; readonly requests: number } | null;
+  /** What ended a sync before its time, or null. */
+  readonly error: SightlineError | null;
+}
+
+/** Recounts a workspace's answers and holds them against upstream's reports; keeps the result and publishes it. */
+export async function verifyWorkspace(
+  context: Context,
+  request: VerifyRequest,
+  onProgress: OnProgress,
+): Promise<Verification> {
+  const { config, clock } = context;
+  if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
+  if (request.fresh || request.repair) config.upstream();
+  return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
+    const { brands: wanted, range } = request;
+    const errors: SightlineError[] = [];
+    const sync = async (runs: Parameters<typeof syncOpened>[2]): Promise<SyncSummary[]> => {
+      const summaries = await syncOpened(context, opened, runs, onProgress);
+      for (const { error } of summaries) if (error !== null) errors.push(error);
+      return summaries;
+    };
+    const known = await readBrandIds(opened);
+    const ids = chooseIds(known, wanted);
+    if (request.fresh) await sync([{ only: REPORTS, range: null, brands: wanted, full: true }]);
+    let brands = await verifyBrands(context, opened, ids, range);
+    let repair: Verification['repair'] = null;
+    const ranges = request.repair && errors.length === 0 ? rangesToRepair(brands) : [];
+    if (ranges.length > 0) {
+      const answers = catalogue.get(ANSWERS);
+      for (const one of ranges) await distrustDays(opened.warehouse.database, answers, one.brandId, one);
+      const summaries = await sync(
+        ranges.map(({ brandId, from, to }) => ({
+          only: [ANSWERS],
+          range: { from, to },
+          brands: [brandId],
+          full: true,
+        })),
+      );
+      const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
+      repair = { ranges, requests };
+      brands = await verifyBrands(context, opened, ids, range);
+    }
+    await writeVerifications(opened.warehouse.database, brands.map(toVerified), clock.now());
+    const through = await opened.warehouse.database.exclusive((session) => readVerifiedThrough(session.query));
+    await publish(opened.warehouse, opened.layout, opened.copy);
+    const throughOf = (id: string): string | null => through.find(({ brandId }) => brandId === id)?.through ?? null;
+    return {
+      brands: brands.map((brand) => ({ ...brand, verifiedThrough: throughOf(brand.brandId) })),
+      repair,
+      error: errors[0] ?? null,
+    };
+  });
+}
+
+/** Whether anything differs that upstream's having moved on does not explain. */
+export function hasDifferences({ days, ranges }: BrandVerification): boolean {
+  return days.some(({ status }) => status === 'differs') || ranges.some(({ status }) => status === 'differs');
+}
+
+async function readBrandIds({ warehouse }: Opened): Promise<string[]> {
+  const provider = providerOf(catalogue, 'brand');
+  const members = await readMembers(warehouse.database, provider, null, { id: provider.provides?.id as string });
+  return members.map(({ id }) => id);
+}
+
+function chooseIds(known: readonly string[], wanted: readonly string[] | null): readonly string[] {
+  if (wanted === null) return known;
+  for (const id of wanted) {
+    if (known.includes(id.toLowerCase())) continue;
+    throw new SightlineError('usage', `the workspace has no brand ${id}; it has: ${known.join(', ') || 'none'}`);
+  }
+  return known.filter((id) => wanted.some((other) => other.toLowerCase() === id));
+}
+
+async function verifyBrands(
+  { config }: Context,
+  { warehouse }: Opened,
+  ids: readonly string[],
+  range: DayRange | null,
+): Promise<BrandVerification[]> {
+  const overrides = toOverrides(config.conventions);
+  return warehouse.database.transaction(async ({ query }) => {
+    const conventions = mergeConventions(await readConventions(query), overrides);
+    const known = new Set([...(await readLearned(query)), ...Object.keys(overrides)]);
+    const brands: BrandVerification[] = [];
+    for (const brandId of ids) {
+      brands.push(await verifyBrand({ catalogue, query, conventions, known, brandId, range }));
+    }
+    return brands;
+  });
+}
+
+// Days that differ, neighbours together. Numbers over a range are mended with their days, or else by reading all of them.
+function rangesToRepair(brands: readonly BrandVerification[]): Repaired[] {
+  const ranges = brands.flatMap(({ brandId, days, ranges: reports }): Repaired[] => {
+    const wrong = new Set(days.filter(({ status }) => status === 'differs').map(({ day }) => day));
+    for (const { status, countsDiffer, from, to } of reports) {
+      if (status !== 'differs' || !countsDiffer || [...wrong].some((day) => from <= day && day <= to)) continue;
+      for (let day = from; day <= to; day = addDays(day, 1)) wrong.add(day);
+    }
+    const runs: { from: string; to: string }[] = [];
+    for (const day of [...wrong].sort()) {
+      const last = runs.at(-1);
+      if (last !== undefined && addDays(last.to, 1) === day) last.to = day;
+      else runs.push({ from: day, to: day });
+    }
+    return runs.map((run) => ({ brandId, ...run }));
+  });
+  return ranges.slice(0, REPAIR_RANGES_MAX);
+}
+
+function toVerified({ brandId, days, ranges }: BrandVerification) {
+  const [first, last] = [days[0], days.at(-1)];
+  const rows = days.flatMap(({ day, status, upstream, held, differences }): Verified[] => [
+    { day, measure: null, subject: status, upstream, held, agrees: toVerdict(status) },
+    ...differences.slice(0, KEPT_MAX).map((difference) => ({ day, ...difference, agrees: toVerdict(status) })),
+  ]);
+  const overRanges = ranges.flatMap(({ report, from, to, status, compared, differences }): Verified[] => [
+    {
+      day: null,
+      measure: report,
+      subject: `${from} to ${to}`,
+      upstream: compared,
+      held: compared,
+      agrees: toVerdict(status),
+    },
+    ...differences.slice(0, KEPT_MAX).map(({ measure, subject, upstream, held }) => ({
+      day: null,
+      measure: `${report} ${measure}`,
+      subject,
+      upstream,
+      held,
+      agrees: toVerdict(status),
+    })),
+  ]);
+  const span = first === undefined || last === undefined ? null : { from: first.day, to: last.day };
+  return { brandId, days: span, rows: [...rows, ...overRanges] };
+}
+
+function toVerdict(status: string): boolean | null {
+  return status === 'agrees' ? true : status === 'differs' ? false : null;
+}

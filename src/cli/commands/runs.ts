@@ -1,0 +1,113 @@
+import { readNewest } from '../../app/status.ts';
+import type { WorkspaceConfig } from '../../base/config.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import { findRuns, type ResourceCost, type RunCost, readResourceCosts, readRuns } from '../../warehouse/run-costs.ts';
+import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
+import { formatRows } from '../format.ts';
+import { duration, plural, printData, say, size } from '../output.ts';
+
+const LIMIT_DEFAULT = '20';
+const LIMIT_MAX = 10_000;
+/** Characters of a run's id that a person is shown. */
+const SHORT_CHARACTERS = 8;
+
+/** Flags of `runs`. */
+export interface RunsFlags extends WorkspaceFlags {
+  readonly limit?: string;
+}
+
+/** Runs `sightline runs` and returns its exit code: all runs, or where the budget of one went. */
+export async function runs(id: string | undefined, flags: RunsFlags): Promise<number> {
+  const limit = toInteger('--limit', flags.limit ?? LIMIT_DEFAULT, 1, LIMIT_MAX);
+  if (id !== undefined && flags.limit !== undefined) {
+    throw new SightlineError('usage', '--limit says how many runs are listed; it goes with no run ID');
+  }
+  const config = readConfig(flags);
+  if (id === undefined) return listRuns(config, limit, flags.json === true);
+  if (!/^[0-9a-f][0-9a-f-]{0,35}$/i.test(id)) {
+    throw new SightlineError(
+      'usage',
+      `${JSON.stringify(id)} is no run ID; allowed: one that \`sightline runs\` lists, or its beginning`,
+    );
+  }
+  return describeRun(config, id, flags.json === true);
+}
+
+async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): Promise<number> {
+  const { value, stale } = await readNewest(config, (query) => readRuns(query, limit));
+  if (json) printData(JSON.stringify(value));
+  else {
+    const names = [
+      'run',
+      'started',
+      'status',
+      'took',
+      'requests',
+      'retries',
+      'new',
+      'changed',
+      'gone',
+      'per new row',
+      'waited',
+    ];
+    const rows = value.map((run) => [
+      run.runId.slice(0, SHORT_CHARACTERS),
+      `${run.startedAt.slice(0, 19).replace('T', ' ')}`,
+      run.status,
+      run.durationMs === null ? '' : duration(run.durationMs),
+      run.requests,
+      run.retries,
+      run.inserted,
+      run.updated,
+      run.deleted,
+      run.requestsPerNewRow,
+      duration(run.waitedMs),
+    ]);
+    printData(formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table'));
+  }
+  noteStale(stale);
+  return EXIT.done;
+}
+
+async function describeRun(config: WorkspaceConfig, id: string, json: boolean): Promise<number> {
+  const { value, stale } = await readNewest(config, async (query) => {
+    const found = await findRuns(query, id);
+    const [run] = found;
+    if (run === undefined) throw new SightlineError('usage', `there is no run ${id}; \`sightline runs\` lists them`);
+    if (found.length > 1) {
+      const ids = found.map(({ runId }) => runId).join(' and ');
+      throw new SightlineError('usage', `several runs begin with ${id}, such as ${ids}; give more of the ID`);
+    }
+    return { run, resources: await readResourceCosts(query, run.runId) };
+  });
+  if (json) printData(JSON.stringify({ ...value.run, resources: value.resources }));
+  else printRun(value.run, value.resources);
+  noteStale(stale);
+  return EXIT.done;
+}
+
+function printRun(run: RunCost, resources: readonly ResourceCost[]): void {
+  const names = ['resource', 'requests', 'rows', 'new', 'changed', 'gone', 'wasted', 'failures', 'per new row', 'size'];
+  const rows = resources.map((cost) => [
+    cost.resource,
+    cost.requests,
+    cost.rows,
+    cost.inserted,
+    cost.updated,
+    cost.deleted,
+    cost.wasted,
+    cost.failures,
+    cost.requestsPerNewRow,
+    size(cost.bytes),
+  ]);
+  printData(formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table'));
+  const took = run.durationMs === null ? '' : ` in ${duration(run.durationMs)}`;
+  say(
+    `run ${run.runId} ${run.status}: ${plural(run.requests, 'request')}${took}, ${duration(run.waitedMs)} of waiting, ${size(run.bytes)}; ${plural(run.wasted, 'page')} changed nothing`,
+  );
+  if (run.error !== null) say(run.error);
+}
+
+function noteStale(stale: boolean): void {
+  if (stale) say('note: a command owns the warehouse; this is as of the last published copy');
+}

@@ -1,0 +1,106 @@
+import { exportState, importState, readState, readStateFile, resetState } from '../../app/state.ts';
+import { systemClock } from '../../base/clock.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import type { ProgressState } from '../../warehouse/progress-state.ts';
+import { confirm } from '../confirm.ts';
+import { commandContext, readConfig, type WorkspaceFlags } from '../context.ts';
+import { listOf } from '../flags.ts';
+import { formatRows } from '../format.ts';
+import { plural, printData, say } from '../output.ts';
+
+/** Flags of `state` and its commands. */
+export interface StateFlags extends WorkspaceFlags {
+  readonly resource?: readonly string[];
+  readonly brand?: readonly string[];
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+/** Runs `sightline state list` and returns its exit code. */
+export async function listState(flags: StateFlags): Promise<number> {
+  const { value, stale } = await readState(readConfig(flags), scopeOf(flags));
+  if (flags.json === true) printData(JSON.stringify(value));
+  else printData(toTable(value));
+  noteStale(stale);
+  return EXIT.done;
+}
+
+/** Runs `sightline state export` and returns its exit code. */
+export async function exportStateCommand(path: string, flags: StateFlags): Promise<number> {
+  const { stale, ...result } = await exportState(readConfig(flags), systemClock, path, flags.force === true);
+  if (flags.json === true) printData(JSON.stringify(result));
+  else
+    say(
+      `${plural(result.coverage, 'chain')} read whole and ${plural(result.checkpoints, 'checkpoint')} written to ${path}`,
+    );
+  noteStale(stale);
+  return EXIT.done;
+}
+
+/** Runs `sightline state import` and returns its exit code. */
+export async function importStateCommand(path: string, flags: StateFlags, signal: AbortSignal): Promise<number> {
+  const context = commandContext('state import', flags, signal);
+  const file = readStateFile(path);
+  const what = `this puts the state in ${path} (${plural(file.coverage.length, 'chain')}) in place of that of workspace ${context.config.name}`;
+  if (!(await confirm(what, flags.yes === true, signal))) return nothingDone();
+  const { coverage, checkpoints } = await importState(context, file, flags.force === true);
+  if (flags.json === true) printData(JSON.stringify({ coverage: coverage.length, checkpoints: checkpoints.length }));
+  else say(`${plural(coverage.length, 'chain')} and ${plural(checkpoints.length, 'checkpoint')} imported`);
+  return EXIT.done;
+}
+
+/** Runs `sightline state reset` and returns its exit code. */
+export async function resetStateCommand(flags: StateFlags, signal: AbortSignal): Promise<number> {
+  const context = commandContext('state reset', flags, signal);
+  const scope = scopeOf(flags);
+  const of = [
+    ...(scope.resources === null ? [] : [scope.resources.join(', ')]),
+    ...(scope.brands === null ? [] : [`brand ${scope.brands.join(', ')}`]),
+  ];
+  const part = of.length === 0 ? 'everything' : of.join(' of ');
+  const what = `this forgets what was read of ${part} in workspace ${context.config.name}, and the next sync reads it again`;
+  if (!(await confirm(what, flags.yes === true, signal))) return nothingDone();
+  const chains = await resetState(context, scope);
+  if (flags.json === true) printData(JSON.stringify({ chains }));
+  else say(`${plural(chains, 'chain')} forgotten; no row was touched, and the next sync reads them again`);
+  return EXIT.done;
+}
+
+/** Throws `usage` for a command that `state` does not have, or for none. */
+export function refuseState(given: string | undefined): never {
+  const what = given === undefined ? 'needs a command' : `has no command ${JSON.stringify(given)}`;
+  throw new SightlineError('usage', `state ${what}; allowed: list, export, import, reset`);
+}
+
+function scopeOf(flags: StateFlags) {
+  return { resources: listOf('--resource', flags.resource), brands: listOf('--brand', flags.brand) };
+}
+
+function nothingDone(): number {
+  say('Nothing was changed.');
+  return EXIT.failed;
+}
+
+function toTable({ coverage, checkpoints }: ProgressState): string {
+  const keys = [...coverage, ...checkpoints].map(({ resource, brandId }) => JSON.stringify([resource, brandId]));
+  const rows = [...new Set(keys)].sort().map((key) => {
+    const [resource, brandId] = JSON.parse(key) as [string, string | null];
+    const mine = <T extends { resource: string; brandId: string | null }>(list: readonly T[]): T[] =>
+      list.filter((row) => row.resource === resource && row.brandId === brandId);
+    const whole = mine(coverage);
+    const days = whole.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort();
+    const last = whole
+      .map(({ closedAt }) => closedAt)
+      .sort()
+      .at(-1);
+    const begun = new Set(mine(checkpoints).map(({ chain }) => chain)).size;
+    const read = last === undefined ? '' : `${last.slice(0, 19).replace('T', ' ')}`;
+    return [resource, brandId, whole.length, begun, days[0], days.at(-1), read];
+  });
+  const names = ['resource', 'brand', 'read whole', 'begun', 'first day', 'last day', 'last read'];
+  return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
+}
+
+function noteStale(stale: boolean): void {
+  if (stale) say('note: a command owns the warehouse; this is as of the last published copy');
+}

@@ -1,0 +1,114 @@
+import { readWorkspaceStatus, type WorkspaceStatus } from '../../app/status.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config.ts';
+import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { WarehouseStatus } from '../../warehouse/status.ts';
+import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
+import { count, duration, plural, printData, size } from '../output.ts';
+
+/** Items of a list that a person is shown; JSON has all. */
+const SHOWN_MAX = 5;
+
+/** Flags of `status`. */
+export interface StatusFlags extends WorkspaceFlags {
+  readonly all?: boolean;
+}
+
+/** Runs `sightline status` and returns its exit code. */
+export async function status(flags: StatusFlags): Promise<number> {
+  if (flags.all === true) return statusOfAll(flags);
+  const one = await readWorkspaceStatus(readConfig(flags), systemClock);
+  printData(flags.json === true ? JSON.stringify(one) : describe(one));
+  return EXIT.done;
+}
+
+// One that cannot be read does not hide the others; that one was never synced is no failure.
+async function statusOfAll(flags: StatusFlags): Promise<number> {
+  let worst: number = EXIT.done;
+  for (const one of readAllConfigs(flags)) {
+    const result = 'error' in one ? one.error : await statusOrError(one.config);
+    const isError = result instanceof SightlineError;
+    if (isError && result.code !== 'no_data') worst = EXIT.failed;
+    if (flags.json === true) {
+      const told = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
+      printData(JSON.stringify({ ...told, workspace: one.name }));
+    } else printData(isError ? `${one.name}: ${result.message}` : describe(result));
+  }
+  return worst;
+}
+
+async function statusOrError(config: WorkspaceConfig): Promise<WorkspaceStatus | SightlineError> {
+  try {
+    return await readWorkspaceStatus(config, systemClock);
+  } catch (thrown) {
+    return toSightlineError(thrown);
+  }
+}
+
+function describe({ workspace, folder, owner, asOf, stale, bytes, data }: WorkspaceStatus): string {
+  const lines = [`${workspace}  ${folder}`];
+  const add = (label: string, text: string): void => {
+    lines.push(`  ${label.padEnd(12)} ${text}`);
+  };
+  if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
+  if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has moved on since`);
+  add(
+    'size',
+    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, copy ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
+  );
+  if (data === null) add('data', 'none yet: the first sync is running');
+  else describeData(data, add);
+  return lines.join('\n');
+}
+
+function describeData(data: WarehouseStatus, add: (label: string, text: string) => void): void {
+  const { lastRun, resources, brands, quarantined, drift, unlearned, key } = data;
+  if (lastRun === null) add('last run', 'none');
+  else {
+    const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
+    const why = lastRun.error === null ? '' : `: ${lastRun.error}`;
+    add(
+      'last run',
+      `${lastRun.status} at ${toMinute(lastRun.endedAt ?? lastRun.startedAt)}, ${plural(lastRun.requests, 'request')}${took}${why}`,
+    );
+  }
+  add('key', describeKey(key));
+  const width = Math.max(...resources.map(({ resource }) => resource.length));
+  for (const { resource, readAt, gaps, gapDays, unfinished } of resources) {
+    const missing =
+      gapDays === 0 ? '' : `, ${plural(gapDays, 'day')} missing: ${gaps.slice(0, SHOWN_MAX).map(toRange).join(', ')}`;
+    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
+    add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${missing}${begun}`);
+  }
+  for (const { brandId, name, verifiedThrough, verifiedAt, differingDays } of brands) {
+    const differ =
+      differingDays === 0 ? '' : `, ${plural(differingDays, 'day')} differ${differingDays === 1 ? 's' : ''}`;
+    const through = verifiedThrough === null ? 'not from its first day on' : `through ${verifiedThrough}`;
+    add(
+      'verified',
+      `${name ?? brandId}: ${verifiedAt === null ? 'never' : `${through} (at ${toMinute(verifiedAt)}${differ})`}`,
+    );
+  }
+  add('quarantine', quarantined === 0 ? 'empty' : `${plural(quarantined, 'item')}: select * from sync.quarantine`);
+  const fresh = drift.filter(({ isNew }) => isNew).length;
+  add('drift', drift.length === 0 ? 'none' : `${count(drift.length)}, ${count(fresh)} new: select * from sync.drift`);
+  for (const { resource, path, kind, detail } of drift.slice(0, SHOWN_MAX)) {
+    add('', `${resource} ${path}: ${kind}${detail === null ? '' : ` (${detail})`}`);
+  }
+  const names = unlearned.map(({ name }) => name).join(', ');
+  add('conventions', unlearned.length === 0 ? 'learned as far as upstream shows them' : `not learned: ${names}`);
+}
+
+function describeKey({ state, lastRefusal }: WarehouseStatus['key']): string {
+  const refusal = lastRefusal === null ? '' : `upstream said ${lastRefusal.status} at ${toMinute(lastRefusal.at)}`;
+  if (state === 'refused') return `refused: ${refusal}`;
+  return `${state}${refusal === '' ? '' : `; ${refusal}`}`;
+}
+
+function toRange({ from, to }: { readonly from: string; readonly to: string }): string {
+  return from === to ? from : `${from} to ${to}`;
+}
+
+function toMinute(time: string | null): string {
+  return time === null ? 'no time' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,53 @@
+import type { WorkspaceOutcome } from '../../app/sync-all.ts';
+import { syncWorkspaces } from '../../app/sync-all.ts';
+import { systemClock } from '../../base/clock.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import type { SyncOptions } from '../../sync/run.ts';
+import { readAllConfigs } from '../context.ts';
+import { count, duration, plural, printData, say } from '../output.ts';
+import { describe, exitCodeOf, type SyncFlags, toJson } from '../sync-summary.ts';
+
+/** Exit codes, the one that most needs a person first: the worst of all workspaces is that of `sync --all`. */
+const WORST: readonly number[] = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.locked, EXIT.partial, EXIT.done];
+
+/** Runs `sightline sync --all` and returns its exit code: the worst of all workspaces. */
+export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: AbortSignal): Promise<number> {
+  if (flags.brand !== undefined) {
+    throw new SightlineError('usage', '--all and --brand exclude each other: a brand belongs to one workspace');
+  }
+  const startedAt = performance.now();
+  const configured = readAllConfigs(flags);
+  const codes: number[] = [];
+  const onEnd = (outcome: WorkspaceOutcome): void => {
+    codes.push(tell(outcome, flags.json === true));
+  };
+  for (const one of configured) if ('error' in one) onEnd({ workspace: one.name, elapsedMs: 0, result: one.error });
+  const contexts = configured.flatMap((one) =>
+    'config' in one ? [{ config: one.config, clock: systemClock, signal, command: 'sync --all' }] : [],
+  );
+  await syncWorkspaces(contexts, options, onEnd);
+  const of = (...wanted: number[]): number => codes.filter((code) => wanted.includes(code)).length;
+  const others = [of(EXIT.partial), codes.length - of(EXIT.done, EXIT.partial)];
+  const parts = [
+    `${count(of(EXIT.done))} complete`,
+    ...others.flatMap((number, index) =>
+      number === 0 ? [] : [`${count(number)} ${index === 0 ? 'partial' : 'not synced'}`],
+    ),
+  ];
+  say(`${plural(codes.length, 'workspace')} in ${duration(performance.now() - startedAt)}: ${parts.join(', ')}`);
+  return WORST.find((code) => codes.includes(code)) ?? EXIT.done;
+}
+
+function tell({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolean): number {
+  const isError = result instanceof SightlineError;
+  const error = isError ? result : result.error;
+  if (json) {
+    const told = isError
+      ? { error: { code: result.code, message: result.message, hint: result.hint } }
+      : toJson(result);
+    printData(JSON.stringify({ workspace, ...told }));
+  }
+  if (!isError) describe(result, elapsedMs, `${workspace}: `);
+  if (error !== null) say(`${workspace}: ${error.message}\n${workspace}: ${error.hint}`);
+  return isError ? (error?.exit ?? EXIT.failed) : exitCodeOf(result);
+}

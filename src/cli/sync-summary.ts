@@ -1,0 +1,58 @@
+import { EXIT } from '../base/errors.ts';
+import type { SyncSummary } from '../sync/run.ts';
+import type { WorkspaceFlags } from './context.ts';
+import { count, duration, plural, say } from './output.ts';
+
+/** Failures and warnings that are listed one by one. */
+const LISTED_MAX = 10;
+
+/** Flags of `sync`. */
+export interface SyncFlags extends WorkspaceFlags {
+  readonly only?: readonly string[];
+  readonly brand?: readonly string[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly all?: boolean;
+  readonly full?: boolean;
+  readonly maxRequests?: string;
+  readonly maxMinutes?: string;
+  readonly until?: string;
+}
+
+/** A run as its JSON line has it. */
+export function toJson({ error, failures, warnings, ...result }: SyncSummary) {
+  const told = error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
+  return { ...result, failures, warnings, ...told };
+}
+
+/** The exit code that a run ends with. */
+export function exitCodeOf({ status, error }: SyncSummary): number {
+  if (error !== null) return error.exit;
+  return status === 'partial' ? EXIT.partial : EXIT.done;
+}
+
+/** Says how a run ended, each line beginning with `prefix`. */
+export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): void {
+  const { status, requests, retries, tables, quarantined, failures, warnings } = summary;
+  const sums = { inserted: 0, updated: 0, deleted: 0 };
+  for (const table of Object.values(tables)) {
+    sums.inserted += table.inserted;
+    sums.updated += table.updated;
+    sums.deleted += table.deleted;
+  }
+  say(
+    `${prefix}sync ${status}: ${plural(sums.inserted, 'row')} inserted, ${count(sums.updated)} updated, ${count(sums.deleted)} deleted; ` +
+      `${plural(requests, 'request')} (${count(retries)} repeated) in ${duration(elapsedMs)}`,
+  );
+  if (summary.allowance !== null) {
+    say(`${prefix}stopped: ${summary.allowance}; about ${plural(summary.left, 'request')} left, the next run goes on`);
+  }
+  if (quarantined > 0) say(`${prefix}${plural(quarantined, 'item')} in quarantine: select * from sync.quarantine`);
+  list(`${prefix}not finished`, failures);
+  list(`${prefix}note`, warnings);
+}
+
+function list(label: string, troubles: readonly { chain: string; message: string }[]): void {
+  for (const { chain, message } of troubles.slice(0, LISTED_MAX)) say(`${label}: ${chain}: ${message}`);
+  if (troubles.length > LISTED_MAX) say(`${label}: and ${count(troubles.length - LISTED_MAX)} more`);
+}
