@@ -18,6 +18,8 @@ const FIRST_ANSWER_POLL_MS = 5;
 const LATENCIES_MAX = 100;
 const LATENCIES_MIN = 10;
 const LATENCY_SHARE = 0.8;
+/** Time between two looks for what can be forgotten. */
+const PRUNE_MS = 1_000;
 /** How long nothing is relied on after a 429. */
 const CAUTION_MS = 10 * 60_000;
 
@@ -74,6 +76,7 @@ export function createLedger(now: () => Moment): Ledger {
   let gateUntil = Number.NEGATIVE_INFINITY;
   let cautiousUntil = Number.NEGATIVE_INFINITY;
   let heardAt = Number.NEGATIVE_INFINITY;
+  let prunedAt = Number.NEGATIVE_INFINITY;
 
   const time = (): number => now().monotonicMs;
   const limitValue = (): number => limit?.value ?? LIMIT_DEFAULT;
@@ -88,6 +91,8 @@ export function createLedger(now: () => Moment): Ledger {
 
   // An entry that is held no more is of use as long as a request may be under way that was sent while it was.
   const prune = (at: number): void => {
+    if (at - prunedAt < PRUNE_MS) return;
+    prunedAt = at;
     for (const [id, { claimedAt, endedAt }] of entries) {
       const forgottenAt = endedAt === null ? claimedAt + UNENDED_MS : endedAt + WINDOW_MS + SKEW_MS + REQUEST_MS_MAX;
       if (forgottenAt <= at) entries.delete(id);
@@ -157,7 +162,7 @@ export function createLedger(now: () => Moment): Ledger {
         gateUntil - at,
         isFirstPending ? FIRST_ANSWER_POLL_MS : 0,
         untilFewer(ends, capacity(share), at),
-        untilFewer([...ends, ...othersEnds], usable(), at),
+        othersEnds.length === 0 ? 0 : untilFewer([...ends, ...othersEnds], usable(), at),
       );
     },
     claimAgeMs: (id) => time() - (entries.get(id)?.claimedAt ?? Number.NEGATIVE_INFINITY),

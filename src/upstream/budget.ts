@@ -4,7 +4,7 @@ import { createLedger } from './budget-ledger.ts';
 import { type BudgetLog, type BudgetRecord, type Moment, memoryLog } from './budget-record.ts';
 
 /** Longest sleep before the log is read again: another process may have given up its place. */
-const POLL_MS = 500;
+const POLL_MS = 1_000;
 /** A waiting claim is renewed after so long; one that was not, as in a machine asleep, has lost its place. */
 const RENEW_MS = 30_000;
 const RENEW_MS_MAX = 90_000;

@@ -40,7 +40,7 @@ describe('never more than the limit in any 60 seconds', () => {
           expect(server.arrivals.length).toBeGreaterThan(0);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -73,7 +73,7 @@ describe('never more than the limit in any 60 seconds', () => {
           expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(Math.max(1, limit - Math.floor(limit / 100)));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 80 },
     );
   });
 
