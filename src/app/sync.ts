@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
@@ -13,9 +12,6 @@ import { createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
-
-/** Logs of what was sent, in the data folder. No workspace can have this name. */
-const BUDGET_FOLDER = '.budget';
 
 /** Told of what a sync does while it runs. */
 export type OnProgress = (tally: Tally, budget: Budget) => void;
@@ -80,8 +76,8 @@ export async function openBudget(
   clock: Clock,
 ): Promise<{ budget: Budget; close: () => void }> {
   const { key, baseUrl } = config.upstream();
-  const folder = join(dirname(config.folder), BUDGET_FOLDER);
-  const log = await openBudgetFile({ folder, key, baseUrl, clock, earlier: layoutOf(config.folder).budget });
+  const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
+  const log = await openBudgetFile({ folder, key, baseUrl, clock, earlier });
   return { budget: createBudget({ clock, share: config.budgetShare, log }), close: () => log.close() };
 }
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Where a workspace keeps what. */
 export interface Layout {
@@ -13,8 +13,10 @@ export interface Layout {
   readonly latest: string;
   /** What DuckDB puts aside when memory runs short. */
   readonly temporary: string;
-  /** Send times of the last minute. */
-  readonly budget: string;
+  /** Folder of the budgets of all keys, shared by all workspaces beside this one; none of them can have its name. */
+  readonly budgets: string;
+  /** Send times of the last minute, as versions before kept them; taken over and removed. */
+  readonly earlierBudget: string;
 }
 
 /** The layout of a workspace's folder. */
@@ -27,6 +29,7 @@ export function layoutOf(folder: string): Layout {
     snapshots,
     latest: join(snapshots, 'latest'),
     temporary: join(folder, '.temporary'),
-    budget: join(folder, 'budget.log'),
+    budgets: join(dirname(folder), '.budgets'),
+    earlierBudget: join(folder, 'budget.log'),
   };
 }

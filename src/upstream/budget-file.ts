@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
@@ -14,8 +14,11 @@ const SEALED_KEEP_MS = 30 * 60_000;
 const READ_BYTES = 64 * 1024;
 /** Files that may be passed within one call; more means that the folder is not what it should be. */
 const MOVES_MAX = 10_000;
+/** A log that was not added to for so long is removed when one is opened. */
+const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
 /** Characters of the hash that stands for a key and its upstream. */
 const HASH_CHARACTERS = 16;
+const ANY_LOG = /^[0-9a-f]{16}-\d{1,12}\.log$/;
 
 /** Which log, and where. */
 export interface BudgetFileOptions {
@@ -49,6 +52,7 @@ export async function openBudgetFile(options: BudgetFileOptions): Promise<Budget
   const { folder, clock, earlier } = options;
   await ensureWritableFolder(folder);
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
+  removeForgotten(folder, clock.now());
   const name = createHash('sha256')
     .update(`${options.key}\n${options.baseUrl}`)
     .digest('hex')
@@ -200,6 +204,16 @@ function openLog(prefix: string, folder: string, name: string, bytesMax: number,
       isClosed = true;
     },
   };
+}
+
+// Of keys and upstreams that nobody has used for long; who still has one open begins anew.
+function removeForgotten(folder: string, now: number): void {
+  for (const entry of readdirSync(folder)) {
+    if (!ANY_LOG.test(entry)) continue;
+    const path = join(folder, entry);
+    const changedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now;
+    if (now - changedAt > FORGOTTEN_MS) remove(path);
+  }
 }
 
 // Null where the file is gone that was there a moment ago.
