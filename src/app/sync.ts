@@ -3,6 +3,7 @@ import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { learnConventions } from '../metrics/learn.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { openRecords } from '../sync/records.ts';
 import { runSync, type SyncOptions, type SyncSummary } from '../sync/run.ts';
 import type { Tally } from '../sync/tally.ts';
 import { withAllowance } from '../upstream/allowance.ts';
@@ -42,7 +43,7 @@ export async function syncWorkspace(
  */
 export async function syncOpened(
   { config, clock, signal }: Context,
-  { warehouse, copy }: Opened,
+  { warehouse, layout, copy }: Opened,
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
 ): Promise<SyncSummary[]> {
@@ -54,17 +55,21 @@ export async function syncOpened(
   const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
   const client = createClient({ ...upstream, budget: allowed, clock, connections });
   const summaries: SyncSummary[] = [];
+  const raw = { folder: layout.raw, limits: config.raw };
+  const records = await openRecords({ catalogue, warehouse, clock, raw });
   try {
-    const parts = { catalogue, warehouse, client, clock, connections, signal };
+    const parts = { catalogue, warehouse: records.warehouse, client, clock, connections, signal };
     for (const options of runs) {
       const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
       const notes = await learn(warehouse, summary, clock);
       const error = withAddress(summary.error, upstream.baseUrl);
-      summaries.push({ ...summary, warnings: [...summary.warnings, ...notes], error });
+      const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
+      summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
       if (error !== null) break;
     }
     return summaries;
   } finally {
+    await records.close();
     await client.close();
     close();
   }

@@ -26,6 +26,8 @@ export interface WorkspaceConfig {
   /** Chains of pages read side by side. */
   readonly connections: number;
   readonly compression: (typeof compressions)[number];
+  /** How long pages are kept as they came, in days, and how much of them, in MB; with 0 of either none are. */
+  readonly raw: { readonly days: number; readonly megabytes: number };
   /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** How to reach upstream; throws `config_invalid` when that is not set. */
@@ -53,6 +55,8 @@ const allowed = {
   budgetShare: 'above 0, at most 1',
   connections: 'a whole number from 1 to 64',
   compression: compressions.join(' or '),
+  rawDays: 'a whole number of days from 0 to 3650; with 0 no pages are kept',
+  rawMegabytes: 'a whole number from 0 to 10000000; with 0 no pages are kept',
   conventions: 'an object with a member for each convention',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
@@ -68,6 +72,8 @@ const common = {
   budgetShare: share.optional(),
   connections: connections.optional(),
   compression: z.enum(compressions).optional(),
+  rawDays: z.int().min(0).max(3650).optional(),
+  rawMegabytes: z.int().min(0).max(10_000_000).optional(),
 };
 const inFile = { ...common, conventions: z.record(z.string(), z.unknown()).optional() };
 // A key in place of its variable's name is a mistake that suggests itself.
@@ -106,6 +112,10 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
+    raw: {
+      days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,
+      megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
+    },
     conventions: { ...file.conventions, ...declared?.conventions },
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
@@ -228,6 +238,11 @@ function checkKey(name: string, value: string | undefined): string {
     throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${key}, without spaces`);
   }
   return value.trim();
+}
+
+// Number() takes much for a number, a blank for 0 among it.
+function toWholeNumber(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
 function lowerCase(text: string): string {

@@ -1,6 +1,7 @@
 import { EXIT } from '../base/errors.ts';
 import type { SyncSummary } from '../sync/run.ts';
 import type { WorkspaceFlags } from './context.ts';
+import { driftLine } from './drift.ts';
 import { count, duration, plural, say } from './output.ts';
 
 /** Failures and warnings that are listed one by one. */
@@ -48,6 +49,8 @@ export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): 
     say(`${prefix}stopped: ${summary.allowance}; about ${plural(summary.left, 'request')} left, the next run goes on`);
   }
   if (quarantined > 0) say(`${prefix}${plural(quarantined, 'item')} in quarantine: select * from sync.quarantine`);
+  const news = driftLine(summary.drift);
+  if (news !== null) say(`${prefix}${news}`);
   list(`${prefix}not finished`, failures);
   list(`${prefix}note`, warnings);
 }

@@ -13,6 +13,8 @@ export interface Layout {
   readonly latest: string;
   /** What DuckDB puts aside when memory runs short. */
   readonly temporary: string;
+  /** Every page as it came, kept for a while. */
+  readonly raw: string;
   /** Folder of the budgets of all keys, shared by all workspaces beside this one; none of them can have its name. */
   readonly budgets: string;
   /** Send times of the last minute, as versions before kept them; taken over and removed. */
@@ -29,6 +31,7 @@ export function layoutOf(folder: string): Layout {
     snapshots,
     latest: join(snapshots, 'latest'),
     temporary: join(folder, '.temporary'),
+    raw: join(folder, 'raw'),
     budgets: join(dirname(folder), '.budgets'),
     earlierBudget: join(folder, 'budget.log'),
   };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
+import type { DriftCounts } from './drift-watch.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
@@ -58,6 +59,8 @@ export interface SyncSummary {
   /** Chains that could not be finished; the next run reads them again. */
   readonly failures: readonly Trouble[];
   readonly warnings: readonly Trouble[];
+  /** Drift that no run had met before, where answers were watched. */
+  readonly drift?: DriftCounts;
   /** Why the run ended with work left, when an allowance was used up; null otherwise. */
   readonly allowance: string | null;
   /** Requests that are left for the next run, as far as they are known. */
