@@ -151,7 +151,7 @@ export function ownColumns(labels: readonly string[]): string {
 
 /** Columns that count mentions `t` of a competitor; an answer mentions it once, however often it lists it. */
 export function rivalColumns(labels: readonly string[]): string {
-  return `count(DISTINCT t.response_id) AS mentions, count(t.position) AS position_count,
+  return `count(DISTINCT t.response_id) AS mentions, count(*) > count(DISTINCT t.response_id) AS repeats, count(t.position) AS position_count,
     CAST(coalesce(sum(t.position), 0) AS BIGINT) AS position_sum, count(t.sentiment) AS labelled${labels
       .map((label, index) => `, count(*) FILTER (t.sentiment = ${literal(label)}) AS l${index}`)
       .join('')}`;
@@ -176,7 +176,8 @@ export function tallyOf(values: readonly unknown[], labels: readonly string[]): 
   };
 }
 
-// Reported rows with what is held for the same brand, days, engine and entity.
+// Reported rows with what is held for the same brand, days, engine and entity. Those of a competitor that an answer
+// lists twice are left out: which of its two positions and labels upstream counts is not known.
 function standingsSql(
   reported: string,
   join: string,
@@ -197,8 +198,9 @@ function standingsSql(
     ${names.map((name) => `coalesce(CASE WHEN m.competitor_id IS NULL THEN own.${name} ELSE rivals.${name} END, 0) AS ${name}`).join(', ')}
   FROM reported m LEFT JOIN own ON ${onKey('own')} LEFT JOIN voiced ON ${onKey('voiced')}
     LEFT JOIN rivals ON ${onKey('rivals')} AND rivals.competitor_id = m.competitor_id
-  WHERE m.competitor_id IS NULL OR EXISTS (
-    SELECT 1 FROM competitors c WHERE c.brand_id = m.brand_id AND c.id = m.competitor_id AND c._deleted_at IS NULL)`;
+  WHERE (m.competitor_id IS NULL OR EXISTS (
+    SELECT 1 FROM competitors c WHERE c.brand_id = m.brand_id AND c.id = m.competitor_id AND c._deleted_at IS NULL))
+    AND NOT coalesce(rivals.repeats, false)`;
 }
 
 async function collectFrom(query: Query, numbers: Numbers, labels: readonly string[], sql: string): Promise<void> {
