@@ -208,16 +208,20 @@ function childReader(child: ChildTable): (item: Item, parent: Values) => ChildRo
 
 function extraReader(known: ReadonlySet<string>, fields: Fields): (item: unknown) => Item | null {
   const groups = new Map<string, (item: unknown) => Item | null>();
+  // Rows of a nested array cannot tell null from an empty one.
+  const lists = new Set<string>();
   for (const [name, field] of Object.entries(fields)) {
     const meta = metaOf(field);
+    if (meta.as === 'child') lists.add(name);
     if (meta.as === 'group') groups.set(name, extraReader(new Set(Object.keys(meta.fields)), meta.fields));
   }
   return (item) => {
     if (!isRecord(item)) return null;
     let extra: Item | null = null;
     for (const name of Object.keys(item)) {
-      const value = known.has(name) ? groups.get(name)?.(item[name]) : item[name];
-      if (value === undefined || (value === null && known.has(name))) continue;
+      const isNullList = item[name] === null && lists.has(name);
+      const value = known.has(name) && !isNullList ? groups.get(name)?.(item[name]) : item[name];
+      if (value === undefined || (value === null && known.has(name) && !isNullList)) continue;
       extra ??= {};
       // Defined, not assigned: upstream may name a field __proto__.
       Object.defineProperty(extra, name, { value, enumerable: true, configurable: true, writable: true });

@@ -215,6 +215,14 @@ describe('unknown fields', () => {
     expect(row.children[0]?.rows.map(({ extra }) => extra)).toEqual([null, { weight: 3 }]);
   });
 
+  test('take in the null that stands for a nested array, which has no rows to tell it by', () => {
+    const row = one({ ...full, parts: null });
+    expect(row.extra).toEqual({ parts: null });
+    expect(row.children[0]?.rows).toEqual([]);
+    expect(row.hash).not.toBe(one({ ...full, parts: [] }).hash);
+    expect(one({ ...full, parts: [] }).extra).toBeNull();
+  });
+
   test.for(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype', '', ' ', 'a.b', '\u0000'])(
     'may be called %j',
     (name) => {

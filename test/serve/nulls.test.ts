@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { isRecord } from '../../src/base/json.ts';
+import { openMirror, type Reply } from './mirror.ts';
+
+// What the sandbox never answers, and another upstream may.
+
+test('a nested array that upstream sent as null is null, and an empty one is empty', async () => {
+  const { publish, publishOnly, warehouse, mirror, brandId } = await open();
+  await publish();
+  const path = `/brands/${brandId}/responses?limit=100`;
+  const [first, second] = listOf(await mirror(path));
+  await warehouse().database.exclusive(async (session) => {
+    for (const { id } of [first, second]) {
+      await session.run('DELETE FROM response_citations WHERE response_id = CAST($1 AS UUID)', [String(id)]);
+    }
+    const extra = `'{"citations":null}'`;
+    await session.run(`UPDATE responses SET _extra = ${extra} WHERE id = CAST($1 AS UUID)`, [String(first.id)]);
+  });
+  await publishOnly();
+  expect(listOf(await mirror(path)).slice(0, 2)).toEqual([
+    { ...first, citations: null },
+    { ...second, citations: [] },
+  ]);
+});
+
+async function open() {
+  const mirror = await openMirror({ brands: 1, prompts: 4, days: 10, seed: 31 });
+  const [brand] = listOf(await mirror.upstream('/brands'));
+  return { ...mirror, brandId: String(brand?.id) };
+}
+
+type Item = Record<string, unknown> & { readonly id: unknown };
+
+function listOf({ body }: Reply): [Item, Item, ...Item[]] {
+  return (isRecord(body) ? body['data'] : body) as [Item, Item, ...Item[]];
+}
