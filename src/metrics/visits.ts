@@ -65,8 +65,8 @@ interface Site {
   readonly property: string | null;
   readonly currency: string | null;
   readonly sessions: number;
-  /** The totals of the newest range that upstream reported, by name. */
-  readonly last: Readonly<Record<(typeof TOTALS)[number][0], number | null>>;
+  /** The totals of the newest range that upstream reported, by name; null where it sent null for all of them. */
+  readonly last: Readonly<Record<(typeof TOTALS)[number][0], number | null>> | null;
 }
 
 /** The totals and their columns. */
@@ -100,7 +100,7 @@ async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
     property: (property ?? null) as string | null,
     currency: (currency ?? null) as string | null,
     sessions: Number(sessions ?? 0),
-    last: Object.fromEntries(last) as Site['last'],
+    last: last.every(([, value]) => value === null) ? null : (Object.fromEntries(last) as Site['last']),
   };
 }
 

@@ -23,6 +23,21 @@ test('a nested array that upstream sent as null is null, and an empty one is emp
   ]);
 });
 
+test('totals that upstream sent as null, where nothing is connected, are null', async () => {
+  const { publish, publishOnly, warehouse, mirror, brandId } = await open();
+  await publish();
+  const totals = ['ai_sessions', 'key_events', 'revenue', 'site_sessions', 'share_of_site'];
+  await warehouse().database.exclusive(async (session) => {
+    await session.run('DELETE FROM traffic_daily');
+    await session.run(
+      `UPDATE traffic_totals SET connected = false, property = NULL, currency = NULL, ${totals.map((name) => `${name} = NULL`).join()}`,
+    );
+  });
+  await publishOnly();
+  const { body } = await mirror(`/brands/${brandId}/traffic`);
+  expect(body).toMatchObject({ connected: false, property: null, currency: null, totals: null, data: [] });
+});
+
 async function open() {
   const mirror = await openMirror({ brands: 1, prompts: 4, days: 10, seed: 31 });
   const [brand] = listOf(await mirror.upstream('/brands'));
