@@ -6,6 +6,9 @@ const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00(?:\.0+)?(?:Z|\+00:?00)?$/i;
 /** Longest range that the API takes, in days. */
 export const RANGE_DAYS_MAX = 366;
 
+/** The last day that can be written as `YYYY-MM-DD`. */
+export const DAY_MAX = '9999-12-31';
+
 /** Milliseconds of one UTC day. */
 export const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import type { Catalogue } from '../contract/catalogue.ts';
 import type { Filter, Parameter, Parameters } from '../contract/parameters.ts';
 import type { Query } from '../contract/query.ts';
 import type { ChildTable, Column, ResourceTable } from '../contract/tables.ts';
-import { addDays } from '../contract/time.ts';
+import { addDays, DAY_MAX } from '../contract/time.ts';
 import type { Parameter as Value } from './database.ts';
 import { quoted, sqlTypes } from './schema.ts';
 
@@ -64,8 +64,10 @@ export function liveConditions(alias: string, brandId: string | null, bindings: 
 
 /** Condition that a moment or a day lies within a range of days, both included. */
 export function rangeCondition(column: string, range: { from: string; to: string }, bindings: Bindings): string {
-  const [from, end] = [bindings.bind(range.from), bindings.bind(addDays(range.to, 1))];
-  return `${column} >= CAST(${from} AS DATE) AND ${column} < CAST(${end} AS DATE)`;
+  const first = `${column} >= CAST(${bindings.bind(range.from)} AS DATE)`;
+  // The day after has five digits to its year, and cannot be written as a day.
+  if (range.to === DAY_MAX) return first;
+  return `${first} AND ${column} < CAST(${bindings.bind(addDays(range.to, 1))} AS DATE)`;
 }
 
 /** The column of a field, `topic.id` for one of a nested object; null when the table has none. */
