@@ -4,10 +4,15 @@ import { type Edition, type EditionOptions, openEdition } from './edition.ts';
 
 /** How long a copy that was replaced stays open for questions that were asked of it. */
 const GRACE_MS = 5_000;
+/** How long a copy that could not be opened is left alone: what stood in the way may have been of the moment. */
+const RETRY_MS = 5_000;
 
 /** Holds the newest published copy open. */
 export interface Shelf {
-  /** The newest copy; throws `no_data` while there is none. */
+  /**
+   * The newest copy that can be read; throws `no_data` while there is none. Where the newest is damaged, or is another
+   * version's, the one before serves on.
+   */
   current(): Promise<Edition>;
   /** The copy that was opened last, if any. */
   opened(): Edition | null;
@@ -16,13 +21,14 @@ export interface Shelf {
 
 interface Held {
   readonly edition: Edition;
-  /** Identity of the file; while it is held open no other file can have the same. */
+  /** Identity of the file, and of its content. */
   readonly file: string;
 }
 
 /** Looks at every question whether another copy was put in place, and goes over to it. */
 export function createShelf(path: string, options: EditionOptions): Shelf {
   let held: Held | null = null;
+  let unreadable: string | null = null;
   let opening: { readonly file: string; readonly done: Promise<Edition> } | null = null;
   const replaced = new Map<Edition, NodeJS.Timeout>();
   const closing = new Set<Promise<void>>();
@@ -30,19 +36,25 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
     const closed = edition.replica.close().finally(() => closing.delete(closed));
     closing.add(closed);
   };
+  const retireLater = (edition: Edition): void => {
+    const later = (): void => {
+      replaced.delete(edition);
+      retire(edition);
+    };
+    replaced.set(edition, setTimeout(later, GRACE_MS).unref());
+  };
   const open = async (file: string): Promise<Edition> => {
     try {
       const edition = await openEdition(path, options);
-      if (held !== null) {
-        const { edition: old } = held;
-        const later = (): void => {
-          replaced.delete(old);
-          retire(old);
-        };
-        replaced.set(old, setTimeout(later, GRACE_MS).unref());
-      }
+      if (held !== null) retireLater(held.edition);
       held = { edition, file };
       return edition;
+    } catch (thrown) {
+      if (held === null) throw toNoData(thrown);
+      // Opening it again at every question would cost more than answering.
+      unreadable = file;
+      setTimeout(() => (unreadable = unreadable === file ? null : unreadable), RETRY_MS).unref();
+      return held.edition;
     } finally {
       opening = null;
     }
@@ -55,7 +67,7 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
         throw new SightlineError('no_data', 'nothing was published yet: the first sync has not ended');
       }
       // A copy that is being put in place may be gone for a moment; the one before serves on.
-      if (held !== null && (file === null || held.file === file)) return held.edition;
+      if (held !== null && (file === null || file === held.file || file === unreadable)) return held.edition;
       opening ??= { file: file as string, done: open(file as string) };
       return opening.done;
     },
@@ -73,7 +85,13 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
   };
 }
 
+// An inode alone may be given to the next file, once nobody holds this one open.
 function identityOf(path: string): string | null {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+}
+
+function toNoData(thrown: unknown): unknown {
+  if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') return thrown;
+  return new SightlineError('no_data', 'the published copy cannot be read; the next sync renews it', { cause: thrown });
 }
