@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
-import type { DriftCounts } from './drift-watch.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
@@ -13,9 +12,11 @@ import { type Member, readBegunChains, readClosedChains, readMembers, readOpenCh
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Chain, DayRange } from './chain.ts';
 import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './context.ts';
+import type { DriftCounts } from './drift-watch.ts';
 import { countDays, createFollower } from './follow.ts';
 import { createPerformer } from './perform.ts';
 import { planBrand, planWorkspace, withDependencies } from './plan.ts';
+import { planAudit } from './plan-windows.ts';
 import { createChainReader } from './read.ts';
 import { createTally, type TableTally, type Tally, type Trouble } from './tally.ts';
 
@@ -159,9 +160,20 @@ async function readAll(
   signal.addEventListener('abort', () => queue.clear(), { once: true });
   await queue.onIdle();
   signal.throwIfAborted();
+  const { maxRequests = null } = options.allowance ?? {};
   for (const { resource, brand, planned } of follower.windows()) {
     if (planned.unreliable) tally.warned(unreliableCensus(resource, brand));
-    await auditDays(parts, { resource, brand, since: date, today: context.today });
+    const scope = { resource, brand, since: date, today: context.today };
+    await auditDays(parts, scope);
+    const isDone = tally.allowance === null && tally.failures.length === 0;
+    if (maxRequests === null || !isDone) continue;
+    // What is left of the allowance goes into looking again at what nothing speaks against.
+    const days = await countDays(catalogue, database, brand, context);
+    const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
+    add(planAudit(resource, brand, { days }, readAt, { pages: maxRequests - tally.requests, context }));
+    await queue.onIdle();
+    signal.throwIfAborted();
+    await auditDays(parts, scope);
   }
 }
 
