@@ -26,7 +26,8 @@ export interface DriftWatch {
   look(resource: string, body: unknown, rejected: readonly Rejected[], at: number): DriftNotes | null;
   /** Writes how often things were seen that are known already; after a `complete` run, what is new later is drift. */
   close(runId: string, complete: boolean, at: number): Promise<void>;
-  readonly counts: Readonly<DriftCounts>;
+  /** What was met for the first time since this was asked last. */
+  takeCounts(): DriftCounts;
 }
 
 /** Rows of sync.drift at most: an upstream that makes up names would find no end. */
@@ -44,7 +45,7 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
   const { knowledge, known } = await readDriftMemory(warehouse.database);
   const watchers = new Map<string, DriftWatcher>();
   const sightings = new Map<string, Sighting>();
-  const counts: DriftCounts = { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 0 };
+  let counts = noDrift();
   const watcherOf = (name: string): DriftWatcher => {
     const found = watchers.get(name);
     if (found !== undefined) return found;
@@ -54,7 +55,11 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
     return watcher;
   };
   return {
-    counts,
+    takeCounts: () => {
+      const taken = counts;
+      counts = noDrift();
+      return taken;
+    },
     look: (resource, body, rejected, at) => {
       const watcher = watcherOf(resource);
       const findings = watcher.look(body, rejected).filter((finding) => {
@@ -85,6 +90,10 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
       sightings.clear();
     },
   };
+}
+
+function noDrift(): DriftCounts {
+  return { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 0 };
 }
 
 // A detail repeats the fields of its list; the list has the say about them.

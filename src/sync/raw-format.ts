@@ -28,11 +28,12 @@ export interface Member {
   readonly comment: string;
 }
 
-/** A place in a file where no member can be read; `atEnd` where one was begun and the file ends in it. */
+/** A place in a file where no member can be read. */
 export interface Gap {
   readonly position: number;
   readonly reason: string;
-  readonly atEnd: boolean;
+  /** Whether one was begun there and the file ends in it, as a killed process leaves it. */
+  readonly isCutOff: boolean;
 }
 
 /** One record as a member: a line of JSON, then the body, if there is one. */
@@ -69,7 +70,9 @@ export async function* walkMembers(handle: FileHandle): AsyncGenerator<Member | 
     }
     const next = await findHeader(handle, position + 1, size);
     const reason = bytes > 0 ? 'a record is cut off' : 'there is no record where one should begin';
-    yield { position, reason, atEnd: next === size };
+    const isBegun =
+      bytes > 0 || head.subarray(0, Math.min(bytesRead, SIGNATURE.length)).equals(SIGNATURE.subarray(0, bytesRead));
+    yield { position, reason, isCutOff: isBegun && next === size && position + (bytes || COMMENT_AT) > size };
     position = next;
   }
 }

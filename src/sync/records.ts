@@ -17,10 +17,10 @@ import type { Trouble } from './tally.ts';
 export interface Records {
   /** The warehouse as the sync is to use it: what is committed through it is kept and watched. */
   readonly warehouse: Warehouse;
-  /** Drift that no run had met before. */
-  readonly drift: Readonly<DriftCounts>;
-  /** What a user should know. */
-  readonly warnings: readonly Trouble[];
+  /** Drift that no run had met before, since this was asked last. */
+  takeDrift(): DriftCounts;
+  /** What a user should know, since this was asked last. */
+  takeWarnings(): Trouble[];
   /** Ends the files and removes those that are too old or too many. */
   close(): Promise<void>;
 }
@@ -48,9 +48,11 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
   const isOff = options.raw === null || options.raw.limits.days === 0 || options.raw.limits.megabytes === 0;
   const keeper = await openKeeper(isOff ? null : options.raw, inner, warnings);
   const watch = await openDriftWatch(catalogue, inner);
+  let lastRun: string | null = null;
 
   const commitPage = async (page: PageCommit) => {
-    const { arrival, chain, date } = page;
+    const { arrival, chain, date, run } = page;
+    lastRun = run.runId;
     if (arrival === undefined) return inner.commitPage(page);
     const rejected = page.tables.flatMap((table) => table.rejected);
     const raw = page.notes?.raw ?? (await keeper.keep(pageRecord(page, arrival), arrival.bytes));
@@ -85,7 +87,11 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
       return inner.noteForms(resource, forms);
     },
   };
-  return { warehouse, drift: watch.counts, warnings, close: () => keeper.close() };
+  const close = async (): Promise<void> => {
+    if (lastRun !== null) await watch.close(lastRun, false, clock.now());
+    await keeper.close();
+  };
+  return { warehouse, takeDrift: watch.takeCounts, takeWarnings: () => warnings.splice(0), close };
 }
 
 interface Keeper {
@@ -102,8 +108,7 @@ async function openKeeper(raw: RecordsOptions['raw'], warehouse: Warehouse, warn
   const giveUp = (thrown: unknown): null => {
     const { code, message } = toSightlineError(thrown);
     if (code === 'disk_full') throw new SightlineError(code, message, { cause: thrown });
-    if (log !== null || warnings.length === 0)
-      warnings.push({ chain: 'raw pages', code, message: `pages are not kept as they came: ${message}` });
+    warnings.push({ chain: 'raw pages', code, message: `pages are not kept as they came: ${message}` });
     log = null;
     return null;
   };
