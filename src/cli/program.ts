@@ -98,6 +98,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
 
   addRecords(program, onWorkspace, choose);
 
+  onWorkspace(program.command('replay'))
+    .description('build tables anew from the pages that syncs have kept, without a request')
+    .option('--from <day>', 'first day on which pages were read, YYYY-MM-DD (default: the first there is)')
+    .option('--to <day>', 'last day on which pages were read, YYYY-MM-DD (default: the last there is)')
+    .option('--only <resources...>', 'only these resources, and those that fill the same tables')
+    .option('--into <file>', 'build a new file and leave the warehouse as it is')
+    .option('--accept-missing', 'replace the warehouse even by one that lacks some of its rows')
+    .action((flags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/replay.ts')).replay(flags, signal)),
+    );
+
   onWorkspace(program.command('export'))
     .description('publish a Parquet snapshot of every table')
     .action((flags) =>
