@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { readEarlierBudget } from './budget-earlier.ts';
+import { numberedFiles, removeIfPossible } from './budget-lines.ts';
 import { ageOf, type BudgetLog, type BudgetRecord, formatRecord, type Moment, parseRecord } from './budget-record.ts';
 
 /** A file that has grown to this is sealed, and the log goes on in the next. */
 const FILE_BYTES_MAX = 256 * 1024;
 /** How long a sealed file is kept: longer than anything in it holds, which is a gate and the caution after it. */
 const SEALED_KEEP_MS = 30 * 60_000;
-const READ_BYTES = 64 * 1024;
 /** Files that may be passed within one call; more means that the folder is not what it should be. */
 const MOVES_MAX = 10_000;
 /** A log that was not added to for so long is removed when one is opened. */
@@ -57,7 +57,7 @@ export async function openBudgetFile(options: BudgetFileOptions): Promise<Budget
     .update(`${options.key}\n${options.baseUrl}`)
     .digest('hex')
     .slice(0, HASH_CHARACTERS);
-  const log = openLog(join(folder, name), folder, name, options.fileBytesMax ?? FILE_BYTES_MAX, moment);
+  const log = openLog(folder, name, options.fileBytesMax ?? FILE_BYTES_MAX, moment);
   if (earlier !== undefined) {
     for (const record of readEarlierBudget(earlier, moment())) log.append(record);
     rmSync(earlier, { force: true });
@@ -70,109 +70,61 @@ interface Sealed {
   readonly seal: BudgetRecord;
 }
 
-function openLog(prefix: string, folder: string, name: string, bytesMax: number, moment: () => Moment): BudgetFile {
-  const pathOf = (number: number): string => `${prefix}-${number}.log`;
-  const pattern = new RegExp(`^${name}-(\\d{1,12})\\.log$`);
-  const numbers = (): number[] =>
-    readdirSync(folder)
-      .flatMap((entry) => pattern.exec(entry)?.[1] ?? [])
-      .map(Number)
-      .sort((a, b) => a - b);
-
-  let number = 0;
-  let file = -1;
-  let offset = 0;
-  let isClosed = false;
-  let limit: BudgetRecord | null = null;
+function openLog(folder: string, name: string, bytesMax: number, moment: () => Moment): BudgetFile {
+  const files = numberedFiles(folder, name);
   const unread: BudgetRecord[] = [];
   let sealed: Sealed[] = [];
-  const buffer = Buffer.alloc(READ_BYTES);
+  let limit: BudgetRecord | null = null;
+  let isClosed = false;
 
-  // The next file that exists. One is made only behind the last, so that none comes back that was removed.
-  const moveOn = (): void => {
-    for (let tries = 0; tries < MOVES_MAX; tries++) {
-      const next = numbers().find((other) => other > number);
-      const opened = openFile(pathOf(next ?? number + 1), next === undefined);
-      if (opened === null) continue;
-      if (file >= 0) closeSync(file);
-      file = opened;
-      number = next ?? number + 1;
-      offset = 0;
-      return;
+  // Reads to the end of the log; tells whether `own` was among the lines that count.
+  const readOn = (own: string | null = null): boolean => {
+    let isMet = false;
+    for (let moves = 0; moves < MOVES_MAX; moves++) {
+      const isSealed = files.read((line) => {
+        const record = parseRecord(line);
+        if (record === null) return false;
+        if (record.kind === 'seal') sealed.push({ path: files.path(), seal: record });
+        else unread.push(record);
+        if (record.kind === 'limit') limit = record;
+        if (line === own) isMet = true;
+        return record.kind === 'seal';
+      });
+      if (!isSealed) return isMet;
+      files.next();
     }
-    throw new SightlineError('internal', 'its files come and go');
+    throw new SightlineError('internal', 'it has no end');
   };
   const discard = (): void => {
     const now = moment();
     const isOver = ({ seal }: Sealed): boolean => ageOf(seal, now) > SEALED_KEEP_MS;
-    for (const { path } of sealed.filter(isOver)) remove(path);
+    for (const { path } of sealed.filter(isOver)) removeIfPossible(path);
     sealed = sealed.filter((candidate) => !isOver(candidate));
   };
-
-  // Reads to the end of the log; tells whether `own` was among the lines that count.
-  const readOn = (own: string | null): boolean => {
-    let isMet = false;
-    for (let moves = 0; moves < MOVES_MAX; moves++) {
-      const seal = readFile((line, record) => {
-        if (line === own) isMet = true;
-        if (record.kind === 'limit') limit = record;
-        unread.push(record);
-      });
-      if (seal === null) return isMet;
-      sealed.push({ path: pathOf(number), seal });
-      moveOn();
-    }
-    throw new SightlineError('internal', 'it has no end');
-  };
-
-  const readFile = (take: (line: string, record: BudgetRecord) => void): BudgetRecord | null => {
-    for (;;) {
-      const bytes = readSync(file, buffer, 0, READ_BYTES, offset);
-      // A line without its end is none yet; one as long as the buffer never will be.
-      const end = buffer.subarray(0, bytes).lastIndexOf(0x0a) + 1 || (bytes === READ_BYTES ? bytes : 0);
-      if (end === 0) return null;
-      offset += end;
-      for (const line of buffer.toString('latin1', 0, end).split('\n')) {
-        const record = parseRecord(line);
-        if (record?.kind === 'seal') return record;
-        if (record !== null) take(line, record);
-      }
-    }
-  };
-
-  // The line break before a record ends what a full disk may have left of another.
-  const write = (line: string): void => {
-    const text = `\n${line}\n`;
-    if (writeSync(file, text) < text.length)
-      throw new SightlineError('disk_full', 'there was no room for a whole line');
-  };
   const sealIfLong = (): void => {
-    if (offset < bytesMax) return;
-    write(formatRecord({ kind: 'seal', id: '-', value: 0, ...moment() }));
-    readOn(null);
+    if (files.bytesRead() < bytesMax) return;
+    files.write(formatRecord({ kind: 'seal', id: '-', value: 0, ...moment() }));
+    readOn();
     // Who comes after the sealed files are gone is told the limit, by the moment at which it was learned.
-    if (limit !== null) write(formatRecord(limit));
+    if (limit !== null) files.write(formatRecord(limit));
     discard();
   };
   // From the first file to the last; every one before the last is sealed, unless somebody has put it there.
   const begin = (): void => {
-    number = 0;
-    do {
-      moveOn();
-      readOn(null);
-    } while (numbers().some((other) => other > number));
+    files.first();
+    readOn();
+    while (!files.isLast()) {
+      files.next();
+      readOn();
+    }
     discard();
   };
-  // Files that somebody has removed: all begin anew in the same one.
-  const recover = (): void => {
-    if (fstatSync(file).nlink > 0) return;
-    readOn(null);
-    if (fstatSync(file).nlink === 0) begin();
-  };
   const append = (line: string): void => {
-    recover();
+    // Where somebody has removed the files, all begin anew in the same one.
+    if (files.isRemoved()) readOn();
+    if (files.isRemoved()) begin();
     for (let moves = 0; moves < MOVES_MAX; moves++) {
-      write(line);
+      files.write(line);
       if (!readOn(line)) continue;
       sealIfLong();
       return;
@@ -184,25 +136,31 @@ function openLog(prefix: string, folder: string, name: string, bytesMax: number,
       return work();
     } catch (thrown) {
       const { code, message } = toSightlineError(thrown);
-      const text = `cannot keep the budget's log ${pathOf(Math.max(1, number))}: ${message}`;
+      const text = `cannot keep the budget's log ${files.path()}: ${message}`;
       throw new SightlineError(code, text, { cause: thrown });
     }
   };
+  const close = (): void => {
+    isClosed = true;
+    files.close();
+  };
 
-  named(begin);
+  try {
+    named(begin);
+  } catch (thrown) {
+    close();
+    throw thrown;
+  }
   return {
     append: (record) => {
       if (isClosed) throw new SightlineError('internal', "the budget's log is closed");
       named(() => append(formatRecord(record)));
     },
     read: () => {
-      if (!isClosed) named(() => readOn(null));
+      if (!isClosed) named(() => readOn());
       return unread.splice(0);
     },
-    close: () => {
-      if (!isClosed) closeSync(file);
-      isClosed = true;
-    },
+    close,
   };
 }
 
@@ -212,23 +170,6 @@ function removeForgotten(folder: string, now: number): void {
     if (!ANY_LOG.test(entry)) continue;
     const path = join(folder, entry);
     const changedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now;
-    if (now - changedAt > FORGOTTEN_MS) remove(path);
+    if (now - changedAt > FORGOTTEN_MS) removeIfPossible(path);
   }
-}
-
-// Null where the file is gone that was there a moment ago.
-function openFile(path: string, isNew: boolean): number | null {
-  try {
-    return openSync(path, constants.O_RDWR | constants.O_APPEND | (isNew ? constants.O_CREAT : 0), 0o600);
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT' && !isNew) return null;
-    throw thrown;
-  }
-}
-
-// Another may have been quicker, and some systems keep what is open; there is time.
-function remove(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {}
 }

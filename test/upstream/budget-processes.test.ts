@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { parseRecord } from '../../src/upstream/budget-record.ts';
+import { type Child, startChild } from '../support/child.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { hastyClock } from './budget-clock.ts';
+import { mostInAnyMinute } from './budget-simulation.ts';
+
+const LIMIT = 30;
+
+// A sandbox that counts by the clock that the processes share, and processes that ask it.
+async function start(options: Partial<WorkspaceOptions> = {}) {
+  const size = { brands: 1, prompts: 1, days: 1 };
+  const limits = { rateLimit: LIMIT, limiterClock: () => hastyClock.monotonic() };
+  const sandbox = await startSandboxWorkspace({ ...size, ...limits, ...options });
+  onTestFinished(() => sandbox.close());
+  const folder = await temporaryFolder();
+  const ask = (requests: number, connections: number): Child => {
+    const file = new URL('budget-child.ts', import.meta.url);
+    return startChild(file, folder, sandbox.baseUrl, sandbox.key, String(requests), String(connections));
+  };
+  return { sandbox, folder, ask };
+}
+
+async function messagesOf(child: Child): Promise<string[]> {
+  const messages: string[] = [];
+  for (let message = await child.message(); message !== null; message = await child.message()) messages.push(message);
+  return messages;
+}
+
+test('three processes with one key never meet a 429', async () => {
+  const { sandbox, folder, ask } = await start({ countRefused: true, latencyMs: 2 });
+  const children = [ask(70, 8), ask(70, 3), ask(40, 1)];
+  const messages = await Promise.all(children.map(messagesOf));
+  expect(messages.map((all) => [all.length, all.at(-1)])).toEqual([
+    [72, 'done'],
+    [72, 'done'],
+    [42, 'done'],
+  ]);
+  expect(sandbox.counts.byStatus).toEqual({ 200: 180 });
+  expect(mostInAnyMinute(sandbox.requests.map(({ atMs }) => atMs))).toBeLessThanOrEqual(LIMIT);
+  // All that was claimed has been given back.
+  const records = readdirSync(folder)
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
+    .flatMap((line) => parseRecord(line) ?? []);
+  const claimed = new Set(records.flatMap(({ kind, id }) => (kind === 'claim' ? [id] : [])));
+  const answered = records.flatMap(({ kind, id }) => (kind === 'answer' ? [id] : []));
+  expect(claimed.size).toBe(180);
+  expect(new Set(answered)).toEqual(claimed);
+});
+
+test('processes that are killed and follow each other never meet a 429', async () => {
+  const { sandbox, ask } = await start({ latencyMs: 3 });
+  const other = messagesOf(ask(60, 2));
+  for (let round = 0; round < 3; round++) {
+    const child = ask(1_000, 4);
+    for (let answers = 0; answers < 2 + round; ) if ((await child.message()) === 'answered') answers += 1;
+    await child.kill();
+  }
+  expect((await other).at(-1)).toBe('done');
+  expect(Object.keys(sandbox.counts.byStatus)).toEqual(['200']);
+  expect(mostInAnyMinute(sandbox.requests.map(({ atMs }) => atMs))).toBeLessThanOrEqual(LIMIT);
+});
