@@ -15,6 +15,8 @@ import { type Context, catalogue, noData, type Opened, publish, withWarehouse } 
 
 /** Ranges of days that one repair reads again at most; the next one goes on. */
 const REPAIR_RANGES_MAX = 200;
+/** Days first, then what only a whole range shows. */
+const REPAIR_ROUNDS_MAX = 2;
 /** Differing numbers of a day, and of the ranges of a brand, that are kept. */
 const KEPT_MAX = 50;
 
@@ -43,7 +45,7 @@ export interface VerifiedBrand extends BrandVerification {
 /** What was verified, and what was mended. */
 export interface Verification {
   readonly brands: readonly VerifiedBrand[];
-  /** What was read again; null when nothing was to be. */
+  /** What was read again, and with how many requests; null unless asked for. */
   readonly repair: { readonly ranges: readonly Repaired[]; readonly requests: number } | null;
   /** What ended a sync before its time, or null. */
   readonly error: SightlineError | null;
@@ -70,11 +72,14 @@ export async function verifyWorkspace(
     const ids = chooseIds(known, wanted);
     if (request.fresh) await sync([{ only: REPORTS, range: null, brands: wanted, full: true }]);
     let brands = await verifyBrands(context, opened, ids, range);
-    let repair: Verification['repair'] = null;
-    const ranges = request.repair && errors.length === 0 ? rangesToRepair(brands) : [];
-    if (ranges.length > 0) {
-      const answers = catalogue.get(ANSWERS);
-      for (const one of ranges) await distrustDays(opened.warehouse.database, answers, one.brandId, one);
+    const repaired: Repaired[] = [];
+    let requests = 0;
+    // Numbers over a range that differ with none of its days show only once the days are mended.
+    for (let round = 0; request.repair && round < REPAIR_ROUNDS_MAX; round++) {
+      const ranges = errors.length === 0 ? rangesToRepair(brands).filter((one) => !isAmong(repaired, one)) : [];
+      if (ranges.length === 0) break;
+      const { database } = opened.warehouse;
+      for (const one of ranges) await distrustDays(database, catalogue.get(ANSWERS), one.brandId, one);
       const summaries = await sync(
         ranges.map(({ brandId, from, to }) => ({
           only: [ANSWERS],
@@ -83,8 +88,8 @@ export async function verifyWorkspace(
           full: true,
         })),
       );
-      const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
-      repair = { ranges, requests };
+      requests += summaries.reduce((sum, summary) => sum + summary.requests, 0);
+      repaired.push(...ranges);
       brands = await verifyBrands(context, opened, ids, range);
     }
     await writeVerifications(opened.warehouse.database, brands.map(toVerified), clock.now());
@@ -93,10 +98,15 @@ export async function verifyWorkspace(
     const throughOf = (id: string): string | null => through.find(({ brandId }) => brandId === id)?.through ?? null;
     return {
       brands: brands.map((brand) => ({ ...brand, verifiedThrough: throughOf(brand.brandId) })),
-      repair,
+      repair: request.repair ? { ranges: repaired, requests } : null,
       error: errors[0] ?? null,
     };
   });
+}
+
+// What was read again and still differs is not mended by reading it once more.
+function isAmong(repaired: readonly Repaired[], { brandId, from, to }: Repaired): boolean {
+  return repaired.some((one) => one.brandId === brandId && one.from <= from && to <= one.to);
 }
 
 /** Whether anything differs that upstream's having moved on does not explain. */

@@ -177,10 +177,17 @@ function compareEntities(
   const listed = new Set(rows.map(({ competitorId }) => competitorId));
   const isTracked = ({ competitorId }: { competitorId: string | null }): boolean => listed.has(competitorId);
   // What a share of voice is a share of is known only where upstream counts the same competitors.
-  const sameVoices = rows.length === brand.competitors.length + 1 && brand.competitors.every(isTracked);
+  const tallyOf = ({ competitorId }: ReportedRow): Tally =>
+    (competitorId === null ? group.own : group.competitors.get(competitorId)) ?? {
+      ...nothing,
+      responses: group.own.responses,
+    };
+  const sameVoices =
+    rows.length === brand.competitors.length + 1 &&
+    brand.competitors.every(isTracked) &&
+    !rows.some((row) => comparison.countDiffers(row.mentions, tallyOf(row).mentions));
   for (const row of rows) {
-    const own = row.competitorId === null ? group.own : group.competitors.get(row.competitorId);
-    const tallied = own ?? { ...nothing, responses: group.own.responses };
+    const tallied = tallyOf(row);
     const subject = `${engine}, ${row.name ?? row.competitorId ?? 'the brand'}`;
     const add = (measure: string, upstream: unknown, held: number | null): void => {
       differences.push({ measure, subject, upstream: typeof upstream === 'number' ? upstream : null, held });

@@ -43,13 +43,16 @@ const costs = [
   'coalesce(sum(q.inserted), 0)',
   'coalesce(sum(q.updated), 0)',
   'coalesce(sum(q.deleted), 0)',
-  'count(*) FILTER (q.rows IS NOT NULL AND q.inserted = 0 AND q.updated = 0 AND q.deleted = 0)',
+  'count(*) FILTER (q.rows IS NOT NULL AND q.inserted + q.updated + q.deleted = 0 AND q.data_version = q.version_before)',
   'count(*) FILTER (q.error IS NOT NULL)',
   'coalesce(sum(q.bytes), 0)',
   'coalesce(sum(q.waited_ms), 0)',
 ]
   .map((column) => `CAST(${column} AS DOUBLE)`)
   .join(', ');
+
+// A page that completes rows with their detail changes the data's version, although no row is new or other than before.
+const LEDGER = `(SELECT *, lag(data_version IGNORE NULLS) OVER (ORDER BY rowid) AS version_before FROM sync.requests)`;
 
 /** The runs that came last, newest first. */
 export async function readRuns(query: Query, limit: number): Promise<RunCost[]> {
@@ -65,7 +68,7 @@ export async function findRuns(query: Query, prefix: string): Promise<RunCost[]>
 /** What a run spent, by resource, the costliest first. */
 export async function readResourceCosts(query: Query, runId: string): Promise<ResourceCost[]> {
   const rows = await query(
-    `SELECT q.resource, ${costs} FROM sync.requests q WHERE CAST(q.run_id AS VARCHAR) = ${literal(runId)}
+    `SELECT q.resource, ${costs} FROM ${LEDGER} q WHERE CAST(q.run_id AS VARCHAR) = ${literal(runId)}
      GROUP BY q.resource ORDER BY count(*) DESC, q.resource`,
   );
   return rows.map(([resource, ...numbers]) => {
@@ -78,7 +81,7 @@ function runsSql(which: string): string {
   return `WITH chosen AS (SELECT *, rowid AS number FROM sync.runs ${which})
     SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
       CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), r.error, ${costs}
-    FROM chosen r LEFT JOIN sync.requests q ON q.run_id = r.run_id
+    FROM chosen r LEFT JOIN ${LEDGER} q ON q.run_id = r.run_id
     GROUP BY r.run_id, r.status, r.started_at, r.ended_at, r.error, r.number ORDER BY r.started_at DESC, r.number DESC`;
 }
 

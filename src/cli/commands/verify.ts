@@ -83,7 +83,7 @@ function toTable(brands: readonly VerifiedBrand[]): string {
 
 function describe({ brands, repair }: Verification, wasAsked: boolean): void {
   for (const brand of brands) describeBrand(brand);
-  if (repair !== null) {
+  if (repair !== null && repair.ranges.length > 0) {
     const ranges = repair.ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
     say(
       `read again: ${ranges.slice(0, SHOWN_MAX).join(', ')}${ranges.length > SHOWN_MAX ? ' and more' : ''}; ${plural(repair.requests, 'request')}`,
