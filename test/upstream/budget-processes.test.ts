@@ -63,3 +63,17 @@ test('processes that are killed and follow each other never meet a 429', async (
   expect(Object.keys(sandbox.counts.byStatus)).toEqual(['200']);
   expect(mostInAnyMinute(sandbox.requests.map(({ atMs }) => atMs))).toBeLessThanOrEqual(LIMIT);
 });
+
+test('processes that add at the same time read one order, over any number of files', async () => {
+  const folder = await temporaryFolder();
+  const file = new URL('budget-order-child.ts', import.meta.url);
+  const each = 1_500;
+  const children = ['a', 'b', 'c'].map((name) => startChild(file, folder, name, String(each), String(3 * each)));
+  for (const child of children) expect(await child.message()).toBe('open');
+  for (const { process } of children) process.send('go');
+  const read = await Promise.all(children.map((child) => child.message()));
+  expect(new Set(read).size).toBe(1);
+  expect(read[0]).toMatch(`${3 * each} ${3 * each} `);
+  // Each record is in one file that counts, and files were many.
+  expect(readdirSync(folder).length).toBeGreaterThan(50);
+});
