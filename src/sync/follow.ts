@@ -1,5 +1,6 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
+import { earlierDay } from '../contract/time.ts';
 import { compareCensus, type DayFigures } from '../metrics/census.ts';
 import { readConventions, readLearned } from '../metrics/stored.ts';
 import { readAudits } from '../warehouse/audits.ts';
@@ -71,7 +72,10 @@ export function createFollower(
     const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
     // What upstream refuses for one range it refuses for the one before.
     const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
-    const days = change.eachDay === true ? planDays(resource, chain, firstDay, context) : [];
+    // Totals of a day may begin before its first row does, but not before the brand.
+    const since = brand.since !== null && brand.since > chain.from ? brand.since : chain.from;
+    const firstTotals = firstDay === null ? null : earlierDay(firstDay, brand.since === null ? firstDay : since);
+    const days = change.eachDay === true ? planDays(resource, chain, firstTotals, context) : [];
     return [...older, ...days, ...(await windows(resource, chain, brand, older))];
   };
 
