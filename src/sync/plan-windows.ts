@@ -1,5 +1,5 @@
 import type { Resource } from '../contract/catalogue.ts';
-import { addDays, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { addDays, daysInRange, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { Audit } from '../warehouse/audits.ts';
 import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
 import { type Chain, chainsOf, type DayRange } from './chain.ts';
@@ -95,6 +95,50 @@ export function planWindows(
     ),
   );
   return { chains, whole: skip.length, reasons: reasonsOf(days), unreliable };
+}
+
+/**
+ * Windows over the days that were read longest ago, as many as `pages` requests take: what agrees in every figure may
+ * have changed all the same.
+ */
+export function planAudit(
+  resource: Resource,
+  brand: Member,
+  counted: Pick<CountedDays, 'days'>,
+  readAt: ReadonlyMap<string, number>,
+  { pages, context }: { readonly pages: number; readonly context: PlanContext },
+): readonly Chain[] {
+  const pageItems = resource.query['limit']?.max ?? 1;
+  const oldestFirst = counted.days
+    .filter(({ day, upstream }) => upstream > 0 && (readAt.get(day) ?? 0) < context.now)
+    .toSorted((a, b) => (readAt.get(a.day) ?? 0) - (readAt.get(b.day) ?? 0) || (a.day < b.day ? -1 : 1));
+  const chosen = new Set<string>();
+  let left = pages;
+  for (const { day, upstream } of oldestFirst) {
+    // Each day alone, which is the most that it can cost.
+    left -= Math.ceil(upstream / pageItems);
+    if (left < 0) break;
+    chosen.add(day);
+  }
+  const days = [...chosen].sort();
+  const [from, to] = [days[0], days.at(-1)];
+  if (from === undefined || to === undefined) return [];
+  const counts = new Map(counted.days.map(({ day, upstream }) => [day, upstream]));
+  const between = Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
+  const skip = between.filter((day) => !chosen.has(day)).map((day) => ({ from: day, to: day }));
+  return packWindows({ range: { from, to }, counts, skip, pageItems, pagesMin: 1 }).flatMap((window) =>
+    chainsOf(
+      resource,
+      {
+        brandId: brand.id,
+        range: { from: window.from, to: window.to },
+        expected: Math.ceil(window.items / pageItems),
+        reason: 'audit of what was read longest ago',
+        priority: PRIORITY.window,
+      },
+      context.names,
+    ),
+  );
 }
 
 function rangesOf(

@@ -5,6 +5,7 @@ import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } f
 import type { Clock } from '../../src/base/clock.ts';
 import { type Catalogue, createCatalogue } from '../../src/contract/catalogue.ts';
 import { runSync, type SyncOptions, type SyncParts, type SyncSummary } from '../../src/sync/run.ts';
+import { withAllowance } from '../../src/upstream/allowance.ts';
 import { createBudget } from '../../src/upstream/budget.ts';
 import { CLIENT_LIMITS, type ClientLimits, createClient } from '../../src/upstream/client.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
@@ -46,12 +47,13 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
   onTestFinished(() => warehouse.close());
   const clock = hurriedClock(() => sandbox.world.now());
   const sync = async (changes: RunChanges = {}): Promise<SyncSummary> => {
-    const { limits, only = null, range = null, brands = null, full = false, ...parts } = changes;
+    const { limits, only = null, range = null, brands = null, full = false, allowance, ...parts } = changes;
+    const budget = createBudget({ clock });
     const client = createClient({
       baseUrl: sandbox.baseUrl,
       key: sandbox.key,
       keyHeader: 'authorization',
-      budget: createBudget({ clock }),
+      budget: allowance === undefined ? budget : withAllowance(budget, allowance, clock),
       clock,
       connections: 8,
       limits: { ...CLIENT_LIMITS, ...limits },
@@ -60,7 +62,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
     try {
       return await runSync(
         { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
-        { only, range, brands, full },
+        { only, range, brands, full, ...(allowance === undefined ? {} : { allowance }) },
       );
     } finally {
       await client.close();

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
+import type { Advance } from '../../schemas/fixtures/world/model.ts';
+import { addDays, dayOf } from '../../src/contract/time.ts';
+import { parseFaults } from '../../src/sandbox/faults.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+const NIGHTS = 24;
+
+describe('months of nights', () => {
+  it('end each with a warehouse equal to upstream, through faults, kills and changes', {
+    timeout: 600_000,
+  }, async () => {
+    const workspace = await openWorkspace({ seed: 41, brands: 2, prompts: 4, days: 30 });
+    const { sandbox } = workspace;
+    await workspace.sync();
+    for (let night = 1; night <= NIGHTS; night++) {
+      sandbox.world.advance(changesOf(night));
+      if (night % 4 === 1) await stopMidway(workspace, night);
+      if (night % 3 === 2) sandbox.setFaults(parseFaults('500=6x,reset=3x,truncate=2x,429=2x'));
+      const summary = await untilComplete(workspace);
+      expect(summary.failures, `night ${night}`).toEqual([]);
+      sandbox.setFaults([]);
+      await expectEqualToUpstream(workspace);
+    }
+  });
+
+  it('cost the lists and the days that move, and a page more for an answer nine days late', async () => {
+    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 6, days: 40 });
+    const first = await workspace.sync();
+    const quiet = await workspace.sync();
+    const lists = workspace.catalogue.resources.filter(({ change }) => change.kind !== 'detail').length;
+    expect(quiet.requests).toBeLessThan(first.requests / 2);
+    // Every endpoint once, four groupings and two row modes of one, three days of totals, one window, the description.
+    expect(quiet.requests).toBeLessThanOrEqual(lists + 3 + 1 + 3 + 1 + 1);
+    const changed = (await workspace.query("SELECT count(*) AS n FROM sync.requests WHERE resource = 'responses'"))[0];
+    await insertLateAnswer(workspace, 9);
+    const late = await workspace.sync();
+    expect(late.tables['responses']).toMatchObject({ inserted: 1, updated: 0, deleted: 0 });
+    expect(late.requests).toBe(quiet.requests + 1);
+    expect(Number(changed?.['n'])).toBeGreaterThan(0);
+    await expectEqualToUpstream(workspace);
+  });
+
+  it('leave nothing out when a run is cut short by its allowance, night after night', async () => {
+    const workspace = await openWorkspace({ seed: 43, brands: 2, prompts: 5, days: 30 });
+    const allowance = { maxRequests: 15, deadline: null };
+    let runs = 0;
+    for (let status = 'partial'; status !== 'complete'; runs++) {
+      const before = await workspace.query('SELECT count(*) AS n FROM sync.requests');
+      const summary = await workspace.sync({ allowance });
+      status = summary.status;
+      if (status !== 'complete') expect(summary.allowance).toContain('15 requests');
+      expect(summary.requests).toBeLessThanOrEqual(15);
+      const after = await workspace.query('SELECT count(*) AS n FROM sync.requests');
+      expect(Number(after[0]?.['n']) - Number(before[0]?.['n'])).toBe(summary.requests);
+      expect(runs).toBeLessThan(40);
+    }
+    expect(runs).toBeGreaterThan(3);
+    await expectEqualToUpstream(workspace);
+  });
+});
+
+// Every kind of change now and then; of answers only such as change a figure, for nothing else shows beyond the days
+// that are read every night.
+function changesOf(night: number): Advance {
+  return {
+    days: 1,
+    ...(night % 2 === 0 ? { lateAnswers: 3 } : {}),
+    ...(night % 3 === 0 ? { deletedResponses: 2 } : {}),
+    ...(night % 4 === 0 ? { regroupedPrompts: 1, forumStatusChanges: 2 } : {}),
+    ...(night % 5 === 0 ? { articleProgress: 1, actionsDone: 1 } : {}),
+    ...(night === 7 ? { pausedPrompts: 1 } : {}),
+    ...(night === 9 ? { deletedPrompts: 1 } : {}),
+    ...(night === 12 ? { deletedCompetitors: 1 } : {}),
+  };
+}
+
+// A run that is stopped after some requests, and the warehouse closed and opened as by the next process.
+async function stopMidway(workspace: TestWorkspace, night: number): Promise<void> {
+  const stop = new AbortController();
+  const summary = await workspace.sync({
+    signal: stop.signal,
+    onProgress: ({ requests }) => {
+      if (requests >= 5 + night) stop.abort(new Error('stopped'));
+    },
+  });
+  expect(summary.status).toBe('interrupted');
+  await workspace.reopen();
+}
+
+async function untilComplete(workspace: TestWorkspace) {
+  for (let run = 1; ; run++) {
+    const summary = await workspace.sync();
+    if (summary.status === 'complete' || run === 4) return summary;
+  }
+}
+
+async function insertLateAnswer({ sandbox }: TestWorkspace, daysAgo: number): Promise<void> {
+  const { world } = sandbox;
+  const [brand] = world.brands;
+  const day = addDays(dayOf(world.now()), -daysAgo);
+  if (brand === undefined) throw new Error('there is no brand');
+  const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
+  if (other === undefined) throw new Error(`there is no answer on ${day}`);
+  const id = `${other.id.slice(0, -4)}beef`;
+  insertAnswer(world.plan, brand, { ...other, id, atMs: other.atMs - 1, visibleAtMs: other.atMs });
+}
