@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { Catalogue } from '../../src/contract/catalogue.ts';
+import type { Session } from '../../src/warehouse/database.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { startChild } from '../support/child.ts';
+import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { keepPages, replayAll } from './kept.ts';
+
+const script = new URL('./kept-child.ts', import.meta.url);
+const small = { brands: 2, prompts: 4, days: 5, seed: 41 } as const;
+
+describe('a replay into a new file', () => {
+  test('gives every row, history included, as it was after many syncs', { timeout: 240_000 }, async () => {
+    const workspace = await openWorkspace(small);
+    const { folder, sync } = await keepPages(workspace);
+    expect(await sync()).toMatchObject({ status: 'complete', failures: [] });
+    workspace.sandbox.advance({ days: 1, lateAnswers: 3, editedResponses: 2, deletedResponses: 3, pausedPrompts: 1 });
+    await sync();
+    // A listed thing that is gone is not on a page: upstream says so with 404.
+    const [brand] = workspace.sandbox.world.brands.splice(0, 1);
+    workspace.sandbox.advance({ deletedPrompts: 1, forumStatusChanges: 3, articleProgress: 3, actionsDone: 2 });
+    await sync();
+    if (brand !== undefined) workspace.sandbox.world.brands.unshift(brand);
+    workspace.sandbox.advance({ days: 1, deletedCompetitors: 1 });
+    await sync();
+    await expectEqualToUpstream(workspace);
+
+    const { warehouse, damages, pages } = await replayAll(workspace, folder);
+    expect(damages).toEqual([]);
+    expect(pages).toBeGreaterThan(100);
+    await expectSameTables(workspace, warehouse);
+    // What the ledger says of each page holds for the new warehouse as well.
+    const ledger =
+      'SELECT file, position, chain, page, sha256, CAST(run_id AS VARCHAR) FROM sync.raw_pages ORDER BY ALL';
+    expect(await ask(warehouse, ledger)).toEqual(await ask(workspace.warehouse(), ledger));
+    const coverage = 'SELECT chain, CAST(run_id AS VARCHAR), closed_at, rows FROM sync.coverage ORDER BY ALL';
+    expect(await ask(warehouse, coverage)).toEqual(await ask(workspace.warehouse(), coverage));
+  });
+
+  test('takes only the days and resources asked for', { timeout: 240_000 }, async () => {
+    const workspace = await openWorkspace({ ...small, brands: 1 });
+    const { folder, sync } = await keepPages(workspace);
+    await sync();
+    workspace.sandbox.advance({ days: 2 });
+    await sync();
+    const some = await replayAll(workspace, folder, { only: new Set(['alerts', 'prompts']) });
+    expect(Object.keys(some.tables).sort()).toEqual(['alerts', 'prompts']);
+    const early = await replayAll(workspace, folder, { to: new Date(NOW_MS).toISOString().slice(0, 10) });
+    const late = await replayAll(workspace, folder, { from: new Date(NOW_MS + 86_400_000).toISOString().slice(0, 10) });
+    const all = await replayAll(workspace, folder);
+    expect(early.pages).toBeGreaterThan(0);
+    expect(late.pages).toBeGreaterThan(0);
+    expect(early.pages + late.pages).toBe(all.pages);
+    expect(early.skipped).toBe(late.pages);
+  });
+
+  test('gives what a sync had that was killed again and again', { timeout: 180_000 }, async () => {
+    const workspace = await openWorkspace({ ...small, brands: 1, responsesPerDay: 320, latencyMs: 5 });
+    const { sandbox } = workspace;
+    const folder = `${await temporaryFolder()}/raw`;
+    await workspace.warehouse().close();
+    for (const requests of [8, 26, 45]) {
+      const child = startChild(script, workspace.path, folder, sandbox.baseUrl, sandbox.key, String(NOW_MS));
+      expect(await child.message()).toBe('open');
+      const sent = sandbox.requests.length;
+      while (sandbox.requests.length < sent + requests && child.process.exitCode === null) await delay(1);
+      await child.kill();
+      await workspace.reopen();
+      // Whatever was committed has its page.
+      const torn = await replayAll(workspace, folder);
+      expect(torn.damages).toEqual([]);
+      await expectNoneMissing(workspace, torn.warehouse);
+      await workspace.warehouse().close();
+    }
+    const last = startChild(script, workspace.path, folder, sandbox.baseUrl, sandbox.key, String(NOW_MS));
+    expect(await last.message()).toBe('open');
+    expect(await last.message()).toBe('complete');
+    await last.message();
+    await workspace.reopen();
+    await expectConsistent(workspace);
+    const { warehouse, damages } = await replayAll(workspace, folder);
+    expect(damages).toEqual([]);
+    await expectSameTables(workspace, warehouse);
+  });
+});
+
+async function expectSameTables({ catalogue, warehouse }: TestWorkspace, replayed: Warehouse): Promise<void> {
+  for (const { name } of tablesOf(catalogue)) {
+    const sql = `SELECT count(*) AS rows, CAST(bit_xor(hash(t)) AS VARCHAR) AS hash FROM "${name}" t`;
+    const [own, other] = [await ask(warehouse(), sql), await ask(replayed, sql)];
+    if (JSON.stringify(own) !== JSON.stringify(other)) {
+      const rows = `SELECT * FROM "${name}" ORDER BY ALL LIMIT 2`;
+      expect(await ask(replayed, rows), name).toEqual(await ask(warehouse(), rows));
+    }
+    expect(other, name).toEqual(own);
+  }
+}
+
+async function expectNoneMissing({ catalogue, warehouse }: TestWorkspace, replayed: Warehouse): Promise<void> {
+  for (const { name, key } of tablesOf(catalogue)) {
+    const sql = `SELECT ${key.length === 0 ? '1' : key.map((column) => `CAST("${column}" AS VARCHAR)`).join(", '|', ")} FROM "${name}"`;
+    const there = new Set((await ask(replayed, sql)).map((row) => JSON.stringify(row)));
+    const missing = (await ask(warehouse(), sql)).filter((row) => !there.has(JSON.stringify(row)));
+    expect(missing, name).toEqual([]);
+  }
+}
+
+function tablesOf(catalogue: Catalogue) {
+  return [...catalogue.tables, ...catalogue.histories];
+}
+
+function ask({ database }: Warehouse, sql: string): Promise<unknown[][]> {
+  return database.exclusive((session: Session) => session.query(`SELECT COLUMNS(*)::VARCHAR FROM (${sql})`));
+}
