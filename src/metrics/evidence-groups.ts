@@ -10,6 +10,9 @@ import {
   type Side,
 } from './evidence-prompts.ts';
 
+/** Part of a group's answers that may have come or gone since they were reported. */
+const NEAR = 0.05;
+
 /** Ids of prompts by group; those without one under ''. */
 type Members = ReadonlyMap<string, readonly string[]>;
 
@@ -60,7 +63,12 @@ function collectUngrouped(responses: number, unknown: readonly UnknownRow[], evi
   if (responses === 0 || unknown.length > 1) return;
   const [row] = unknown;
   if (row === undefined) evidence.ungrouped.push(null);
-  else if (row.responses === responses) evidence.ungrouped.push(row.called);
+  else if (isNear(responses, row.responses)) evidence.ungrouped.push(row.called);
+}
+
+// A row's name is told by its answers even when a few came between report and answers.
+function isNear(held: number, reported: number | null): boolean {
+  return reported !== null && Math.abs(held - reported) <= NEAR * reported;
 }
 
 // Ids may be written in capitals.
@@ -77,8 +85,8 @@ function brandedIds(
   evidence: PromptEvidence,
 ): readonly string[] | undefined {
   const [branded = [], others = []] = ['true', 'false'].map((key) => groups.get(key) ?? []);
-  const mayBe = sum(branded, side.now).tally.responses === responses;
-  const mayNotBe = sum(others, side.now).tally.responses === responses;
+  const mayBe = isNear(sum(branded, side.now).tally.responses, responses);
+  const mayNotBe = isNear(sum(others, side.now).tally.responses, responses);
   if (!mayBe && !mayNotBe) return undefined;
   const is = mayBe && mayNotBe ? !/\b(non|not|un|no\b|false|generic|other)/i.test(JSON.stringify(called)) : mayBe;
   evidence.branded.push({ name: called, is });

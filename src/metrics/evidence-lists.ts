@@ -5,8 +5,17 @@ import type { DomainRow, ShareRow } from './fit-numbers.ts';
 
 /** Domains that upstream lists at most; a list as long as this may have been cut off. */
 const LISTED_MAX = 200;
+/** Part of the domains held here that a list has when it was not cut off; a few may be newer than the list. */
+const WHOLE_LEAST = 0.95;
 
-/** Reads domains' shares; those of lists of which every domain is cited as often as here. */
+/** A domain as it was reported and as it is held, with what its share may be a share of. */
+interface CitedDomain {
+  readonly share: number | null;
+  readonly said: { readonly citations: number | null; readonly responses: number | null };
+  readonly held: { readonly citations: number | null; readonly responses: number | null };
+}
+
+/** Reads domains' shares, of lists whose wholes are known. */
 export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; unlike: number }> {
   const within = (table: string): string => `${table} t JOIN (${askedSql('cited_domains')}) s ON t.brand_id = s.brand_id
     AND t.created_at >= s.range_from AND t.created_at < s.range_to + INTERVAL 1 DAY WHERE t._deleted_at IS NULL`;
@@ -15,37 +24,72 @@ export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; un
          FROM ${within('response_citations')} GROUP BY 1, 2, 3),
        wholes AS (SELECT brand_id, range_from, CAST(sum(citations) AS BIGINT) AS citations, count(domain) AS domains
          FROM cited GROUP BY 1, 2),
-       answered AS (SELECT s.brand_id, s.range_from, count(*) AS responses FROM ${within('responses')} GROUP BY 1, 2)
-     SELECT CAST(m.brand_id AS VARCHAR) AS brand, m.share, m.citations AS said_citations, m.responses AS said_responses,
-       c.citations, c.responses, w.citations AS all_citations, a.responses AS all_responses, w.domains
+       answered AS (SELECT s.brand_id, s.range_from, count(*) AS responses FROM ${within('responses')} GROUP BY 1, 2),
+       reported AS (SELECT brand_id, range_from, range_to, max(responses) AS responses FROM metrics
+         WHERE _deleted_at IS NULL GROUP BY 1, 2, 3)
+     SELECT CAST(m.brand_id AS VARCHAR) AS brand, w.domains, w.citations AS all_citations, a.responses AS all_responses,
+       r.responses AS said_all, m.share, m.citations AS said_citations, m.responses AS said_responses, c.citations, c.responses
      FROM cited_domains m JOIN (${askedSql('cited_domains')}) s USING (brand_id, range_from, range_to)
        LEFT JOIN cited c ON c.brand_id = m.brand_id AND c.range_from = m.range_from AND c.domain = m.domain
        LEFT JOIN wholes w ON w.brand_id = m.brand_id AND w.range_from = m.range_from
        LEFT JOIN answered a ON a.brand_id = m.brand_id AND a.range_from = m.range_from
-     WHERE m._deleted_at IS NULL LIMIT ${ROWS_MAX}`,
+       LEFT JOIN reported r ON r.brand_id = m.brand_id AND r.range_from = m.range_from AND r.range_to = m.range_to
+     WHERE m._deleted_at IS NULL ORDER BY 1 LIMIT ${ROWS_MAX}`,
   );
   const lists = new Map<unknown, unknown[][]>();
   for (const row of found) lists.set(row[0], [...(lists.get(row[0]) ?? []), row]);
   const result = { rows: [] as DomainRow[], unlike: 0 };
   for (const list of lists.values()) {
-    const domains = Number(list[0]?.[8] ?? 0);
-    // What a share is a share of is not reported; it is the same only where all of its parts are.
-    const isWhole = list.length >= LISTED_MAX || list.length === domains;
-    const isLike = list.every(([, , citations, responses, ...held]) => citations === held[0] && responses === held[1]);
-    if (!isWhole || !isLike) {
-      result.unlike += list.length;
-      continue;
-    }
-    for (const [, share, , , citations, responses, allCitations, allResponses] of list) {
-      if (share === null) continue;
-      result.rows.push({
-        reported: Number(share),
-        citations: { part: Number(citations), whole: Number(allCitations) },
-        responses: { part: Number(responses), whole: Number(allResponses) },
-      });
-    }
+    const [, domains, citations, responses, reported] = (list[0] ?? []).map((value) => value as number | null);
+    const rows = list.map(([, , , , , share, ...counts]): CitedDomain => {
+      const [saidCitations = null, saidResponses = null, heldCitations = null, heldResponses = null] = counts as (
+        | number
+        | null
+      )[];
+      return {
+        share: share as number | null,
+        said: { citations: saidCitations, responses: saidResponses },
+        held: { citations: heldCitations, responses: heldResponses },
+      };
+    });
+    const wholes = {
+      domains: domains ?? 0,
+      citations: citations ?? 0,
+      responses: responses ?? 0,
+      reported: reported ?? null,
+    };
+    const known = sharesOf(rows, wholes);
+    result.rows.push(...known);
+    result.unlike += known.length === 0 ? rows.length : 0;
   }
   return result;
+}
+
+// What a share is a share of is not reported. It is what is held where all domains are cited as often as here; a list of
+// all domains adds up to it; and of a list that was cut off, what is held is near enough to tell.
+function sharesOf(
+  list: readonly CitedDomain[],
+  whole: { domains: number; citations: number; responses: number; reported: number | null },
+): DomainRow[] {
+  const like = list.filter(({ said, held }) => said.citations === held.citations && said.responses === held.responses);
+  const isCut = list.length >= LISTED_MAX;
+  const isHeld = like.length === list.length && (isCut || list.length === whole.domains);
+  const isWhole = !isCut && list.length >= WHOLE_LEAST * whole.domains;
+  if (!isHeld && !isCut && !isWhole) return [];
+  const sum = list.reduce((total, { said }) => total + (said.citations ?? 0), 0);
+  const citations = isHeld || isCut ? whole.citations : sum;
+  const responses = isHeld ? whole.responses : (whole.reported ?? whole.responses);
+  return (isHeld || isWhole ? list : like).flatMap(({ share, said }) =>
+    share === null || said.citations === null || said.responses === null || citations === 0 || responses === 0
+      ? []
+      : [
+          {
+            reported: share,
+            citations: { part: said.citations, whole: citations },
+            responses: { part: said.responses, whole: responses },
+          },
+        ],
+  );
 }
 
 /** Reads which share of a site's sessions AI referred, and what stands there for a site without sessions. */

@@ -4,7 +4,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { defaultConventions } from '../../src/metrics/conventions.ts';
 import { readConventions } from '../../src/metrics/stored.ts';
-import type { Query } from '../../src/warehouse/replica.ts';
+import type { Query } from '../../src/warehouse/database.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
