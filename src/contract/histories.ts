@@ -16,6 +16,8 @@ export interface HistoryTable {
   readonly telling: readonly Column[];
   /** Columns of that table's key. */
   readonly rowKey: readonly string[];
+  /** Those of them that are never null. */
+  readonly present: readonly string[];
   /** Nested arrays that are kept with each version. */
   readonly children: readonly ChildTable[];
 }
@@ -62,6 +64,10 @@ export function historyTables(
           incidental.map((field) => columnOf(fields, field)),
         ),
       );
+      const nullable = (derived.declaration.nullableKey ?? []).map((field) =>
+        columnOf(derived.declaration.fields, field),
+      );
+      const required = table.key.filter((name) => !nullable.includes(name) && !derived.fixed.includes(name));
       const children = [derived, ...parts].flatMap((part) => part.children);
       const kept = table.columns.filter(({ name, source }) => source.from !== 'engine' || ofVersions.has(name));
       const nested = column(CHILDREN, 'json', `Rows of ${children.map(({ name }) => name).join(' and ')}, in order.`);
@@ -78,6 +84,7 @@ export function historyTables(
         kept,
         telling: kept.filter(({ name }) => !table.key.includes(name) && !ofTheWrite.has(name) && !incidental.has(name)),
         rowKey: table.key,
+        present: [...(resource.scope === 'brand' ? derived.fixed.slice(0, 1) : []), ...required],
         children,
       };
     }),

@@ -3,7 +3,7 @@ import type { Values } from '../contract/rows.ts';
 import type { ChildTable } from '../contract/tables.ts';
 import type { Session } from './database.ts';
 import { literal, quoted } from './schema.ts';
-import { sameKey, stage, staged } from './staging.ts';
+import { stage, staged } from './staging.ts';
 
 /**
  * Keeps the versions of a table's rows: at any moment of a row's life exactly one is valid. Runs after the rows were
@@ -40,6 +40,7 @@ const ending = `greatest(${at}, h.${VALID_FROM} + ${STEP})`;
 export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const { rowKey, kept, children } = history;
   const name = quoted(history.name);
+  const same = (left: string, right: string): string => sameRow(history, left, right);
   const keys = kept.filter((column) => rowKey.includes(column.name));
   const rows = staged(keys, '$1');
   const now = `(${currentRows(history, rows)})`;
@@ -51,21 +52,22 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const telling = [...history.telling.map((column) => column.name), ...(children.length === 0 ? [] : [CHILDREN])];
   const differs = telling.map((column) => `h.${quoted(column)} IS DISTINCT FROM n.${quoted(column)}`).join(' OR ');
   const close = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${now} n
-    WHERE ${sameKey('h', 'n', rowKey)} AND ${open} AND (${differs || 'false'})`;
+    WHERE ${same('h', 'n')} AND ${open} AND (${differs || 'false'})`;
   const latest = `(SELECT ${keys.map((column) => `h.${quoted(column.name)}`).join(', ')},
       max(h.${VALID_TO}) AS _ended, max(h.${VALID_FROM}) AS _began, arg_max(h.${CHANGE}, h.${VALID_FROM}) AS _event,
       bool_or(${open}) AS _open
-    FROM ${name} h JOIN ${rows} s ON ${sameKey('h', 's', rowKey)} GROUP BY ALL)`;
+    FROM ${name} h JOIN ${rows} s ON ${same('h', 's')} GROUP BY ALL)`;
   const next = `${insert} SELECT greatest(${at}, l._ended, l._began + ${STEP}), NULL,
       CASE l._event WHEN 'deleted' THEN 'restored' ELSE if(l._event IS NULL, 'inserted', 'updated') END, ${taken}
-    FROM ${now} n LEFT JOIN ${latest} l ON ${sameKey('n', 'l', rowKey)} WHERE l._open IS NOT true`;
-  const first = `${insert} SELECT ${at}, NULL, 'inserted', ${taken} FROM ${now} n`;
+    FROM ${now} n LEFT JOIN ${latest} l ON ${same('n', 'l')} WHERE l._open IS NOT true`;
+  // What was just written has this time: a large table is not searched for it.
+  const first = `${insert} SELECT ${at}, NULL, 'inserted', ${taken} FROM (${currentRows(history, rows)} AND t._synced_at = ${at}) n`;
   const assigned = content.filter((column) => !rowKey.includes(column));
   const complete = `UPDATE ${name} AS h SET ${assigned.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')}
-    FROM ${now} n WHERE ${sameKey('h', 'n', rowKey)} AND ${open}`;
+    FROM ${now} n WHERE ${same('h', 'n')} AND ${open}`;
   const gone = `${insert} SELECT ${ending}, ${ending}, 'deleted', ${content.map((column) => `h.${quoted(column)}`).join(', ')}
-    FROM ${name} h JOIN ${rows} s ON ${sameKey('h', 's', rowKey)} WHERE ${open}`;
-  const end = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${rows} s WHERE ${sameKey('h', 's', rowKey)} AND ${open}`;
+    FROM ${name} h JOIN ${rows} s ON ${same('h', 's')} WHERE ${open}`;
+  const end = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${rows} s WHERE ${same('h', 's')} AND ${open}`;
   return {
     record: async (session, changed, time) => {
       if (changed.length === 0) return;
@@ -109,11 +111,11 @@ function currentRows(history: HistoryTable, rows: string): string {
   const { rowKey, of } = history;
   const nested = history.children.map((child) => ({ child, links: linksOf(child, rowKey) }));
   const joins = nested.map(({ child, links }, index) => {
-    const parents = links.map(({ own, parent }) => `c.${quoted(own)} IS NOT DISTINCT FROM s.${quoted(parent)}`);
+    const parents = links.map(({ own, parent }) => sameValue(history, `c.${quoted(own)}`, 's', parent));
     const items = itemsOf(child, links, `JOIN ${rows} s ON ${parents.join(' AND ')}`);
     return joinOf(items, links, index);
   });
-  return `SELECT ${selectOf(history)} FROM ${quoted(of)} t JOIN ${rows} s ON ${sameKey('t', 's', rowKey)} ${joins.join(' ')}
+  return `SELECT ${selectOf(history)} FROM ${quoted(of)} t JOIN ${rows} s ON ${sameRow(history, 't', 's')} ${joins.join(' ')}
     WHERE t._deleted_at IS NULL`;
 }
 
@@ -131,6 +133,16 @@ function selectOf({ kept, children }: HistoryTable): string {
   if (children.length === 0) return columns.join(', ');
   const lists = children.map(({ name }, index) => `${literal(name)}, coalesce(c${index}.items, CAST('[]' AS JSON))`);
   return `${columns.join(', ')}, json_object(${lists.join(', ')}) AS ${CHILDREN}`;
+}
+
+// A plain comparison lets DuckDB skip what lies outside the staged keys.
+function sameValue({ present }: HistoryTable, left: string, right: string, column: string): string {
+  return `${left} ${present.includes(column) ? '=' : 'IS NOT DISTINCT FROM'} ${right}.${quoted(column)}`;
+}
+
+function sameRow(history: HistoryTable, left: string, right: string): string {
+  const conditions = history.rowKey.map((name) => sameValue(history, `${left}.${quoted(name)}`, right, name));
+  return conditions.join(' AND ') || 'true';
 }
 
 interface Link {
