@@ -20,8 +20,8 @@ import {
   writeRequests,
 } from './ledger.ts';
 import { writeListing } from './listings.ts';
-import { type RawPlace, writeRawPage } from './raw-pages.ts';
 import { migrate } from './migrate.ts';
+import { type RawPlace, writeRawPage } from './raw-pages.ts';
 import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
 import { writeShapes } from './shapes.ts';
 import { wellFormed } from './staging.ts';
