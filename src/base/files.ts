@@ -16,16 +16,17 @@ export async function ensureWritableFolder(folder: string): Promise<void> {
 }
 
 // Step by step: Node's own recursive mkdir never returns where a file system says that a parent it shows is not there.
-async function makeFolders(folder: string): Promise<void> {
+async function makeFolders(folder: string, isSecondTry = false): Promise<void> {
   try {
     await mkdir(folder);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
     const parent = dirname(folder);
-    if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw thrown;
-    await makeFolders(parent);
-    await mkdir(folder);
+    if (code !== 'ENOENT' || parent === folder || isSecondTry) throw thrown;
+    // Somebody else may be making the same folders at this moment.
+    if (!existsSync(parent)) await makeFolders(parent);
+    await makeFolders(folder, true);
   }
 }
 
