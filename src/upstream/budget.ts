@@ -46,6 +46,8 @@ export function createBudget(options: { clock: Clock; share?: number; log?: Budg
   const { clock, share = 1, log = memoryLog() } = options;
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
   const ledger = createLedger(() => ({ monotonicMs: clock.monotonic(), wallMs: clock.now() }));
+  // Nobody gives up a place in a log of one's own.
+  const pollMs = options.log === undefined ? RENEW_MS : POLL_MS;
   const session = randomBytes(6).toString('hex');
   let claims = 0;
   let turn: Promise<void> = Promise.resolve();
@@ -89,9 +91,9 @@ export function createBudget(options: { clock: Clock; share?: number; log?: Budg
       for (;;) {
         id = keep(id);
         catchUp();
-        const waitMs = ledger.waitMs(id, share) ?? POLL_MS;
+        const waitMs = ledger.waitMs(id, share) ?? pollMs;
         if (waitMs === 0) break;
-        await clock.sleep(Math.min(waitMs, POLL_MS), signal);
+        await clock.sleep(Math.min(waitMs, pollMs), signal);
       }
       signal.throwIfAborted();
       if (ledger.claimAgeMs(id) > SERVED_MS) say('claim', id);
