@@ -95,7 +95,11 @@ export function createClient(options: ClientOptions): Client {
   };
   const redact = (text: string): string => text.replaceAll(key, 'gsk_…');
 
-  const attemptOnce = async <T>(request: Request, read: (body: unknown, bytes: Uint8Array) => T, run: Run): Promise<Outcome<T>> => {
+  const attemptOnce = async <T>(
+    request: Request,
+    read: (body: unknown, bytes: Uint8Array) => T,
+    run: Run,
+  ): Promise<Outcome<T>> => {
     const { signal, onAttempt, attempt } = run;
     const slot = await budget.acquire(signal);
     const sentAt = clock.now();
