@@ -117,7 +117,7 @@ describe('a run that is interrupted', () => {
     const workspace = await openWorkspace({ ...many, latencyMs: 5 });
     const { sandbox } = workspace;
     await workspace.warehouse().close();
-    for (const requests of [6, 24, 40]) {
+    for (const requests of [6, 12, 20]) {
       const child = startChild(script, workspace.path, sandbox.baseUrl, sandbox.key, String(NOW_MS));
       expect(await child.message()).toBe('open');
       const sent = sandbox.requests.length;
