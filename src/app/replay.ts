@@ -95,27 +95,49 @@ async function replaceWarehouse(
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
   const aside = join(context.config.folder, '.replay.duckdb');
-  const isThere = existsSync(layout.warehouse);
+  const target = { layout, aside, isUnreadable: false };
+  let isOwned = false;
   try {
-    if (!isThere) return await settle(context, request, layout, aside, null, only, onProgress);
-    return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {
-      await removeDatabase(aside);
-      return settle(context, request, layout, aside, warehouse, only, onProgress);
-    });
+    if (existsSync(layout.warehouse)) {
+      return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {
+        isOwned = true;
+        await removeDatabase(aside);
+        return settle(context, request, target, warehouse, only, onProgress);
+      });
+    }
   } catch (thrown) {
-    if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') throw thrown;
     // A file that cannot be opened can be owned by nobody. It is kept, and there is nothing in it to compare with.
-    return settle(context, request, layout, aside, null, only, onProgress);
+    if (isOwned || !(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') throw thrown;
+    target.isUnreadable = true;
+  } finally {
+    if (isOwned) await removeDatabase(aside);
+  }
+  // What an earlier replay left is removed, but not while it is at work: opening says so.
+  if (existsSync(aside)) await inWarehouse(aside, async () => undefined).catch(throwIfLocked);
+  await removeDatabase(aside);
+  try {
+    return await settle(context, request, target, null, only, onProgress);
   } finally {
     await removeDatabase(aside);
   }
 }
 
+function throwIfLocked(thrown: unknown): void {
+  if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') throw thrown;
+}
+
+interface Target {
+  readonly layout: Layout;
+  /** Where the new file is made. */
+  readonly aside: string;
+  /** Whether there is a file in its place that no one can open. */
+  readonly isUnreadable: boolean;
+}
+
 async function settle(
   context: Context,
   request: ReplayRequest,
-  layout: Layout,
-  aside: string,
+  { layout, aside, isUnreadable }: Target,
   old: Warehouse | null,
   only: ReadonlySet<string> | null,
   onProgress: OnProgress,
@@ -138,6 +160,9 @@ async function settle(
     const path = join(context.config.folder, `warehouse.replayed-${stamp}.duckdb`);
     await publishByRename(aside, path);
     return { ...summary, path, replaced: false, kept: null };
+  }
+  if (old === null && !isUnreadable && existsSync(layout.warehouse)) {
+    throw new SightlineError('warehouse_locked', `another process has made ${layout.warehouse} during the replay`);
   }
   const kept = existsSync(layout.warehouse) ? join(context.config.folder, `warehouse.${stamp}.duckdb`) : null;
   if (kept !== null) await keepOld(layout.warehouse, kept, old);
