@@ -1,0 +1,60 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { expectRefusal, makeFolder, runCli } from './helpers.ts';
+
+const small = { brands: 1, prompts: 2, days: 3, rateLimit: 1_000_000 } as const;
+
+async function start(key: string, seed: number): Promise<WorkspaceSandbox> {
+  const sandbox = await startSandboxWorkspace({ ...small, key, seed });
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+test('sync --all syncs every workspace, whatever happens to one, and ends with the worst exit code', async () => {
+  const folder = await makeFolder();
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [north, south] = [await start('gsk_north_00000001', 1), await start('gsk_south_00000002', 2)];
+  const workspaces = {
+    north: { baseUrl: north.baseUrl, apiKeyVariable: 'NORTH_KEY' },
+    again: { baseUrl: north.baseUrl, apiKeyVariable: 'NORTH_KEY' },
+    south: { baseUrl: south.baseUrl, apiKeyVariable: 'SOUTH_KEY' },
+    refused: { baseUrl: south.baseUrl, apiKeyVariable: 'WRONG_KEY' },
+    keyless: { baseUrl: south.baseUrl, apiKeyVariable: 'NO_KEY' },
+  };
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
+  const env = { NORTH_KEY: north.key, SOUTH_KEY: south.key, WRONG_KEY: 'gsk_wrong_00000003' };
+  const run = (...args: string[]) => runCli(args, { cwd: folder, env });
+
+  const { code, stdout, stderr } = await run('sync', '--all', '--json', '--only', 'prompts', 'competitors');
+  expect(code, stderr).toBe(1);
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { workspace: string; status?: string; error?: object });
+  const of = (name: string) => lines.find(({ workspace }) => workspace === name);
+  expect(lines.map(({ workspace }) => workspace).sort()).toEqual(Object.keys(workspaces).sort());
+  for (const name of ['north', 'again', 'south']) expect(of(name), stderr).toMatchObject({ status: 'complete' });
+  expect(of('refused')).toMatchObject({ status: 'failed', error: { code: 'unauthorized' } });
+  expect(of('keyless')).toMatchObject({ error: { code: 'config_invalid' } });
+  expect(stderr).toMatch(/5 workspaces in .*: 3 complete, 2 not synced\n$/);
+  expect(stdout + stderr).not.toContain('gsk_north');
+  // Those that share a key and an upstream go one after the other: the first has ended before the second begins.
+  const starts = north.requests.flatMap(({ path }, index) => (path.endsWith('/brands') ? [index] : []));
+  expect(starts).toEqual([0, north.requests.length / 2]);
+
+  const status = await run('status', '--all', '--json');
+  expect(status.code, status.stderr).toBe(0);
+  const told = status.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { workspace: string });
+  expect(told.map(({ workspace }) => workspace)).toEqual(Object.keys(workspaces));
+  expect(told.find(({ workspace }) => workspace === 'refused')).toMatchObject({
+    data: { key: { state: 'refused', lastRefusal: { status: 401 } } },
+  });
+
+  expectRefusal(await run('sync', '--all', '--workspace', 'north'), 'usage', false);
+  expectRefusal(await run('sync', '--all', '--brand', 'x', '--json'), 'usage', true);
+});
