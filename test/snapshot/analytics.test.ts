@@ -71,5 +71,5 @@ test("the analysts' copy can be opened at any moment while syncs publish new one
   expect(seen.length).toBeGreaterThan(20);
   expect([...seen].sort((a, b) => a - b)).toEqual(seen);
   expect(await ask(copy, 'SELECT count(*) FROM sync.runs')).toEqual([[4]]);
-  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'warehouse.duckdb']);
+  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
 });
