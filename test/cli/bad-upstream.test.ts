@@ -110,7 +110,7 @@ describe('an upstream that does not answer as it should ends the sync with a sen
     for (const part of says) expect(sentence).toContain(part);
     expect(stdout + stderr).not.toContain(KEY);
     // The warehouse with the failed run, and its copy; nothing that was put aside.
-    expect(files).toEqual(['analytics.duckdb', 'warehouse.duckdb']);
+    expect(files).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
   });
 
   test('the key does not follow a redirect', () => {

@@ -255,7 +255,7 @@ describe('settings', () => {
     const env = { KEY_A: sandbox.key, KEY_B: 'gsk_unknown_to_anybody' };
     expect(await runCli(['sync', '-w', 'acme', '--only', 'engines'], { cwd, env })).toMatchObject({ code: 0 });
     expect(await runCli(['sync', '-w', 'globex', '--only', 'engines'], { cwd, env })).toMatchObject({ code: 1 });
-    expect((await readdir(join(cwd, 'store'))).sort()).toEqual(['acme', 'globex']);
+    expect((await readdir(join(cwd, 'store'))).sort()).toEqual(['.budgets', 'acme', 'globex']);
   });
 });
 
@@ -291,7 +291,7 @@ describe('demo', () => {
     const { code, stdout, stderr } = await runCli(['demo'], { cwd, env: { NO_COLOR: '1', TERM: 'xterm-256color' } });
     expect(code, stderr).toBe(0);
     expect(stdout + stderr).not.toMatch(ESCAPE_CODES);
-    expect((await readdir(folder)).sort()).toEqual(['.demo', 'analytics.duckdb', 'snapshots', 'warehouse.duckdb']);
+    expect((await readdir(folder)).sort()).toEqual(['.demo', 'analytics.duckdb', 'raw', 'snapshots', 'warehouse.duckdb']);
     for (const title of ['How visible', 'share of voice', 'Which domains']) expect(stdout).toContain(title);
     for (const path of ['warehouse.duckdb', 'analytics.duckdb', 'snapshots/latest']) {
       expect(stdout).toContain(join('data/demo', path));
