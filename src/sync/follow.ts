@@ -34,7 +34,7 @@ export function createFollower(
     const id = table?.declaration.key[0];
     const following = followingDetails(catalogue, resource, context);
     if (id === undefined || following.length === 0) return [];
-    const members = await readMembers(database, resource, chain.brandId, { id });
+    const members = await readMembers(database, resource, chain.brandId, { id, detail: true });
     const chosen = resource.provides === undefined ? members : members.filter((member) => brands.has(member.id));
     return following.flatMap((detail) => planDetails(detail, chain.brandId, chosen, context));
   };

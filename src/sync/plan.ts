@@ -77,16 +77,15 @@ export function planDetails(
   context: PlanContext,
 ) {
   return members
+    .filter(({ detailed }) => context.full || !detailed)
     .flatMap((member) =>
       make(context, detail, {
         ...(detail.scope === 'brand' && brandId !== null ? { brandId } : {}),
         member: member.id,
         reason: 'the detail of a row that is new or has changed',
         priority: PRIORITY.detail,
-        state: member.hash,
       }),
-    )
-    .filter(({ id, state }) => context.full || context.covered.chain(id)?.state !== state);
+    );
 }
 
 /**

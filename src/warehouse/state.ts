@@ -8,8 +8,8 @@ export interface Member {
   readonly id: string;
   /** Day, `YYYY-MM-DD`, or null when upstream gives none. */
   readonly since: string | null;
-  /** Hash of the row, as its list has it. */
-  readonly hash: string;
+  /** Whether its detail was read since the row is as it is; false where it has none. */
+  readonly detailed: boolean;
 }
 
 /** A chain that was read whole in a pass. */
@@ -47,7 +47,7 @@ export async function readMembers(
   database: Database,
   resource: Resource,
   brandId: string | null,
-  fields: { id: string; since?: string },
+  fields: { id: string; since?: string; detail?: true },
 ): Promise<Member[]> {
   const table = resource.derived[0] as ResourceTable;
   const id = quoted(columnOf(table.declaration.fields, fields.id));
@@ -58,7 +58,7 @@ export async function readMembers(
   const scope = brandId === null ? '' : 'AND brand_id = CAST($1 AS UUID)';
   const rows = await database.exclusive((session) =>
     session.all(
-      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since, "_row_hash" AS hash FROM ${quoted(table.name)}
+      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since, ${fields.detail === true ? '"_detail_hash" IS NOT NULL' : 'false'} AS detailed FROM ${quoted(table.name)}
        WHERE "_deleted_at" IS NULL ${scope} ORDER BY rowid`,
       brandId === null ? [] : [brandId],
     ),
@@ -66,7 +66,7 @@ export async function readMembers(
   return rows.map((row) => ({
     id: String(row['id']),
     since: row['since'] === null ? null : String(row['since']),
-    hash: String(row['hash']),
+    detailed: row['detailed'] === true,
   }));
 }
 
