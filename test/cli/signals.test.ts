@@ -41,7 +41,7 @@ async function expectNextCompletes(workspace: CliWorkspace): Promise<void> {
   const answers = await countUpstream(workspace);
   expect(await rows(COUNT)).toEqual([{ n: answers }]);
   expect(pages, 'pages read again').toBeLessThan(Math.ceil(answers / 100));
-  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'warehouse.duckdb']);
+  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
 }
 
 async function countUpstream({ sandbox }: CliWorkspace): Promise<number> {

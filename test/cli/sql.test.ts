@@ -72,7 +72,7 @@ describe('sql reads only', () => {
     expect(Number(row?.['n'])).toBeGreaterThan(0);
     expect(await readdir(workspace.folder)).toEqual(['data']);
     expect(existsSync('/tmp/sightline-must-not-exist.parquet')).toBe(false);
-    expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'warehouse.duckdb']);
+    expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
   });
 });
 
