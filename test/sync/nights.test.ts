@@ -6,7 +6,7 @@ import { parseFaults } from '../../src/sandbox/faults.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
-const NIGHTS = 24;
+const NIGHTS = 12;
 
 describe('months of nights', () => {
   it('end each with a warehouse equal to upstream, through faults, kills and changes', {
