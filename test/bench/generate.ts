@@ -118,7 +118,7 @@ async function note(session: Session, brandId: string, today: string, responses:
   );
   await session.run(
     `INSERT INTO sync.coverage SELECT 'all', 'responses', CAST($2 AS UUID), CAST($3 AS DATE) - ${DAYS}, CAST($3 AS DATE),
-       ${run}, ${run}, now()::TIMESTAMP, $4`,
+       ${run}, ${run}, now()::TIMESTAMP, $4, NULL`,
     [runId, brandId, today, responses],
   );
 }

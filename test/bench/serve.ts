@@ -105,6 +105,8 @@ async function waitsOf(
       const sentAt = performance.now();
       const answer = await pool.request({ path: questionOf(brandId, asked++), method: 'GET', headers });
       await answer.body.dump();
+      // The sync is of another workspace: once its copy is published, the generated brand is gone.
+      if (answer.statusCode === 404 && asked > ASKERS) return;
       if (answer.statusCode !== 200) throw new Error(`a question was answered ${answer.statusCode}`);
       waits.push(performance.now() - sentAt);
     }
