@@ -291,7 +291,13 @@ describe('demo', () => {
     const { code, stdout, stderr } = await runCli(['demo'], { cwd, env: { NO_COLOR: '1', TERM: 'xterm-256color' } });
     expect(code, stderr).toBe(0);
     expect(stdout + stderr).not.toMatch(ESCAPE_CODES);
-    expect((await readdir(folder)).sort()).toEqual(['.demo', 'analytics.duckdb', 'raw', 'snapshots', 'warehouse.duckdb']);
+    expect((await readdir(folder)).sort()).toEqual([
+      '.demo',
+      'analytics.duckdb',
+      'raw',
+      'snapshots',
+      'warehouse.duckdb',
+    ]);
     for (const title of ['How visible', 'share of voice', 'Which domains']) expect(stdout).toContain(title);
     for (const path of ['warehouse.duckdb', 'analytics.duckdb', 'snapshots/latest']) {
       expect(stdout).toContain(join('data/demo', path));
