@@ -120,12 +120,18 @@ async function waitsOf(
 
 let asked = 0;
 
+function dayBefore(days: number): string {
+  return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
+}
+
 function questionOf(brandId: string, number: number): string {
-  const to = new Date(Date.now() - (number % 300) * DAY_MS).toISOString().slice(0, 10);
+  const to = dayBefore(number % 300);
   const kinds = ['metrics', 'responses?limit=100', 'sources/domains', 'metrics/daily'];
   const kind = kinds[number % kinds.length] as string;
   const engine = ['chatgpt', 'claude', 'gemini', 'perplexity'][Math.floor(number / 300) % 4];
-  return `/v1/brands/${brandId}/${kind}${kind.includes('?') ? '&' : '?'}to=${to}&engine=${engine}`;
+  // One day shorter in every round, so that no question comes twice.
+  const from = dayBefore((number % 300) + 29 - (Math.floor(number / 1200) % 29));
+  return `/v1/brands/${brandId}/${kind}${kind.includes('?') ? '&' : '?'}from=${from}&to=${to}&engine=${engine}`;
 }
 
 // A sync of another brand into the same warehouse, from its first request to the publication of the copy.

@@ -26,12 +26,14 @@ export async function plan(flags: PlanFlags, signal: AbortSignal): Promise<numbe
   const context = commandContext('plan', flags, signal);
   const priced = await priceWorkspace(context, options, flags.offline === true);
   const { error, ...result } = priced;
-  if (flags.json === true) {
-    const told = error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
-    printData(JSON.stringify({ ...result, doneAt: new Date(result.doneAt).toISOString(), ...told }));
-  } else describe(priced);
-  if (error !== null) reportError(error, false);
-  return error?.exit ?? EXIT.done;
+  if (error !== null) {
+    // What could not be looked at has no price.
+    reportError(error, flags.json === true);
+    return error.exit;
+  }
+  if (flags.json === true) printData(JSON.stringify({ ...result, doneAt: new Date(result.doneAt).toISOString() }));
+  else describe(priced);
+  return EXIT.done;
 }
 
 function describe({

@@ -7,6 +7,9 @@ import { printData, say } from '../output.ts';
 
 type Options = Parameters<typeof serveWorkspace>[1];
 
+/** Requests a minute that a key can be allowed. */
+const MAX_RATE = 1_000_000;
+
 /** Flags of `serve`. */
 export interface ServeFlags extends WorkspaceFlags {
   readonly host: string;
@@ -80,7 +83,7 @@ function toOptions(flags: ServeFlags): Options {
     host: flags.host,
     port: toInteger('--port', flags.port, 0, 65_535),
     metricsPort: flags.metricsPort === undefined ? null : toInteger('--metrics-port', flags.metricsPort, 0, 65_535),
-    rateLimit: flags.rateLimit === 'off' ? 'off' : toRateLimit(flags.rateLimit),
+    rateLimit: toRateLimit(flags.rateLimit),
     queryTimeoutMs: toInteger('--query-timeout', flags.queryTimeout, 1, 600) * 1_000,
     corsOrigins: flags.corsOrigin ?? [],
     allowedHosts: flags.allowHost ?? [],
@@ -89,9 +92,12 @@ function toOptions(flags: ServeFlags): Options {
   };
 }
 
-function toRateLimit(text: string): number {
-  if (/^\d+$/.test(text)) return toInteger('--rate-limit', text, 1, 1_000_000);
-  throw new SightlineError('usage', `--rate-limit is ${JSON.stringify(text)}; allowed: off, or a whole number from 1`);
+function toRateLimit(text: string): number | 'off' {
+  if (text === 'off') return text;
+  const rate = /^\d+$/.test(text) ? Number(text) : 0;
+  if (rate >= 1 && rate <= MAX_RATE) return rate;
+  const allowed = `off, or a whole number from 1 to ${MAX_RATE}`;
+  throw new SightlineError('usage', `--rate-limit is ${JSON.stringify(text)}; allowed: ${allowed}`);
 }
 
 function isOrigin(text: string): boolean {
