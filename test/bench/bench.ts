@@ -2,11 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ingest } from './ingest.ts';
+import { planFigures } from './plan.ts';
 import { serveFigures } from './serve.ts';
 
 /** What is measured, each with the number of answers it is measured with unless told otherwise. */
 const parts = {
   ingest: { measure: ingest, responses: 200_000 },
+  plan: { measure: planFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
 } as const;
 

@@ -17,15 +17,16 @@ export interface Generated {
   readonly folder: string;
   readonly warehouse: string;
   readonly copy: string;
+  /** The first brand. */
   readonly brandId: string;
   readonly today: string;
 }
 
 /**
- * Fills a warehouse with one brand and `responses` answers, about 3 competitors and 5 citations each, in SQL, and
- * publishes the analysts' copy of it. Nothing is fetched.
+ * Fills a warehouse with `brands` and `responses` answers in all, about 3 competitors and 5 citations each, in SQL, with
+ * what upstream would report of their days, and publishes the analysts' copy of it. Nothing is fetched.
  */
-export async function generate(dataFolder: string, responses: number): Promise<Generated> {
+export async function generate(dataFolder: string, responses: number, brands = 1): Promise<Generated> {
   const folder = join(dataFolder, 'default');
   await mkdir(folder, { recursive: true });
   const paths = { warehouse: join(folder, 'warehouse.duckdb'), copy: join(folder, 'analytics.duckdb') };
@@ -33,19 +34,19 @@ export async function generate(dataFolder: string, responses: number): Promise<G
   const warehouse = await openWarehouse(paths.warehouse, catalogue, { memoryLimitMb: 2048 });
   const { database } = warehouse;
   const today = new Date().toISOString().slice(0, 10);
-  const brandId = '11111111-1111-4111-8111-111111111111';
   try {
     await database.exclusive(async (session) => {
       await session.run("SET wal_autocheckpoint = '1GB'");
-      for (const statement of statements(brandId, today, responses)) await session.run(statement);
-      await note(session, brandId, today, responses);
+      for (const statement of statements(today, responses, brands)) await session.run(statement);
+      await note(session, today);
       await session.run('CHECKPOINT');
     });
     await publishAnalytics(database, paths.copy);
+    const [first] = await database.exclusive((session) => session.all('SELECT CAST(id AS VARCHAR) AS id FROM brands'));
+    return { folder, ...paths, brandId: String(first?.['id']), today };
   } finally {
     await warehouse.close();
   }
-  return { folder, ...paths, brandId, today };
 }
 
 const provenance = `now()::TIMESTAMP AS _synced_at, uuid() AS _run_id, 'x' AS _row_hash, NULL::TIMESTAMP AS _deleted_at, NULL::JSON AS _extra`;
@@ -55,16 +56,15 @@ function id(kind: string, number: string): string {
   return `CAST(md5('${kind}' || ${number}) AS UUID)`;
 }
 
-function statements(brandId: string, today: string, responses: number): string[] {
-  const brand = `CAST('${brandId}' AS UUID)`;
+function statements(today: string, responses: number, brands: number): string[] {
   const named = (table: string, select: string): string => `INSERT INTO ${table} BY NAME ${select}`;
   const parent = `r.brand_id, r.id AS response_id, r.prompt_id, r.engine, r.created_at`;
   return [
     'SELECT setseed(0.5)',
     named(
       'brands',
-      `SELECT ${brand} AS id, 'Orbit' AS name, '["chatgpt","claude","gemini","perplexity"]'::JSON AS engines,
-      DATE '${today}' - ${DAYS} AS created_at, ${provenance}`,
+      `SELECT ${id('brand', 'i')} AS id, 'Orbit ' || i AS name, '["chatgpt","claude","gemini","perplexity"]'::JSON AS engines,
+      DATE '${today}' - ${DAYS} AS created_at, ${provenance} FROM range(${brands}) t(i)`,
     ),
     named(
       'engines',
@@ -72,19 +72,19 @@ function statements(brandId: string, today: string, responses: number): string[]
     ),
     named(
       'competitors',
-      `SELECT ${brand} AS brand_id, ${id('competitor', 'i')} AS id, 'Rival ' || i AS name, '{}'::JSON AS record,
-      ${provenance} FROM range(${COMPETITORS}) t(i)`,
+      `SELECT b.id AS brand_id, ${id('competitor', 'i')} AS id, 'Rival ' || i AS name, '{}'::JSON AS record,
+      ${provenance} FROM brands b, range(${COMPETITORS}) t(i)`,
     ),
     named(
       'prompts',
-      `SELECT ${brand} AS brand_id, ${id('prompt', 'i')} AS id, 'Which tool number ' || i || ' is the best?' AS text,
+      `SELECT b.id AS brand_id, ${id('prompt', 'i')} AS id, 'Which tool number ' || i || ' is the best?' AS text,
       true AS active, ${id('topic', 'i % 12')} AS topic_id, 'Topic ' || i % 12 AS topic_name, i % 7 = 0 AS branded,
-      ${provenance} FROM range(${PROMPTS}) t(i)`,
+      ${provenance} FROM brands b, range(${PROMPTS}) t(i)`,
     ),
     // In the order of time, as a sync leaves them.
     named(
       'responses',
-      `SELECT ${brand} AS brand_id, uuid() AS id, ${id('prompt', `CAST(floor(random() * ${PROMPTS}) AS BIGINT)`)} AS prompt_id,
+      `SELECT ${id('brand', `i // 4 % ${brands}`)} AS brand_id, uuid() AS id, ${id('prompt', `CAST(floor(random() * ${PROMPTS}) AS BIGINT)`)} AS prompt_id,
       'Which tool is the best for a small shop, and why is it so?' AS prompt,
       ['chatgpt','claude','gemini','perplexity'][1 + i % 4] AS engine,
       DATE '${today}' + INTERVAL 1 DAY - INTERVAL (${DAYS}) DAY + to_milliseconds(CAST(i * ${DAYS * 86_400_000 - 3_600_000}::DOUBLE / ${responses} AS BIGINT)) AS created_at,
@@ -104,11 +104,17 @@ function statements(brandId: string, today: string, responses: number): string[]
       'site' || d || '.example' AS domain, 'A page about tools' AS title, k + 1 AS position, ${provenance}
       FROM (SELECT r.*, k, CAST(floor(random() * random() * 400) AS BIGINT) AS d FROM responses r, range(5) t(k)) r`,
     ),
+    named(
+      'metrics_daily',
+      `SELECT brand_id, 'engine' AS row_mode, CAST(created_at AS DATE) AS date, engine, 'brand' AS entity_type,
+      NULL AS competitor_id, 'Orbit' AS name, count(*) AS responses, count(*) FILTER (brand_mentioned) AS mentions, ${provenance}
+      FROM responses GROUP BY ALL`,
+    ),
   ];
 }
 
 // What a sync would have noted: a run, the version of the data, and that everything was read just now.
-async function note(session: Session, brandId: string, today: string, responses: number): Promise<void> {
+async function note(session: Session, today: string): Promise<void> {
   const run = 'CAST($1 AS UUID)';
   const runId = '22222222-2222-4222-8222-222222222222';
   await session.run(
@@ -117,8 +123,8 @@ async function note(session: Session, brandId: string, today: string, responses:
     [runId],
   );
   await session.run(
-    `INSERT INTO sync.coverage SELECT 'all', 'responses', CAST($2 AS UUID), CAST($3 AS DATE) - ${DAYS}, CAST($3 AS DATE),
-       ${run}, ${run}, now()::TIMESTAMP, $4, NULL`,
-    [runId, brandId, today, responses],
+    `INSERT INTO sync.coverage SELECT 'all', 'responses', id, CAST($2 AS DATE) - ${DAYS}, CAST($2 AS DATE),
+       ${run}, ${run}, now()::TIMESTAMP, 1, NULL FROM brands`,
+    [runId, today],
   );
 }

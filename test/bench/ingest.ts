@@ -20,11 +20,13 @@ export async function ingest(folder: string, responses: number): Promise<string[
     const synced = await sync(folder, upstream);
     const saved = await savePages(folder, upstream);
     const bare = await loadBare(folder);
+    const paces = await pacesOf(folder);
     if (bare.rows !== synced.rows) throw new Error(`sightline has ${synced.rows} answers, DuckDB alone ${bare.rows}`);
     const rate = (rows: number, seconds: number): string => `${Math.round(rows / seconds).toLocaleString('en-US')}/s`;
     return [
       `ingest of ${synced.rows.toLocaleString('en-US')} answers with their competitors and citations`,
       `  sightline, HTTP, ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   ${rate(synced.rows, synced.seconds)}   peak ${synced.peakMb} MB resident`,
+      `  its pages of answers a second, tenth by tenth of the sync     ${paces.map((pace) => pace.toFixed(0)).join(' ')}`,
       `  the same pages over HTTP to disk, nothing else                ${saved.seconds.toFixed(1)} s   ${rate(synced.rows, saved.seconds)}`,
       `  DuckDB alone, from those files, one statement a table         ${bare.seconds.toFixed(1)} s   ${rate(bare.rows, bare.seconds)}`,
       `  sightline : DuckDB alone                                      ${(synced.seconds / bare.seconds).toFixed(1)} : 1`,
@@ -55,6 +57,21 @@ async function sync(folder: string, { baseUrl, key }: { baseUrl: string; key: st
   await once(child, 'exit');
   const rows = summary.tables['responses']?.inserted ?? 0;
   return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakKb / 1000) };
+}
+
+// Pages of answers a second in each tenth of them, in the order in which they were asked for.
+async function pacesOf(folder: string): Promise<number[]> {
+  const instance = await DuckDBInstance.create(join(folder, 'default/warehouse.duckdb'), {
+    access_mode: 'READ_ONLY',
+  });
+  const connection = await instance.connect();
+  const tenths = await connection.runAndReadAll(`SELECT count(*), date_diff('millisecond', min(sent_at), max(sent_at))
+    FROM (SELECT sent_at, ntile(10) OVER (ORDER BY sent_at) AS tenth FROM sync.requests WHERE resource = 'responses')
+    GROUP BY tenth ORDER BY tenth`);
+  const rows = tenths.getRows();
+  connection.closeSync();
+  instance.closeSync();
+  return rows.map(([pages, milliseconds]) => (Number(pages) * 1000) / Number(milliseconds));
 }
 
 async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {

@@ -1,0 +1,125 @@
+import { declarations } from '../../schemas/catalogue.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { addDays } from '../../src/contract/time.ts';
+import { createFollower } from '../../src/sync/follow.ts';
+import { planBrand, planWorkspace } from '../../src/sync/plan.ts';
+import { planWindows } from '../../src/sync/plan-windows.ts';
+import { planSync } from '../../src/sync/price.ts';
+import { readBrands, readContext } from '../../src/sync/run.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { type Generated, generate } from './generate.ts';
+
+const BRANDS = 50;
+const DAYS = 366;
+const PAGES_UNDER_WAY = 400;
+const REPEATS = 5;
+
+/**
+ * Plans a sync of 50 brands with 366 days and 500 prompts each, of which `responses` answers are held, three times over:
+ * the decisions alone, with the counting that they rest on, and from a file in which a run was stopped midway. Beside
+ * them the same count of answers by day in bare SQL.
+ */
+export async function planFigures(folder: string, responses: number): Promise<string[]> {
+  const generated = await generate(folder, responses, BRANDS);
+  const warehouse = await open(generated);
+  try {
+    const pure = await median(REPEATS, await decisions(warehouse, generated.today));
+    const counted = await median(REPEATS, () => planAll(warehouse));
+    const bare = await median(REPEATS, () =>
+      warehouse.database.exclusive((session) =>
+        session.all('SELECT brand_id, CAST(created_at AS DATE), engine, count(*) FROM responses GROUP BY ALL'),
+      ),
+    );
+    await stopMidway(warehouse, generated.today);
+    await warehouse.close();
+    const resumed = await median(REPEATS, async () => {
+      const again = await open(generated);
+      await begin(again);
+      await again.close();
+    });
+    return [
+      `planning for ${BRANDS} brands, ${DAYS} days, 500 prompts each, ${responses.toLocaleString('en-US')} answers held`,
+      `  what is due, by day, and its windows                          ${pure.toFixed(0)} ms`,
+      `  the whole plan, with the count of what is held                ${counted.toFixed(0)} ms`,
+      `  that count alone, in one statement                            ${bare.toFixed(0)} ms`,
+      `  from the closed file to the first request of a stopped run    ${resumed.toFixed(0)} ms`,
+    ];
+  } finally {
+    await warehouse.close();
+  }
+}
+
+const catalogue = createCatalogue(declarations);
+const parts = { catalogue, connections: 8, clock: systemClock };
+const options = { only: null, range: null, brands: null };
+
+function open({ warehouse }: Generated): Promise<Warehouse> {
+  return openWarehouse(warehouse, catalogue, { memoryLimitMb: 96, threads: 1 });
+}
+
+// Every brand's day counted upstream as held, but for one in ten.
+async function decisions(warehouse: Warehouse, today: string): Promise<() => Promise<void>> {
+  const context = await readContext({ ...parts, warehouse }, options, null);
+  const brands = await readBrands({ catalogue, warehouse });
+  const days = Array.from({ length: DAYS }, (_, index) => {
+    const isOff = index % 10 === 0;
+    return { day: addDays(today, 1 - DAYS + index), upstream: 2_000, held: isOff ? 1_999 : 2_000, agreed: !isOff };
+  }).map((day) => ({ ...day, figures: day.day }));
+  const counted = { days, audits: new Map() };
+  const windowed = catalogue.resources.filter(({ change }) => change.kind === 'window');
+  return async () => {
+    for (const brand of brands) {
+      planBrand(catalogue, brand, context);
+      for (const resource of windowed) planWindows(resource, brand, counted, context);
+    }
+  };
+}
+
+async function planAll(warehouse: Warehouse): Promise<void> {
+  const plan = await planSync({ ...parts, warehouse }, options);
+  if (plan.requests < BRANDS) throw new Error(`a plan of ${plan.requests} requests leaves brands out`);
+}
+
+// What a sync does before its first request.
+async function begin(warehouse: Warehouse): Promise<void> {
+  const run = await warehouse.beginRun({ runId: crypto.randomUUID(), options: 'bench', now: Date.now() });
+  if (!run.continues) throw new Error('there is nothing to go on with');
+  const context = await readContext({ ...parts, warehouse }, options, run.passId);
+  if (context.open.length !== PAGES_UNDER_WAY) throw new Error(`${context.open.length} chains are under way`);
+  const brands = await readBrands({ catalogue, warehouse });
+  createFollower({ catalogue, database: warehouse.database }, context).brands(brands);
+  planWorkspace(catalogue, context);
+  for (const brand of brands) planBrand(catalogue, brand, context);
+}
+
+// A run that has read most windows of the brands, each day of which is a chain, and was in the middle of others.
+async function stopMidway({ database, beginRun }: Warehouse, today: string): Promise<void> {
+  const { runId, passId } = await beginRun({ runId: crypto.randomUUID(), options: 'bench', now: Date.now() });
+  await database.exclusive(async (session) => {
+    await session.run(
+      `INSERT INTO sync.coverage SELECT 'responses brand=' || id || ' ' || d, 'responses', id, d, d, CAST($1 AS UUID),
+         CAST($2 AS UUID), now()::TIMESTAMP, 2000, NULL
+       FROM brands, (SELECT CAST($3 AS DATE) - CAST(i AS INTEGER) AS d FROM range(${DAYS - 10}) t(i))`,
+      [passId, runId, today],
+    );
+    await session.run(
+      `INSERT INTO sync.checkpoints BY NAME SELECT 'responses brand=' || id || ' ' || i AS chain, 'responses' AS resource,
+         id AS brand_id, CAST($2 AS DATE) - ${DAYS} + CAST(i AS INTEGER) AS range_from, range_from AS range_to,
+         CAST($1 AS UUID) AS pass_id, 1 AS page, 'responses' AS table_name, 'next' AS next_cursor,
+         list_transform(range(100), x -> CAST(uuid() AS VARCHAR)) AS seen, 0 AS unidentified, now()::TIMESTAMP AS read_at
+       FROM brands, range(${PAGES_UNDER_WAY / BRANDS}) t(i)`,
+      [passId, today],
+    );
+  });
+}
+
+async function median(times: number, task: () => Promise<unknown>): Promise<number> {
+  const taken: number[] = [];
+  for (let time = 0; time < times; time++) {
+    const startedAt = performance.now();
+    await task();
+    taken.push(performance.now() - startedAt);
+  }
+  return taken.sort((a, b) => a - b)[Math.floor(times / 2)] as number;
+}
