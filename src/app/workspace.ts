@@ -6,10 +6,12 @@ import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { createCatalogue } from '../contract/catalogue.ts';
+import { MART_SCHEMA, marts } from '../metrics/marts/marts.ts';
 import { publishAnalytics } from '../snapshot/analytics.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
 import { openReader, type Reader } from '../warehouse/reader.ts';
+import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 
 /** Every resource of the API. */
@@ -83,6 +85,8 @@ export async function withWarehouse<T>(
         : `process ${pid ?? 'unknown'}`,
   });
   try {
+    // A copy that was made before has other marts, or none.
+    if (await ensureViews(warehouse.database, MART_SCHEMA, marts())) copy.isCurrent = false;
     const since = new Date(clock.now()).toISOString();
     await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
     return await work({ warehouse, layout, copy });

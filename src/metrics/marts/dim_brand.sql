@@ -1,0 +1,15 @@
+-- Brands of the workspace that exist now: one row per brand.
+-- column brand_id UUID: The brand.
+-- column name VARCHAR: Brand name.
+-- column website_url VARCHAR: The brand's website.
+-- column host VARCHAR: Host of the website in lower case, without www; domains at or below it are owned. Null where unknown.
+-- column created_at TIMESTAMP: When the brand was set up (UTC).
+SELECT
+  id AS brand_id,
+  name,
+  website_url,
+  nullif(regexp_extract(lower(trim(website_url)), '^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)', 1), '')
+    AS host,
+  created_at
+FROM brands
+WHERE _deleted_at IS NULL

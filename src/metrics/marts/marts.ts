@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The schema that holds the marts. */
+export const MART_SCHEMA = 'mart';
+
+/** A column of a mart. */
+export interface MartColumn {
+  readonly name: string;
+  /** SQL type, as DuckDB names it. */
+  readonly type: string;
+  readonly about: string;
+}
+
+/** A view for analysts: what a row of it is, with the formula and its source, its columns, and the SELECT behind it. */
+export interface Mart {
+  readonly name: string;
+  readonly about: string;
+  readonly columns: readonly MartColumn[];
+  readonly sql: string;
+}
+
+const FOLDER = import.meta.dirname;
+const ENDING = '.sql';
+const HEADER_LINE = /^--(?: (.*))?$/;
+const ENTRY = /^(formula|source|column ([a-z0-9_]+) ([A-Z]+)): (.+)$/;
+
+let loaded: readonly Mart[] | undefined;
+
+/**
+ * All marts, each after those it reads from. Read once from the files beside this one; throws a TypeError naming the file
+ * whose header cannot be understood.
+ */
+export function marts(): readonly Mart[] {
+  loaded ??= inOrder(
+    readdirSync(FOLDER)
+      .filter((file) => file.endsWith(ENDING))
+      .sort()
+      .map((file) => parseMart(file.slice(0, -ENDING.length), readFileSync(join(FOLDER, file), 'utf8'))),
+  );
+  return loaded;
+}
+
+/**
+ * Reads a mart from the text of its file: comment lines, which say what a row is, then the formula, its source and a line
+ * for each column, long ones continued by lines indented further; then the SELECT. Throws a TypeError for another form.
+ */
+export function parseMart(name: string, text: string): Mart {
+  const lines = text.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('--'));
+  const about: string[] = [];
+  const columns: MartColumn[] = [];
+  for (const entry of entriesOf(name, lines.slice(0, end))) {
+    const [, kind, column, type, said = ''] = ENTRY.exec(entry) ?? [];
+    if (kind === undefined && columns.length === 0) about.push(entry);
+    else if (column !== undefined && type !== undefined) columns.push({ name: column, type, about: said });
+    else if (kind === 'formula') about.push(`Formula: ${said}`);
+    else if (kind === 'source') about.push(`Source: ${said}`);
+    else throw new TypeError(`${name}${ENDING}: no entry of a header: ${entry}`);
+  }
+  const sql = lines.slice(end).join('\n').trim();
+  if (about.length === 0 || columns.length === 0 || sql === '') throw new TypeError(`${name}${ENDING} is not complete`);
+  return { name, about: about.join(' '), columns, sql };
+}
+
+// Plain lines are continued by the next plain line, entries by lines that are indented.
+function entriesOf(name: string, lines: readonly string[]): string[] {
+  const entries: string[] = [];
+  for (const line of lines) {
+    const content = HEADER_LINE.exec(line)?.[1];
+    if (content === undefined) throw new TypeError(`${name}${ENDING}: no line of a header: ${line}`);
+    const isNext = entries.length > 0 && (content.startsWith('  ') || !(ENTRY.test(content) || isEntry(entries)));
+    if (isNext) entries.push(`${entries.pop()} ${content.trim()}`);
+    else entries.push(content);
+  }
+  return entries;
+}
+
+function isEntry(entries: readonly string[]): boolean {
+  return ENTRY.test(entries.at(-1) ?? '');
+}
+
+function inOrder(all: readonly Mart[]): Mart[] {
+  const ordered: Mart[] = [];
+  const add = (mart: Mart, trail: readonly string[]): void => {
+    if (ordered.includes(mart)) return;
+    if (trail.includes(mart.name))
+      throw new TypeError(`marts read from each other: ${[...trail, mart.name].join(', ')}`);
+    const reads = new Set([...mart.sql.matchAll(/\bmart\.([a-z0-9_]+)/g)].map((match) => match[1]));
+    for (const other of all) if (reads.has(other.name)) add(other, [...trail, mart.name]);
+    ordered.push(mart);
+  };
+  for (const mart of all) add(mart, []);
+  return ordered;
+}

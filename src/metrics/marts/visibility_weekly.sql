@@ -1,0 +1,42 @@
+-- Visibility by week: one row per brand, ISO week and engine, and one per brand and week over all engines. Filter by
+-- scope before summing.
+-- formula: visibility = mentions / responses; the bounds are Wilson's score interval with z = 1.959964 (95 %).
+-- source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22:209-212.
+-- column brand_id UUID: The brand.
+-- column week DATE: Monday of the ISO week (UTC).
+-- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column engine VARCHAR: Engine slug; null over all engines.
+-- column is_complete BOOLEAN: Whether every day of the week was read to its end; a week under way is not.
+-- column responses BIGINT: Answers in scope.
+-- column mentions BIGINT: Answers that mention the brand.
+-- column visibility DOUBLE: mentions / responses, from 0 to 1.
+-- column visibility_lower DOUBLE: Lower bound of the 95 % interval.
+-- column visibility_upper DOUBLE: Upper bound of the 95 % interval.
+WITH days AS (
+  SELECT brand_id, day, engine, count(*) AS responses, count(*) FILTER (brand_mentioned) AS mentions
+  FROM mart.fct_response GROUP BY brand_id, day, engine
+), weeks AS (
+  SELECT
+    brand_id,
+    CAST(date_trunc('week', day) AS DATE) AS week,
+    engine,
+    grouping(engine) AS combined,
+    CAST(sum(responses) AS BIGINT) AS n,
+    CAST(sum(mentions) AS BIGINT) AS m,
+    m / n AS p
+  FROM days GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))
+)
+SELECT
+  brand_id,
+  week,
+  CASE combined WHEN 0 THEN 'engine' ELSE 'all engines' END AS scope,
+  engine,
+  coalesce(week + 6 <= complete_to, false) AS is_complete,
+  n AS responses,
+  m AS mentions,
+  p AS visibility,
+  greatest(0, (p + z * z / (2 * n) - z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (1 + z * z / n)) AS visibility_lower,
+  least(1, (p + z * z / (2 * n) + z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (1 + z * z / n)) AS visibility_upper
+FROM weeks
+LEFT JOIN mart.periods USING (brand_id)
+CROSS JOIN (SELECT CAST(1.959963984540054 AS DOUBLE) AS z)
