@@ -1,26 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
+import { addDays } from '../contract/time.ts';
+import type { Audit } from '../warehouse/audits.ts';
 import type { Query } from '../warehouse/database.ts';
 import { quoted } from '../warehouse/schema.ts';
-import { type GroupTally, REPEATED_MENTIONS, tally } from './aggregate.ts';
+import { answerTables, type GroupTally, REPEATED_MENTIONS, tally } from './aggregate.ts';
 import type { Conventions } from './conventions.ts';
 import { avgPosition, sentiment, type Tally } from './definitions.ts';
 
 /** Two numbers are the same figure within this, relatively. */
 const TOLERANCE = 1e-9;
 
-/** One day as upstream counts it and as it is held here. */
-export interface DayFigures {
-  readonly day: string;
-  /** Answers of the day. */
-  readonly upstream: number;
-  readonly held: number;
-  /** Whether every figure agrees: answers by engine, mentions by entity, and means where it is known how they are made. */
-  readonly agreed: boolean;
-  /** Hash of both sides' figures; the same difference has the same hash. */
-  readonly figures: string;
-}
+/** Changed days this near to each other are counted in one go, and so are all of them where they lie in too many places. */
+const GAP_DAYS = 7;
+const RANGES_MAX = 8;
 
 /** What a census is compared for. */
 export interface CensusScope {
@@ -31,6 +25,8 @@ export interface CensusScope {
   readonly conventions: Conventions;
   /** Conventions that upstream's own numbers have shown; only those can tell a corrected answer. */
   readonly learned: ReadonlySet<string>;
+  /** What was found before, by day: days of which neither side has changed since are not counted again. */
+  readonly audits: ReadonlyMap<string, Audit>;
 }
 
 interface Figures {
@@ -41,26 +37,102 @@ interface Figures {
 }
 
 /**
- * Compares upstream's daily numbers with the answers held, for every day of the range that has either. Empty when
- * upstream gave no daily numbers at all.
+ * Compares upstream's daily numbers with the answers held, for every day of the range that has either. A day agrees
+ * when every figure does: answers by engine, mentions by entity, and means where it is known how they are made. Empty
+ * when upstream gave no daily numbers at all.
  */
-export async function compareCensus(query: Query, scope: CensusScope): Promise<DayFigures[]> {
-  const upstream = await readReported(query, scope);
-  if (upstream.size === 0) return [];
-  const held = await readHeld(query, scope);
-  const days = [...new Set([...upstream.keys(), ...held.keys()])].sort();
-  return days.map((day) => compareDay(day, upstream.get(day) ?? new Map(), held.get(day) ?? new Map(), scope.learned));
+export async function compareCensus(query: Query, scope: CensusScope): Promise<Audit[]> {
+  const rules = await readRules(query, scope);
+  const marks = await readMarks(query, scope, rules);
+  if (![...marks.values()].some(({ isReported }) => isReported)) return [];
+  const audits = new Map<string, Audit>();
+  const changed: string[] = [];
+  for (const [day, { mark }] of marks) {
+    const known = scope.audits.get(day);
+    if (known?.mark === mark) audits.set(day, known);
+    else changed.push(day);
+  }
+  for (const range of rangesOf(changed)) {
+    const upstream = await readReported(query, { ...scope, ...range });
+    const held = await readHeld(query, { ...scope, ...range }, rules);
+    for (const day of changed.filter((candidate) => range.from <= candidate && candidate <= range.to)) {
+      const sides = { upstream: upstream.get(day) ?? new Map(), held: held.get(day) ?? new Map() };
+      audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day)?.mark ?? null });
+    }
+  }
+  return [...marks.keys()].flatMap((day) => audits.get(day) ?? []);
+}
+
+/** What the comparison depends on beside the two sides' rows. */
+interface Rules {
+  readonly mayRepeat: boolean;
+  /** Competitors that are tracked now. */
+  readonly tracked: ReadonlySet<string>;
+}
+
+async function readRules(query: Query, { catalogue, brandId }: CensusScope): Promise<Rules> {
+  const repeats = await query('SELECT 1 FROM sync.shapes WHERE resource = $1 AND name = $2', [
+    REPEATED_MENTIONS.resource,
+    REPEATED_MENTIONS.form,
+  ]);
+  return { mayRepeat: repeats.length > 0, tracked: await readTracked(query, catalogue, brandId) };
+}
+
+// Days that either side has, in order, each with a hash of all that its comparison depends on. A row's hash is that of
+// the item it was made from; of 64 bits each, two different sets of rows are as good as never taken for one another.
+async function readMarks(
+  query: Query,
+  { catalogue, brandId, from, to, conventions, learned }: CensusScope,
+  { mayRepeat, tracked }: Rules,
+): Promise<Map<string, { readonly mark: string; readonly isReported: boolean }>> {
+  const { answers } = answerTables(catalogue);
+  const rules = JSON.stringify([conventions, [...learned].sort(), mayRepeat, [...tracked].sort()]);
+  const rows = await query(
+    `WITH held AS (
+       SELECT CAST(created_at AS DATE) AS day, concat(count(*), ' ', bit_xor(hash(id, _row_hash))) AS rows
+       FROM ${quoted(answers.name)} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL
+         AND created_at >= CAST($2 AS DATE) AND created_at < CAST($3 AS DATE) + INTERVAL 1 DAY GROUP BY 1),
+     reported AS (
+       SELECT date AS day, concat(count(*), ' ', bit_xor(hash(engine, competitor_id, _row_hash))) AS rows
+       FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED} GROUP BY 1)
+     SELECT strftime(day, '%Y-%m-%d'), reported.rows, held.rows FROM reported FULL JOIN held USING (day) ORDER BY day`,
+    [brandId, from, to],
+  );
+  return new Map(
+    rows.map(([day, reported, held]) => {
+      const mark = hashOf(JSON.stringify([rules, reported, held]));
+      return [String(day), { mark, isReported: reported !== null }];
+    }),
+  );
+}
+
+function rangesOf(days: readonly string[]): { from: string; to: string }[] {
+  const ranges: { from: string; to: string }[] = [];
+  for (const day of days) {
+    const last = ranges.at(-1);
+    if (last !== undefined && day <= addDays(last.to, GAP_DAYS)) last.to = day;
+    else ranges.push({ from: day, to: day });
+  }
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (first === undefined || last === undefined || ranges.length <= RANGES_MAX) return ranges;
+  return [{ from: first.from, to: last.to }];
 }
 
 /** By day, then by engine and entity: `chatgpt` and a competitor's id, or nothing for the brand. */
 type ByDay = Map<string, Map<string, Figures>>;
 
+// Upstream's counts by engine: of the brand $1, from the day $2 to the day $3.
+const REPORTED = `brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND _deleted_at IS NULL
+  AND date >= CAST($2 AS DATE) AND date <= CAST($3 AS DATE) AND responses > 0`;
+
+function dailyTable(catalogue: Catalogue): ResourceTable {
+  return catalogue.get('metrics_daily').derived[0] as ResourceTable;
+}
+
 async function readReported(query: Query, { catalogue, brandId, from, to }: CensusScope): Promise<ByDay> {
-  const table = catalogue.get('metrics_daily').derived[0] as ResourceTable;
   const rows = await query(
     `SELECT strftime(date, '%Y-%m-%d'), engine, CAST(competitor_id AS VARCHAR), responses, mentions, avg_position, sentiment
-     FROM ${quoted(table.name)} WHERE brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND _deleted_at IS NULL
-       AND date >= CAST($2 AS DATE) AND date <= CAST($3 AS DATE) AND responses > 0`,
+     FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED}`,
     [brandId, from, to],
   );
   const byDay: ByDay = new Map();
@@ -75,15 +147,10 @@ async function readReported(query: Query, { catalogue, brandId, from, to }: Cens
   return byDay;
 }
 
-async function readHeld(query: Query, scope: CensusScope): Promise<ByDay> {
+async function readHeld(query: Query, scope: CensusScope, { mayRepeat, tracked }: Rules): Promise<ByDay> {
   const { catalogue, brandId, from, to, conventions } = scope;
-  const repeats = await query('SELECT 1 FROM sync.shapes WHERE resource = $1 AND name = $2', [
-    REPEATED_MENTIONS.resource,
-    REPEATED_MENTIONS.form,
-  ]);
-  const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat: repeats.length > 0 };
+  const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat };
   const groups = await tally(query, selection, 'day-and-engine', Object.keys(conventions.labels));
-  const tracked = await readTracked(query, catalogue, brandId);
   const byDay: ByDay = new Map();
   for (const group of groups) {
     const [day, engine] = group.key;
@@ -123,10 +190,9 @@ function keyOf(engine: unknown, competitorId: unknown): string {
 
 function compareDay(
   day: string,
-  upstream: ReadonlyMap<string, Figures>,
-  held: ReadonlyMap<string, Figures>,
+  { upstream, held }: Readonly<Record<'upstream' | 'held', ReadonlyMap<string, Figures>>>,
   learned: ReadonlySet<string>,
-): DayFigures {
+): Omit<Audit, 'mark'> {
   const keys = [...new Set([...upstream.keys(), ...held.keys()])].sort();
   const agreed = keys.every((key) => agrees(key, upstream.get(key), held.get(key), learned));
   const text = JSON.stringify(keys.map((key) => [key, upstream.get(key) ?? null, held.get(key) ?? null]));
@@ -135,8 +201,12 @@ function compareDay(
     upstream: answersOf(upstream),
     held: answersOf(held),
     agreed,
-    figures: createHash('sha256').update(text).digest('hex').slice(0, 16),
+    figures: hashOf(text),
   };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 // An entity that is listed on one side only is nobody's mention on the other.

@@ -1,9 +1,9 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { earlierDay } from '../contract/time.ts';
-import { compareCensus, type DayFigures } from '../metrics/census.ts';
+import { compareCensus } from '../metrics/census.ts';
 import { readConventions, readLearned } from '../metrics/stored.ts';
-import { readAudits } from '../warehouse/audits.ts';
+import { type Audit, readAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Member, readFirstDay, readMembers } from '../warehouse/state.ts';
 import type { Chain } from './chain.ts';
@@ -53,8 +53,7 @@ export function createFollower(
       const isCensus = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
       const once = `${counted.name} ${brand.id}`;
       if (!isCensus || older.length > 0 || windowed.has(once) || !context.wanted.has(counted.name)) continue;
-      const days = await countDays(catalogue, database, brand, context);
-      const audits = await readAudits(database, counted.name, brand.id);
+      const { days, audits } = await countDays({ catalogue, database }, counted, brand, context.today);
       const planned = planWindows(counted, brand, days.length === 0 ? null : { days, audits }, context);
       windowed.set(once, { resource: counted, brand, planned });
       chains.push(...planned.chains);
@@ -95,14 +94,15 @@ export function createFollower(
   };
 }
 
-/** Compares upstream's census of a brand with what is held, over all days that either has. */
-export function countDays(
-  catalogue: Catalogue,
-  database: Database,
+/** Compares upstream's census of a brand with what is held, over all days that either has; `audits` is what was known. */
+export async function countDays(
+  { catalogue, database }: { catalogue: Catalogue; database: Database },
+  counted: Resource,
   brand: Member,
-  { today }: Pick<PlanContext, 'today'>,
-): Promise<DayFigures[]> {
-  return database.exclusive(async ({ query }) =>
+  today: string,
+): Promise<{ days: Audit[]; audits: ReadonlyMap<string, Audit> }> {
+  const audits = await readAudits(database, counted.name, brand.id);
+  const days = await database.exclusive(async ({ query }) =>
     compareCensus(query, {
       catalogue,
       brandId: brand.id,
@@ -110,6 +110,8 @@ export function countDays(
       to: today,
       conventions: await readConventions(query),
       learned: await readLearned(query),
+      audits,
     }),
   );
+  return { days, audits };
 }

@@ -15,7 +15,7 @@ const LOOKBACK_DAYS = 7;
 /** What upstream's census says of a window's days, beside what is held and what was found before. */
 export interface CountedDays {
   readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'held' | 'agreed' | 'figures'>[];
-  readonly audits: ReadonlyMap<string, Audit>;
+  readonly audits: ReadonlyMap<string, Pick<Audit, 'figures'>>;
 }
 
 /** What was decided about the days of a window. */

@@ -168,7 +168,7 @@ async function readAll(
     const isDone = tally.allowance === null && tally.failures.length === 0;
     if (maxRequests === null || !isDone) continue;
     // What is left of the allowance goes into looking again at what nothing speaks against.
-    const days = await countDays(catalogue, database, brand, context);
+    const { days } = await countDays({ catalogue, database }, resource, brand, context.today);
     const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
     add(planAudit(resource, brand, { days }, readAt, { pages: maxRequests - tally.requests, context }));
     await queue.onIdle();
@@ -220,7 +220,7 @@ async function auditDays(
   { resource, brand, since, today }: { resource: Resource; brand: Member; since: number; today: string },
 ): Promise<void> {
   const { database } = warehouse;
-  const days = await countDays(catalogue, database, brand, { today });
+  const { days } = await countDays({ catalogue, database }, resource, brand, today);
   const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
   const settled = days.filter(({ day, agreed }) => agreed || (readAt.get(day) ?? 0) >= since);
   const [first] = days;
@@ -229,7 +229,7 @@ async function auditDays(
   const known = new Set(days.map(({ day }) => day));
   const every = Array.from({ length: daysInRange(first.day, today) }, (_, index) => addDays(first.day, index));
   const empty = every.filter((day) => !known.has(day));
-  const nothing = empty.map((day) => ({ day, agreed: true, upstream: 0, held: 0, figures: '' }));
+  const nothing = empty.map((day) => ({ day, agreed: true, upstream: 0, held: 0, figures: '', mark: null }));
   await writeAudits(database, resource.name, brand.id, [...settled, ...nothing], since);
 }
 

@@ -9,8 +9,10 @@ export interface Audit {
   /** Items of the day, by upstream's count and as held. */
   readonly upstream: number;
   readonly held: number;
-  /** Hash of both sides' figures. */
+  /** Hash of both sides' figures; the same difference has the same hash. */
   readonly figures: string;
+  /** Hash of the rows of both sides and of all else that the comparison depends on; null where neither has any. */
+  readonly mark: string | null;
 }
 
 const columns = [
@@ -19,6 +21,7 @@ const columns = [
   { name: 'upstream', kind: 'integer' },
   { name: 'held', kind: 'integer' },
   { name: 'figures', kind: 'text' },
+  { name: 'mark', kind: 'text' },
 ] as const;
 
 /** The last audit of every day of a resource, by day. */
@@ -29,13 +32,13 @@ export async function readAudits(
 ): Promise<ReadonlyMap<string, Audit>> {
   const rows = await database.exclusive((session) =>
     session.query(
-      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, held, figures FROM sync.audits
+      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, held, figures, mark FROM sync.audits
        WHERE resource = $1 AND brand_id = CAST($2 AS UUID)`,
       [resource, brandId],
     ),
   );
   return new Map(
-    rows.map(([day, agreed, upstream, held, figures]) => [
+    rows.map(([day, agreed, upstream, held, figures, mark]) => [
       String(day),
       {
         day: String(day),
@@ -43,6 +46,7 @@ export async function readAudits(
         upstream: Number(upstream),
         held: Number(held),
         figures: String(figures),
+        mark: mark === null ? null : String(mark),
       },
     ]),
   );
@@ -59,7 +63,7 @@ export async function writeAudits(
   if (audits.length === 0) return;
   await database.transaction(async (session) => {
     const rows = stage(
-      audits.map(({ day, agreed, upstream, held, figures }) => ({ day, agreed, upstream, held, figures })),
+      audits.map(({ day, agreed, upstream, held, figures, mark }) => ({ day, agreed, upstream, held, figures, mark })),
     );
     await session.run(
       `DELETE FROM sync.audits WHERE resource = $2 AND brand_id = CAST($3 AS UUID)
@@ -68,7 +72,7 @@ export async function writeAudits(
     );
     await session.run(
       `INSERT INTO sync.audits SELECT $2, CAST($3 AS UUID), s.day, CAST($4 AS TIMESTAMP), s.agreed, s.upstream, s.held,
-         s.figures FROM ${staged(columns, '$1')} s`,
+         s.figures, s.mark FROM ${staged(columns, '$1')} s`,
       [rows, resource, brandId, toTimestampText(checkedAt)],
     );
   });

@@ -86,7 +86,7 @@ CREATE TABLE IF NOT EXISTS sync.vocabulary (
   first_seen_at TIMESTAMP NOT NULL);
 CREATE TABLE IF NOT EXISTS sync.audits (
   resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, checked_at TIMESTAMP NOT NULL, agreed BOOLEAN NOT NULL,
-  upstream BIGINT NOT NULL, held BIGINT NOT NULL, figures VARCHAR NOT NULL);
+  upstream BIGINT NOT NULL, held BIGINT NOT NULL, figures VARCHAR NOT NULL, mark VARCHAR);
 ALTER TABLE sync.coverage ADD COLUMN IF NOT EXISTS state VARCHAR;
 CREATE TABLE IF NOT EXISTS sync.verifications (
   verified_at TIMESTAMP NOT NULL, run_id UUID, brand_id UUID, day DATE, measure VARCHAR NOT NULL, subject VARCHAR,
@@ -112,6 +112,7 @@ COMMENT ON COLUMN sync.audits.agreed IS 'Whether all of upstream''s figures of t
 COMMENT ON COLUMN sync.audits.upstream IS 'Items of the day by upstream''s own count.';
 COMMENT ON COLUMN sync.audits.held IS 'Items of the day held here.';
 COMMENT ON COLUMN sync.audits.figures IS 'Hash of the figures of both sides: the same hash is the same agreement or difference.';
+COMMENT ON COLUMN sync.audits.mark IS 'Hash of the rows of both sides: while it is the same, the day is not counted again.';
 COMMENT ON TABLE sync.verifications IS 'Numbers recomputed from the rows held here, beside what upstream reported.';
 COMMENT ON COLUMN sync.verifications.day IS 'The day, UTC; null where the number is for a range.';
 COMMENT ON COLUMN sync.verifications.measure IS 'What was recomputed.';

@@ -3,6 +3,7 @@ import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { parseFaults } from '../../src/sandbox/faults.ts';
+import { countDays } from '../../src/sync/follow.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -23,6 +24,7 @@ describe('months of nights', () => {
       expect(summary.failures, `night ${night}`).toEqual([]);
       sandbox.setFaults([]);
       await expectEqualToUpstream(workspace);
+      await expectCountsOfToday(workspace);
     }
   });
 
@@ -61,6 +63,23 @@ describe('months of nights', () => {
     await expectEqualToUpstream(workspace);
   });
 });
+
+// Days that are not counted again, because nothing of them has changed, have the figures that counting would give.
+async function expectCountsOfToday({ catalogue, sandbox, warehouse }: TestWorkspace): Promise<void> {
+  const { database } = warehouse();
+  const today = dayOf(sandbox.world.now());
+  const [counted] = catalogue.resources.filter(({ change }) => change.kind === 'window');
+  if (counted === undefined) throw new Error('no resource is read by windows');
+  for (const { id } of sandbox.world.brands) {
+    const brand = { id, since: null, detailed: false };
+    const { days, audits } = await countDays({ catalogue, database }, counted, brand, today);
+    const again = days.filter((day) => audits.get(day.day) !== day);
+    expect(again.length, 'days counted again').toBeLessThan(days.length / 2);
+    await database.exclusive((session) => session.run('UPDATE sync.audits SET mark = NULL WHERE brand_id = $1', [id]));
+    const fresh = await countDays({ catalogue, database }, counted, brand, today);
+    expect(days).toEqual(fresh.days);
+  }
+}
 
 // Every kind of change now and then; of answers only such as change a figure, for nothing else shows beyond the days
 // that are read every night.
