@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
+import { type CliWorkspace, openCli } from './helpers.ts';
+
+/** How often the command is killed; `KILLS=200` for the long proof. */
+const KILLS = Number(process.env['KILLS'] ?? 4);
+/** From the first moment of the process to about when it would be done, with some left to end by themselves. */
+const LIFE_MS = { least: 60, most: 3_500 };
+/** Requests under way at once, and the description, which is no page. */
+const IN_FLIGHT = 8 + 1;
+
+type Inside = Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'>;
+
+test(`kill -9 of the command, ${KILLS} times: nothing is lost, nothing doubled, no kept page asked for again`, {
+  timeout: 60_000 + KILLS * 15_000,
+}, async () => {
+  const now = Date.now();
+  const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
+  const { sandbox, start, run } = cli;
+  const counts = { killed: 0, passes: 0, sent: 0, lost: 0 };
+  for (let round = 1; counts.killed < KILLS; round++) {
+    const before = sandbox.requests.length;
+    const { process: child, finished } = start('sync', '--json');
+    await Promise.race([finished, delay(momentOf(round))]);
+    child.kill('SIGKILL');
+    const { code, signal, stderr } = await finished;
+    const sent = sandbox.requests.length - before;
+    await inside(cli, async (workspace) => {
+      const [last] = await workspace.query(
+        'SELECT count(*) AS kept FROM sync.requests WHERE run_id = (SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1)',
+      );
+      if (signal === null) return;
+      const kept = sent === 0 ? 0 : Number(last?.['kept']);
+      expect(sent - kept, `requests of round ${round} that left nothing`).toBeLessThanOrEqual(IN_FLIGHT);
+      counts.sent += sent;
+      counts.lost += sent - kept;
+      await expectConsistent(workspace as TestWorkspace);
+      expect(await workspace.query(ASKED_TWICE), `pages kept and asked for again, round ${round}`).toEqual([]);
+    });
+    if (signal !== null) {
+      counts.killed += 1;
+      continue;
+    }
+    expect(code, stderr).toBe(0);
+    counts.passes += 1;
+    await inside(cli, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
+    sandbox.world.advance({
+      days: 1,
+      lateAnswers: 20,
+      editedResponses: 10,
+      deletedResponses: 10,
+      forumStatusChanges: 2,
+    });
+  }
+  expect((await run('sync', '--json')).code).toBe(0);
+  await inside(cli, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
+  expect(counts.sent, 'requests of runs that were killed').toBeGreaterThan(KILLS);
+  if (process.env['KILLS'] !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
+});
+
+// Within a pass, which is a run and those that go on with it, a page that was kept is not asked for again.
+const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JOIN sync.runs USING (run_id)
+  WHERE resource = 'responses' AND sync.requests.status = 200 GROUP BY pass_id, path, query HAVING count(*) > 1`;
+
+// Spread evenly whatever their number: multiples of the golden ratio.
+function momentOf(round: number): number {
+  const share = (round * 0.618_033_988_749_894_9) % 1;
+  return LIFE_MS.least + share * (LIFE_MS.most - LIFE_MS.least);
+}
+
+// Looks into the warehouse that the command has left.
+async function inside({ sandbox, data }: CliWorkspace, look: (workspace: Inside) => Promise<unknown>): Promise<void> {
+  const catalogue = createCatalogue(declarations);
+  const { database, close } = await openWarehouse(join(data, 'warehouse.duckdb'), catalogue, {});
+  try {
+    await look({ sandbox, catalogue, query: (sql) => database.exclusive((session) => session.all(sql)) });
+  } finally {
+    await close();
+  }
+}
