@@ -1,0 +1,30 @@
+-- Hosts that upstream's records of competitors give: one row per competitor tracked now and host; often there is none,
+-- because the API does not promise any.
+-- formula: texts, and lists of texts, under fields of the record whose name speaks of a domain, a website, a homepage, a
+--   site or is url; in lower case, without www.
+-- column brand_id UUID: The brand.
+-- column competitor_id UUID: The competitor.
+-- column host VARCHAR: The host; domains at or below it are the competitor's.
+WITH fields AS (
+  SELECT brand_id, id AS competitor_id, record, unnest(json_keys(record)) AS field
+  FROM competitors
+  WHERE _deleted_at IS NULL AND json_type(record) = 'OBJECT' AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
+), given AS (
+  SELECT brand_id, competitor_id, map_extract_value(CAST(record AS MAP(VARCHAR, JSON)), field) AS value
+  FROM fields WHERE regexp_matches(lower(field), 'domain|website|homepage|^(site|url|siteurl)s?$')
+), texts AS (
+  SELECT brand_id, competitor_id, unnest(CASE json_type(value)
+    WHEN 'VARCHAR' THEN [json_extract_string(value, '$')]
+    WHEN 'ARRAY' THEN json_extract_string(value, '$[*]')
+    ELSE []
+  END) AS address
+  FROM given
+)
+SELECT DISTINCT
+  brand_id,
+  competitor_id,
+  regexp_extract(
+    lower(trim(address)), '^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)', 1
+  ) AS host
+FROM texts
+WHERE host <> ''

@@ -1,0 +1,10 @@
+-- Competitors that are tracked now: one row per brand and competitor.
+-- column brand_id UUID: The brand.
+-- column competitor_id UUID: The competitor.
+-- column name VARCHAR: Competitor name.
+-- column host VARCHAR: Host of its website, the first by alphabet where upstream gives several; null where it gives none.
+SELECT c.brand_id, c.id AS competitor_id, any_value(c.name) AS name, min(h.host) AS host
+FROM competitors c
+LEFT JOIN mart.competitor_host h ON h.brand_id = c.brand_id AND h.competitor_id = c.id
+WHERE c._deleted_at IS NULL AND c.brand_id IN (SELECT brand_id FROM mart.dim_brand)
+GROUP BY c.brand_id, c.id

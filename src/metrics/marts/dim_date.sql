@@ -1,0 +1,39 @@
+-- The calendar of the whole years that hold data: one row per day.
+-- column day DATE: The day.
+-- column year BIGINT: Calendar year.
+-- column quarter BIGINT: Quarter of the year, 1 to 4.
+-- column month DATE: First day of the month.
+-- column month_of_year BIGINT: Month of the year, 1 to 12.
+-- column week DATE: Monday of the ISO week.
+-- column iso_year BIGINT: Year that the ISO week belongs to.
+-- column iso_week BIGINT: ISO week of that year, 1 to 53.
+-- column weekday BIGINT: ISO day of the week, Monday 1 to Sunday 7.
+-- column is_weekend BOOLEAN: Whether it is a Saturday or a Sunday.
+WITH bounds AS (
+  SELECT min(day) AS first_day, max(day) AS last_day FROM (
+    SELECT unnest([min(created_at), max(created_at)]) AS day FROM responses
+    UNION ALL SELECT unnest([min(date), max(date)]) FROM traffic_daily
+    UNION ALL SELECT unnest([min(date), max(date)]) FROM metrics_daily
+    UNION ALL SELECT unnest([min(detected_at), max(detected_at)]) FROM alerts
+    UNION ALL SELECT unnest([min(created_at), max(created_at)]) FROM forum_opportunities
+  )
+  -- A date out of this world would otherwise be a calendar of millions of days.
+  WHERE day BETWEEN TIMESTAMP '1970-01-01' AND TIMESTAMP '2199-12-31'
+), days AS (
+  SELECT CAST(unnest(generate_series(
+    date_trunc('year', first_day), date_trunc('year', last_day) + INTERVAL 1 YEAR - INTERVAL 1 DAY, INTERVAL 1 DAY
+  )) AS DATE) AS day
+  FROM bounds WHERE first_day IS NOT NULL
+)
+SELECT
+  day,
+  year(day) AS year,
+  quarter(day) AS quarter,
+  CAST(date_trunc('month', day) AS DATE) AS month,
+  month(day) AS month_of_year,
+  CAST(date_trunc('week', day) AS DATE) AS week,
+  isoyear(day) AS iso_year,
+  weekofyear(day) AS iso_week,
+  isodow(day) AS weekday,
+  isodow(day) >= 6 AS is_weekend
+FROM days

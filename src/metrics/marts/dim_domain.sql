@@ -1,0 +1,33 @@
+-- Domains that answers cite, and whose they are: one row per brand and domain.
+-- formula: a domain belongs to the brand, or to a competitor, when it is the host of their website or below it. What
+--   belongs to neither is a third party's, if the hosts of the brand and of all its competitors are known.
+-- column brand_id UUID: The brand whose answers cite the domain.
+-- column domain VARCHAR: The domain, as in citations.
+-- column owner VARCHAR: owned, competitor, third party, or unknown while upstream does not tell all websites.
+-- column competitor_id UUID: The competitor it belongs to, if one.
+WITH cited AS (
+  SELECT brand_id, domain, regexp_replace(lower(trim(domain)), '^www\.', '') AS host
+  FROM (SELECT DISTINCT brand_id, domain FROM mart.fct_citation WHERE domain IS NOT NULL)
+), known AS (
+  SELECT brand_id, bool_and(host IS NOT NULL) AS competitors_known FROM mart.dim_competitor GROUP BY brand_id
+), rivals AS (
+  SELECT c.brand_id, c.domain, min(h.competitor_id) AS competitor_id
+  FROM cited c
+  JOIN mart.competitor_host h ON h.brand_id = c.brand_id AND (c.host = h.host OR ends_with(c.host, '.' || h.host))
+  GROUP BY c.brand_id, c.domain
+), owners AS (
+  SELECT c.brand_id, c.domain, r.competitor_id,
+    coalesce(c.host = b.host OR ends_with(c.host, '.' || b.host), false) AS is_owned,
+    b.host IS NOT NULL AND coalesce(k.competitors_known, true) AS is_known
+  FROM cited c
+  JOIN mart.dim_brand b USING (brand_id)
+  LEFT JOIN known k USING (brand_id)
+  LEFT JOIN rivals r ON r.brand_id = c.brand_id AND r.domain = c.domain
+)
+SELECT
+  brand_id,
+  domain,
+  CASE WHEN is_owned THEN 'owned' WHEN competitor_id IS NOT NULL THEN 'competitor' WHEN is_known THEN 'third party'
+    ELSE 'unknown' END AS owner,
+  CASE WHEN NOT is_owned THEN competitor_id END AS competitor_id
+FROM owners

@@ -1,0 +1,39 @@
+-- Prompts: one row per prompt that is listed now, and per prompt that is gone but still has answers.
+-- column brand_id UUID: The brand.
+-- column prompt_id UUID: The prompt.
+-- column text VARCHAR: What the engines are asked.
+-- column is_listed BOOLEAN: False for a prompt that upstream no longer lists; its answers still count.
+-- column active BOOLEAN: False while the prompt is paused; null where it was never listed.
+-- column branded BOOLEAN: Whether the prompt names the brand; null where it was never listed.
+-- column funnel_stage VARCHAR: Stage of the buying funnel that the prompt stands for.
+-- column topic_id UUID: The topic it has now, or had last.
+-- column topic_name VARCHAR: Name of that topic.
+-- column created_at TIMESTAMP: When the prompt was added (UTC); null where it was never listed.
+WITH listed AS (
+  SELECT brand_id, id AS prompt_id FROM prompts
+  WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
+), answered AS (
+  SELECT DISTINCT brand_id, prompt_id FROM mart.fct_response WHERE prompt_id IS NOT NULL
+), gone AS (
+  SELECT * FROM answered ANTI JOIN listed USING (brand_id, prompt_id)
+), texts AS (
+  SELECT r.brand_id, r.prompt_id, arg_max(r.prompt, r.created_at) AS text
+  FROM responses r SEMI JOIN gone USING (brand_id, prompt_id)
+  WHERE r._deleted_at IS NULL GROUP BY r.brand_id, r.prompt_id
+), every AS (
+  SELECT *, true AS is_listed FROM listed UNION ALL SELECT *, false FROM gone
+)
+SELECT
+  e.brand_id,
+  e.prompt_id,
+  coalesce(p.text, t.text) AS text,
+  e.is_listed,
+  p.active,
+  p.branded,
+  p.funnel_stage,
+  p.topic_id,
+  p.topic_name,
+  p.created_at
+FROM every e
+LEFT JOIN prompts p ON p.brand_id = e.brand_id AND p.id = e.prompt_id
+LEFT JOIN texts t ON t.brand_id = e.brand_id AND t.prompt_id = e.prompt_id

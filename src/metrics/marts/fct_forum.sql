@@ -1,0 +1,20 @@
+-- Forum threads that engines cite, or where the brand could join in: one row per thread that is listed now.
+-- column opportunity_id UUID: The thread, as an opportunity.
+-- column brand_id UUID: The brand.
+-- column created_at TIMESTAMP: When it was found (UTC).
+-- column day DATE: Day of that moment (UTC).
+-- column type VARCHAR: ai for a thread that engines cite, outreach for one that the brand could join.
+-- column status VARCHAR: State it is in now.
+-- column subforum VARCHAR: The community.
+-- column title VARCHAR: Title of the thread.
+-- column url VARCHAR: The thread.
+-- column upvotes BIGINT: Upvotes.
+-- column comments BIGINT: Comments.
+-- column ai_content_policy VARCHAR: What the rules of the community say about comments written by AI; null until read.
+-- column promotion_policy VARCHAR: What the rules say about mentioning an own product; null until read.
+-- column posted_at TIMESTAMP: When the thread was posted (UTC).
+-- column cited_at TIMESTAMP: When an engine cited it (UTC).
+SELECT id AS opportunity_id, brand_id, created_at, CAST(created_at AS DATE) AS day, type, status, subforum, title, url,
+  upvotes, comments, ai_content_policy, promotion_policy, posted_at, cited_at
+FROM forum_opportunities
+WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)

@@ -1,0 +1,18 @@
+-- Visits that AI assistants referred: one row per brand, day and source.
+-- column brand_id UUID: The brand.
+-- column day DATE: The day, in the analytics property's time zone.
+-- column source VARCHAR: The assistant that referred the visits.
+-- column sessions BIGINT: Sessions.
+-- column engaged_sessions BIGINT: Engaged sessions.
+-- column new_users BIGINT: New users.
+-- column key_events BIGINT: Key events.
+-- column revenue DOUBLE: Revenue, in the currency beside it.
+-- column currency VARCHAR: The property's currency on that day, where upstream gave one.
+WITH currencies AS (
+  SELECT brand_id, range_from AS day, any_value(currency) AS currency
+  FROM traffic_totals WHERE _deleted_at IS NULL AND range_from = range_to GROUP BY brand_id, range_from
+)
+SELECT t.brand_id, t.date AS day, t.source, t.sessions, t.engaged_sessions, t.new_users, t.key_events, t.revenue, c.currency
+FROM traffic_daily t
+LEFT JOIN currencies c ON c.brand_id = t.brand_id AND c.day = t.date
+WHERE t._deleted_at IS NULL AND t.brand_id IN (SELECT brand_id FROM mart.dim_brand)
