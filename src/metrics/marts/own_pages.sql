@@ -1,0 +1,36 @@
+-- Own pages that answers began to cite, go on citing or no longer cite: one row per brand and page of an owned domain that
+-- is cited in one of the two periods of mart.periods.
+-- formula: new is cited in the recent period only, dropped in the period before only, kept in both.
+-- column brand_id UUID: The brand.
+-- column url VARCHAR: The page.
+-- column domain VARCHAR: Its domain.
+-- column title VARCHAR: The title it had last.
+-- column state VARCHAR: new, kept or dropped.
+-- column before_citations BIGINT: Citations in the period before.
+-- column recent_citations BIGINT: Citations in the recent period.
+-- column last_cited_at TIMESTAMP: Its last citation in the two periods (UTC).
+WITH pages AS (
+  SELECT
+    c.brand_id,
+    c.url,
+    arg_max(c.domain, c.created_at) AS domain,
+    arg_max(c.title, c.created_at) AS title,
+    count(*) FILTER (c.day < p.recent_from) AS before_citations,
+    count(*) FILTER (c.day >= p.recent_from) AS recent_citations,
+    max(c.created_at) AS last_cited_at
+  FROM mart.fct_citation c
+  JOIN mart.periods p ON p.brand_id = c.brand_id AND c.day BETWEEN p.before_from AND p.anchor_day
+  JOIN mart.dim_domain d ON d.brand_id = c.brand_id AND d.domain = c.domain AND d.owner = 'owned'
+  WHERE c.url IS NOT NULL
+  GROUP BY c.brand_id, c.url
+)
+SELECT
+  brand_id,
+  url,
+  domain,
+  title,
+  CASE WHEN before_citations = 0 THEN 'new' WHEN recent_citations = 0 THEN 'dropped' ELSE 'kept' END AS state,
+  before_citations,
+  recent_citations,
+  last_cited_at
+FROM pages

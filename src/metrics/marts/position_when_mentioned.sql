@@ -1,0 +1,39 @@
+-- Where the brand stands when it is mentioned, by week: one row per brand, ISO week and engine with mentions, and one over
+-- all engines. Filter by scope before summing.
+-- formula: avg_position = position_sum / placed, first_mention_rate = first_mentions / placed. First is the lowest number
+--   that upstream ever gave as a place, at most 1.
+-- column brand_id UUID: The brand.
+-- column week DATE: Monday of the ISO week (UTC).
+-- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column engine VARCHAR: Engine slug; null over all engines.
+-- column mentions BIGINT: Answers that mention the brand.
+-- column placed BIGINT: Those of them that give it a place.
+-- column position_sum BIGINT: Sum of the places.
+-- column first_mentions BIGINT: Mentions in the first place.
+-- column avg_position DOUBLE: Mean place; null where no mention has one.
+-- column first_mention_rate DOUBLE: Share of placed mentions that are first, from 0 to 1.
+WITH first AS (
+  SELECT least(1, min(position)) AS place FROM (
+    SELECT min(brand_position) AS position FROM responses WHERE brand_mentioned AND _deleted_at IS NULL
+    UNION ALL
+    SELECT min(position) FROM response_competitors WHERE _deleted_at IS NULL
+  )
+), weeks AS (
+  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, engine, count(*) AS mentions,
+    count(brand_position) AS placed, sum(brand_position) AS position_sum,
+    count(*) FILTER (brand_position = (SELECT place FROM first)) AS first_mentions
+  FROM mart.fct_response WHERE brand_mentioned GROUP BY ALL
+)
+SELECT
+  brand_id,
+  week,
+  if(grouping(engine) = 0, 'engine', 'all engines') AS scope,
+  engine,
+  CAST(sum(mentions) AS BIGINT) AS mentions,
+  CAST(sum(placed) AS BIGINT) AS placed,
+  CAST(sum(position_sum) AS BIGINT) AS position_sum,
+  CAST(sum(first_mentions) AS BIGINT) AS first_mentions,
+  sum(position_sum) / nullif(sum(placed), 0) AS avg_position,
+  sum(first_mentions) / nullif(sum(placed), 0) AS first_mention_rate
+FROM weeks
+GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))

@@ -1,0 +1,25 @@
+-- What upstream's sentiment labels are worth: one row per label, as upstream's own numbers have shown (sync.conventions),
+-- or as it is by default: positive 100, neutral 50, negative 0.
+-- formula: a label leans positive when it is worth more than the middle between the highest and the lowest worth, and
+--   negative when it is worth less.
+-- column label VARCHAR: The label.
+-- column worth DOUBLE: The number it stands for, on upstream's scale.
+-- column lean VARCHAR: positive, neutral or negative.
+WITH stored AS (
+  SELECT coalesce(
+    max(value) FILTER (name = 'labels' AND json_type(value) = 'OBJECT'),
+    CAST('{"positive": 100, "neutral": 50, "negative": 0}' AS JSON)
+  ) AS labels
+  FROM sync.conventions
+), worths AS (
+  SELECT entry.key AS label, entry.value AS worth FROM (
+    SELECT unnest(map_entries(TRY_CAST(labels AS MAP(VARCHAR, DOUBLE)))) AS entry FROM stored
+  )
+), middle AS (
+  SELECT (max(worth) + min(worth)) / 2 AS worth FROM worths
+)
+SELECT
+  w.label,
+  w.worth,
+  CASE WHEN w.worth > m.worth THEN 'positive' WHEN w.worth < m.worth THEN 'negative' ELSE 'neutral' END AS lean
+FROM worths w CROSS JOIN middle m

@@ -1,0 +1,60 @@
+-- Where competitors get mentioned from and the brand does not: one row per brand and domain that is cited, in the recent
+-- period of mart.periods, by answers that mention a competitor tracked now and not the brand; per engine and over all
+-- engines. Filter by scope before summing.
+-- formula: share = gap_responses / gap_responses_of_all.
+-- column brand_id UUID: The brand.
+-- column domain VARCHAR: The cited domain.
+-- column owner VARCHAR: Whose it is; see dim_domain.
+-- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column engine VARCHAR: Engine slug; null over all engines.
+-- column gap_responses BIGINT: Answers that cite it, mention a competitor and not the brand.
+-- column gap_responses_of_all BIGINT: Answers that mention a competitor and not the brand, whatever they cite.
+-- column mentioning_responses BIGINT: Answers that cite it and mention the brand, to compare with.
+-- column share DOUBLE: gap_responses / gap_responses_of_all, from 0 to 1.
+WITH recent AS (
+  SELECT r.brand_id, r.engine, r.response_id, r.created_at, r.brand_mentioned
+  FROM mart.fct_response r
+  JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN p.recent_from AND p.anchor_day
+), earliest AS (
+  SELECT min(recent_from) AS day FROM mart.periods
+), rivals AS (
+  SELECT response_id FROM mart.fct_entity_mention
+  WHERE entity_type = 'competitor' AND created_at >= (SELECT day FROM earliest)
+), answers AS (
+  SELECT * FROM recent WHERE brand_mentioned
+  UNION ALL
+  SELECT * FROM recent SEMI JOIN rivals USING (response_id) WHERE NOT brand_mentioned
+), totals AS (
+  SELECT brand_id, if(grouping(engine) = 0, 'engine', 'all engines') AS scope, engine, count(*) AS gap_responses_of_all
+  FROM answers WHERE NOT brand_mentioned
+  GROUP BY GROUPING SETS ((brand_id, engine), (brand_id))
+), citing AS (
+  SELECT DISTINCT a.brand_id, a.engine, c.domain, a.response_id, a.brand_mentioned
+  FROM answers a
+  JOIN mart.fct_citation c ON c.response_id = a.response_id
+  WHERE c.domain IS NOT NULL AND c.created_at >= (SELECT day FROM earliest)
+), counted AS (
+  SELECT
+    brand_id,
+    domain,
+    if(grouping(engine) = 0, 'engine', 'all engines') AS scope,
+    engine,
+    count(*) FILTER (NOT brand_mentioned) AS gap_responses,
+    count(*) FILTER (brand_mentioned) AS mentioning_responses
+  FROM citing
+  GROUP BY GROUPING SETS ((brand_id, domain, engine), (brand_id, domain))
+)
+SELECT
+  c.brand_id,
+  c.domain,
+  d.owner,
+  c.scope,
+  c.engine,
+  c.gap_responses,
+  t.gap_responses_of_all,
+  c.mentioning_responses,
+  c.gap_responses / t.gap_responses_of_all AS share
+FROM counted c
+JOIN totals t ON t.brand_id = c.brand_id AND t.scope = c.scope AND t.engine IS NOT DISTINCT FROM c.engine
+JOIN mart.dim_domain d ON d.brand_id = c.brand_id AND d.domain = c.domain
+WHERE c.gap_responses > 0
