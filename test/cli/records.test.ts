@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CliWorkspace, expectRefusal, openCliFor } from './helpers.ts';
+import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
 import { readCopy } from './tamper.ts';
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
@@ -73,6 +73,27 @@ describe('runs', () => {
     expectRefusal(await workspace.run('runs', 'nonsense', '--json'), 'usage', true);
     expectRefusal(await workspace.run('runs', '00000000-0000-0000'), 'usage', false);
     expectRefusal(await workspace.run('runs', '--limit', '0'), 'usage', false);
+  });
+});
+
+describe('while a sync owns the warehouse', () => {
+  test('status says who does, and both tell what was known before', async () => {
+    const { sandbox, start, run } = workspace;
+    const before = await json<Run[]>('runs');
+    sandbox.setFaults([{ kind: 'hang' }]);
+    const victim = start('sync');
+    await until('a request hangs', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
+    try {
+      const status = await json<Record<string, unknown>>('status');
+      expect(status).toMatchObject({ owner: { pid: victim.process.pid }, data: { lastRun: { status: 'complete' } } });
+      const shown = await run('status');
+      expect(shown.stdout + shown.stderr).toContain(`process ${victim.process.pid}`);
+      expect(await json<Run[]>('runs')).toEqual(before);
+    } finally {
+      victim.process.kill('SIGKILL');
+      await victim.finished;
+      sandbox.setFaults([]);
+    }
   });
 });
 

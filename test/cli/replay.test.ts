@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CliWorkspace, expectRefusal, openCliFor } from './helpers.ts';
+
+const COUNTS = `SELECT (SELECT count(*) FROM responses WHERE _deleted_at IS NULL) AS answers,
+  (SELECT count(*) FROM response_citations) AS citations, (SELECT count(*) FROM prompts_history) AS prompts`;
+
+let workspace: CliWorkspace & { close: () => Promise<void> };
+let held: Record<string, unknown>[];
+
+beforeAll(async () => {
+  const now = Date.now();
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4, clock: () => now });
+  const { run, rows, sandbox } = workspace;
+  expect((await run('sync')).code).toBe(0);
+  sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });
+  expect((await run('sync')).code).toBe(0);
+  held = await rows(COUNTS);
+});
+
+afterAll(() => workspace.close());
+
+describe('replay', () => {
+  test('builds the warehouse anew from the kept pages alone, once it was lost', async () => {
+    const { run, rows, sandbox, data } = workspace;
+    const sent = sandbox.requests.length;
+    await rm(join(data, 'warehouse.duckdb'));
+    await rm(join(data, 'analytics.duckdb'));
+    const { code, stdout, stderr } = await run('replay', '--json');
+    expect(code, stderr).toBe(0);
+    const path = join(data, 'warehouse.duckdb');
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', replaced: true, damages: [], missing: [], path });
+    expect(stderr).toContain('without a request');
+    expect(sandbox.requests.length).toBe(sent);
+    expect(await rows(COUNTS)).toEqual(held);
+    // What was replayed is known to have been read: the next sync asks for little more than for what moves.
+    const next = JSON.parse((await run('sync', '--json')).stdout);
+    expect(next).toMatchObject({ status: 'complete', tables: { responses: { inserted: 0, updated: 0, deleted: 0 } } });
+  });
+
+  test('keeps the warehouse that it replaces, and says where', async () => {
+    const { run, rows, data } = workspace;
+    const { code, stdout, stderr } = await run('replay', '--json');
+    expect(code, stderr).toBe(0);
+    const { kept } = JSON.parse(stdout) as { kept: string };
+    expect(existsSync(kept)).toBe(true);
+    expect(stderr).toContain(kept);
+    expect(await rows(COUNTS)).toEqual(held);
+    expect(await readdir(data)).not.toContain('.temporary');
+  });
+
+  test('builds a file of its own beside the warehouse, and not over one that is there', async () => {
+    const { run, folder } = workspace;
+    const { code, stdout, stderr } = await run('replay', '--into', 'again.duckdb');
+    expect(code, stderr).toBe(0);
+    expect(stdout).toBe(`${join(folder, 'again.duckdb')}\n`);
+    expectRefusal(await run('replay', '--into', 'again.duckdb', '--json'), 'usage', true);
+  });
+
+  test('refuses days that do not exist, resources that are not there, and a workspace without pages', async () => {
+    const { run } = workspace;
+    expectRefusal(await run('replay', '--from', '2026-02-30'), 'usage', false);
+    expectRefusal(await run('replay', '--from', '2026-02-02', '--to', '2026-02-01'), 'usage', false);
+    expectRefusal(await run('replay', '--only', 'nonsense', '--json'), 'usage', true);
+    expectRefusal(await run('replay', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
+  });
+});
