@@ -212,7 +212,11 @@ export function toSightlineError(thrown: unknown): SightlineError {
   if (thrown instanceof SightlineError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const system = thrown instanceof Error ? (thrown as NodeJS.ErrnoException).code : undefined;
-  if (system === 'ENOSPC' || system === 'EDQUOT' || /No space left on device/i.test(message)) {
+  if (
+    system === 'ENOSPC' ||
+    system === 'EDQUOT' ||
+    /No space left on device|failed to offload data block/i.test(message)
+  ) {
     return new SightlineError('disk_full', message, { cause: thrown });
   }
   if (system === 'EACCES' || system === 'EROFS' || system === 'EPERM') {
