@@ -16,6 +16,9 @@ import { layoutOf } from './snapshot/layout.ts';
 import type { QueryResult } from './warehouse/reader.ts';
 import { REPLICA_OPTIONS } from './warehouse/replica.ts';
 
+/** Sorting a month and writing it needs no more; what would goes to disk. */
+const EXPORT_RESOURCES = { memoryLimitMb: 256 };
+
 /** Publishes a Parquet snapshot of a workspace. */
 export async function exportWorkspace(
   context: Context,
@@ -23,11 +26,11 @@ export async function exportWorkspace(
 ): Promise<Snapshot> {
   const { config, clock, signal } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
-  return withWarehouse(context, {}, async ({ warehouse, layout, copy }) => {
+  return withWarehouse(context, EXPORT_RESOURCES, async ({ warehouse, layout, copy }) => {
     // A sync that was killed has committed pages that no copy holds.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
-    const { compression } = config;
-    return exportSnapshot(warehouse.database, catalogue, layout, { compression, clock, signal, onProgress });
+    const { compression, keep } = config;
+    return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
   });
 }
 

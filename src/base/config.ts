@@ -16,6 +16,9 @@ export const DEMO_WORKSPACE = 'demo';
 const keyHeaders = ['authorization', 'x-api-key'] as const;
 const compressions = ['snappy', 'zstd'] as const;
 
+/** Snapshots that stay where nothing else is said. */
+const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
+
 /** One workspace's settings, checked. */
 export interface WorkspaceConfig {
   readonly name: string;
@@ -28,6 +31,8 @@ export interface WorkspaceConfig {
   readonly compression: (typeof compressions)[number];
   /** How long pages are kept as they came, in days, and how much of them, in MB; with 0 of either none are. */
   readonly raw: { readonly days: number; readonly megabytes: number };
+  /** Snapshots that stay: of the newest days, ISO weeks and months that have one, the newest of each. */
+  readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
   /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** How to reach upstream; throws `config_invalid` when that is not set. */
@@ -57,6 +62,10 @@ const allowed = {
   compression: compressions.join(' or '),
   rawDays: 'a whole number of days from 0 to 3650; with 0 no pages are kept',
   rawMegabytes: 'a whole number from 0 to 10000000; with 0 no pages are kept',
+  keep: 'an object with the members daily, weekly and monthly',
+  daily: 'a whole number of snapshots from 0 to 10000',
+  weekly: 'a whole number of snapshots from 0 to 10000',
+  monthly: 'a whole number of snapshots from 0 to 10000',
   conventions: 'an object with a member for each convention',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
@@ -75,7 +84,13 @@ const common = {
   rawDays: z.int().min(0).max(3650).optional(),
   rawMegabytes: z.int().min(0).max(10_000_000).optional(),
 };
-const inFile = { ...common, conventions: z.record(z.string(), z.unknown()).optional() };
+const snapshots = z.int().min(0).max(10_000);
+const keep = z.strictObject({
+  daily: snapshots.optional(),
+  weekly: snapshots.optional(),
+  monthly: snapshots.optional(),
+});
+const inFile = { ...common, keep: keep.optional(), conventions: z.record(z.string(), z.unknown()).optional() };
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
 const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
@@ -116,6 +131,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
       days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
     },
+    keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     conventions: { ...file.conventions, ...declared?.conventions },
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
@@ -162,6 +178,25 @@ function chooseWorkspace(
   return wanted;
 }
 
+function readKeep(
+  environment: ConfigSources['environment'],
+  declared: z.infer<typeof keep>,
+  common: z.infer<typeof keep>,
+): WorkspaceConfig['keep'] {
+  const read = (variable: string, period: keyof typeof KEEP): number => {
+    const text = nonEmpty(environment[variable]);
+    if (text === undefined) return declared[period] ?? common[period] ?? KEEP[period];
+    const parsed = snapshots.safeParse(toWholeNumber(text));
+    if (!parsed.success) throw invalid(variable, text, allowed[period]);
+    return parsed.data;
+  };
+  return {
+    daily: read('SIGHTLINE_KEEP_DAILY', 'daily'),
+    weekly: read('SIGHTLINE_KEEP_WEEKLY', 'weekly'),
+    monthly: read('SIGHTLINE_KEEP_MONTHLY', 'monthly'),
+  };
+}
+
 function readFile(folder: string): FileConfig {
   const path = join(folder, CONFIG_FILE);
   const text = readText(path);
@@ -183,7 +218,9 @@ function readFile(folder: string): FileConfig {
 function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
   const where = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    const fields = { ...inFile, ...(where === '' ? fileSchema.shape : { baseUrl: null, apiKeyVariable: null }) };
+    const inWorkspace = { ...inFile, baseUrl: null, apiKeyVariable: null };
+    const isKeep = issue.path.at(-1) === 'keep';
+    const fields = isKeep ? KEEP : where === '' ? { ...inFile, ...fileSchema.shape } : inWorkspace;
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     return `${where === '' ? 'it' : where} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
   }

@@ -1,28 +1,22 @@
 import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { SightlineError } from '../base/errors.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, swapSymlink, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Database, Session } from '../warehouse/database.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
+import { readVerifiedThrough } from '../warehouse/verifications.ts';
 import type { Layout } from './layout.ts';
-import { parquetColumns, type SnapshotFile, writeTable } from './parquet.ts';
+import { MANIFEST, type Manifest, type SnapshotTable } from './manifest.ts';
+import { applyRetention, type Keep, LEAVING } from './retention.ts';
+import { openPrevious } from './reuse.ts';
+import { createTableExport, type Tally } from './tables.ts';
 
 /** Marks a folder in which a snapshot is being written; such a folder is never read. */
 const ASIDE = '.new-';
 /** Snapshots that may be taken within one second. */
 const SAME_SECOND_MAX = 100;
-
-/** One table of a snapshot. */
-export interface SnapshotTable {
-  readonly name: string;
-  readonly about: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[];
-  readonly files: readonly SnapshotFile[];
-}
 
 /** A published snapshot. */
 export interface Snapshot {
@@ -30,11 +24,17 @@ export interface Snapshot {
   readonly id: string;
   readonly path: string;
   readonly tables: readonly SnapshotTable[];
+  /** What had to be written; all other files are those of the snapshot before. */
+  readonly written: Readonly<Tally>;
+  /** Ids of the snapshots that were deleted. */
+  readonly deleted: readonly string[];
 }
 
 /** What an export is told. */
 export interface ExportOptions {
   readonly compression: string;
+  /** Which snapshots stay; null for all. */
+  readonly keep: Keep | null;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: { table: string; done: number; of: number }) => void;
@@ -42,8 +42,9 @@ export interface ExportOptions {
 
 /**
  * Writes every table to Parquet and publishes the snapshot: files first, the manifest last, then the folder by rename
- * and `latest` by swapping the symlink. Whatever stops it leaves the last snapshot standing; what it leaves aside is
- * cleared by the next export.
+ * and `latest` by swapping the symlink; then deletes what is not to be kept. Files whose rows have not changed are those
+ * of the snapshot before, hard-linked. Whatever stops it leaves the last snapshot standing; what it leaves aside is
+ * cleared by the next export. Throws `disk_full`, `folder_unwritable`, or the signal's reason.
  */
 export async function exportSnapshot(
   database: Database,
@@ -54,55 +55,71 @@ export async function exportSnapshot(
   await ensureWritableFolder(layout.snapshots);
   await checkLink(layout.latest);
   await clearLitter(layout.snapshots);
-  const now = options.clock.now();
   const aside = join(layout.snapshots, `${ASIDE}${process.pid}`);
+  let published: Omit<Snapshot, 'deleted'>;
   try {
     await mkdir(aside);
-    const createdAt = new Date(now).toISOString();
-    const written = await database.transaction(async (session) => ({
-      tables: await writeTables(session, catalogue, aside, createdAt, options),
-      coverage: await readCoverage(session),
-    }));
-    const id = await freeId(layout.snapshots, createdAt);
-    const manifest = { format: 1, id, createdAt, schemaVersion: SCHEMA_VERSION, ...written };
-    await writeFile(join(aside, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-    await syncToDisk(join(aside, 'manifest.json'));
-    await syncToDisk(aside);
+    const { manifest, written } = await writeAside(database, catalogue, layout, aside, options);
     options.signal.throwIfAborted();
-    const path = join(layout.snapshots, id);
-    await rename(aside, path);
-    await syncToDisk(layout.snapshots);
-    await swapSymlink(id, layout.latest);
-    return { id, path, tables: written.tables };
+    published = { id: manifest.id, path: await publish(aside, manifest.id, layout), tables: manifest.tables, written };
+  } catch (thrown) {
+    const error = toSightlineError(thrown);
+    if (error.code !== 'disk_full') throw thrown;
+    const message = `there is no room for a snapshot in ${layout.snapshots}, the last one stands: ${error.message}`;
+    throw new SightlineError('disk_full', message, { cause: thrown });
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
+  const { keep, clock } = options;
+  const deleted = keep === null ? [] : await applyRetention(layout, keep, clock.now());
+  return { ...published, deleted };
 }
 
-async function writeTables(
-  session: Session,
+async function writeAside(
+  database: Database,
   catalogue: Catalogue,
-  folder: string,
-  createdAt: string,
-  { compression, signal, onProgress }: ExportOptions,
-): Promise<SnapshotTable[]> {
-  const tables: SnapshotTable[] = [];
-  const all = [...catalogue.tables, ...catalogue.histories];
-  for (const table of all) {
-    signal.throwIfAborted();
-    onProgress?.({ table: table.name, done: tables.length, of: all.length });
-    const files = await writeTable(session, table, folder, { compression, month: createdAt.slice(0, 7) });
-    const sum = (of: (file: SnapshotFile) => number): number => files.reduce((total, file) => total + of(file), 0);
-    tables.push({
-      name: table.name,
-      about: table.about,
-      rows: sum((file) => file.rows),
-      bytes: sum((file) => file.bytes),
-      columns: parquetColumns(table),
-      files,
-    });
-  }
-  return tables;
+  layout: Layout,
+  aside: string,
+  options: ExportOptions,
+): Promise<{ manifest: Manifest; written: Tally }> {
+  const { clock, compression, signal, onProgress } = options;
+  const now = clock.now();
+  const createdAt = new Date(now).toISOString();
+  const previous = await openPrevious(layout.latest, now);
+  const written = { files: 0, bytes: 0 };
+  const content = await database.transaction(async (session) => {
+    const month = createdAt.slice(0, 7);
+    const exportTable = await createTableExport(session, { folder: aside, previous, compression, month, signal });
+    const all = [...catalogue.tables, ...catalogue.histories];
+    const tables: SnapshotTable[] = [];
+    for (const table of all) {
+      signal.throwIfAborted();
+      onProgress?.({ table: table.name, done: tables.length, of: all.length });
+      tables.push(await exportTable(table, written));
+    }
+    return { tables, coverage: await readCoverage(session), verifiedThrough: await readVerified(session) };
+  });
+  const manifest: Manifest = {
+    format: 1,
+    id: await freeId(layout.snapshots, createdAt),
+    createdAt,
+    publishedAt: new Date(clock.now()).toISOString(),
+    previous: previous?.id ?? null,
+    schemaVersion: SCHEMA_VERSION,
+    ...content,
+  };
+  await writeFile(join(aside, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  await syncToDisk(join(aside, MANIFEST));
+  await syncToDisk(aside);
+  return { manifest, written };
+}
+
+async function publish(aside: string, id: string, layout: Layout): Promise<string> {
+  const path = join(layout.snapshots, id);
+  await rename(aside, path);
+  await syncToDisk(layout.snapshots);
+  await swapSymlink(id, layout.latest);
+  return path;
 }
 
 async function readCoverage(session: Session): Promise<Readonly<Record<string, unknown>>[]> {
@@ -111,6 +128,13 @@ async function readCoverage(session: Session): Promise<Readonly<Record<string, u
        strftime(max(range_to), '%Y-%m-%d') AS "to", strftime(min(closed_at), '%Y-%m-%dT%H:%M:%SZ') AS "readSince"
      FROM sync.coverage GROUP BY ALL ORDER BY ALL`,
   );
+}
+
+async function readVerified(session: Session): Promise<NonNullable<Manifest['verifiedThrough']>> {
+  const brands = await readVerifiedThrough(session.query);
+  return brands.map(({ brandId, through, verifiedAt }) => {
+    return { brandId, through, verifiedAt: new Date(verifiedAt).toISOString() };
+  });
 }
 
 async function freeId(folder: string, createdAt: string): Promise<string> {
@@ -133,7 +157,7 @@ async function checkLink(path: string): Promise<void> {
 // Only the process that owns the warehouse exports, so what stands aside is left over from one that died.
 async function clearLitter(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (name.startsWith(ASIDE) || name.endsWith('-link'))
+    if (name.startsWith(ASIDE) || name.startsWith(LEAVING) || name.endsWith('-link'))
       await rm(join(folder, name), { recursive: true, force: true });
   }
 }

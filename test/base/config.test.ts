@@ -37,6 +37,24 @@ describe('settings', () => {
     expect(config).toMatchObject({ budgetShare: 1, connections: 8, compression: 'snappy' });
   });
 
+  test('say which snapshots stay, each period by itself', async () => {
+    expect((await load({})).config.keep).toEqual({ daily: 14, weekly: 8, monthly: 24 });
+    const workspaces = { acme: { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A', keep: { weekly: 0 } } };
+    const file = { keep: { daily: 3, weekly: 4 }, workspaces };
+    const environment = { SIGHTLINE_KEEP_MONTHLY: '120' };
+    expect((await load({ file, environment })).config.keep).toEqual({ daily: 3, weekly: 0, monthly: 120 });
+    expect(await refusal({ file: { keep: { daily: -1 } } })).toContain(
+      'keep.daily is -1; allowed: a whole number of snapshots from 0 to 10000',
+    );
+    expect(await refusal({ file: { keep: 7 } })).toContain('keep is 7; allowed: an object with the members daily');
+    expect(await refusal({ file: { keep: { yearly: 1 } } })).toContain(
+      'keep has an unknown setting "yearly"; allowed: daily, weekly, monthly',
+    );
+    expect(await refusal({ environment: { SIGHTLINE_KEEP_DAILY: ' ' } })).toBe(
+      'SIGHTLINE_KEEP_DAILY is " "; allowed: a whole number of snapshots from 0 to 10000',
+    );
+  });
+
   test('of the flags beat the environment, which beats the file', async () => {
     const workspaces = { acme: { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A', connections: 2 } };
     const file = { dataDir: 'of-the-file', connections: 3, budgetShare: 0.25, compression: 'zstd', workspaces };

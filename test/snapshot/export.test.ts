@@ -32,7 +32,7 @@ function clockAt(time: string): Clock {
 
 function take(layout: Layout, changes: Partial<ExportOptions> = {}): Promise<Snapshot> {
   const { clock, catalogue, database } = workspace;
-  const options = { compression: 'snappy', clock, signal: new AbortController().signal, ...changes };
+  const options = { compression: 'snappy', keep: null, clock, signal: new AbortController().signal, ...changes };
   return exportSnapshot(database, catalogue, layout, options);
 }
 

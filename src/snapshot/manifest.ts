@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRecord } from '../base/json.ts';
+
+/** The file that lists all others of a snapshot, written last. */
+export const MANIFEST = 'manifest.json';
+
+/** A Parquet file of a snapshot. */
+export interface SnapshotFile {
+  /** Relative to the snapshot. */
+  readonly path: string;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** Least and greatest value of the table's time column, ISO 8601; null without rows or without such a column. */
+  readonly min: string | null;
+  readonly max: string | null;
+  /** Equal for equal rows in the same form, whatever their order; files that earlier versions wrote have none. */
+  readonly fingerprint?: string;
+}
+
+/** One table of a snapshot. */
+export interface SnapshotTable {
+  readonly name: string;
+  readonly about: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[];
+  readonly files: readonly SnapshotFile[];
+}
+
+/** What `manifest.json` holds; times are ISO 8601, UTC. */
+export interface Manifest {
+  readonly format: 1;
+  /** UTC time, such as `20261120T021500Z`. */
+  readonly id: string;
+  /** When the data were read. */
+  readonly createdAt: string;
+  /** When all was written, just before it became the latest. */
+  readonly publishedAt?: string;
+  /** What was the latest until then; null for the first. */
+  readonly previous?: string | null;
+  readonly schemaVersion: number;
+  readonly tables: readonly SnapshotTable[];
+  /** What was read of upstream, and how far back the oldest read of it lies. */
+  readonly coverage: readonly Readonly<Record<string, unknown>>[];
+  /** The day through which each brand's numbers agree with upstream's own, without a gap; brands never verified lack. */
+  readonly verifiedThrough?: readonly {
+    readonly brandId: string;
+    readonly through: string | null;
+    readonly verifiedAt: string;
+  }[];
+}
+
+const ID = /^\d{8}T\d{6}Z(?:-\d{1,3})?$/;
+
+/** Whether a folder may have the name of a snapshot. */
+export function isSnapshotId(name: string): boolean {
+  return ID.test(name);
+}
+
+/** Reads a snapshot's manifest; null where there is none that can be read. */
+export async function readManifest(folder: string): Promise<Manifest | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8'));
+    const isOne = isRecord(value) && value['format'] === 1 && Array.isArray(value['tables']);
+    return isOne && typeof value['id'] === 'string' && typeof value['createdAt'] === 'string'
+      ? (value as unknown as Manifest)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,109 @@
+import { readdir, readlink, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { DAY_MS } from '../contract/time.ts';
+import type { Layout } from './layout.ts';
+import { isSnapshotId, readManifest } from './manifest.ts';
+
+/** Marks a folder of a snapshot that is being deleted; such a folder is never read. */
+export const LEAVING = '.old-';
+/** How long a snapshot stays after it was the latest, so that who began to read it can finish. */
+const GRACE_MS = 3_600_000;
+/** 1 January 1970 was a Thursday: weeks begin three days before. */
+const DAYS_INTO_WEEK = 3;
+
+/** How many snapshots are kept: of the newest days, ISO weeks and months (UTC) that have one, the newest of each. */
+export interface Keep {
+  readonly daily: number;
+  readonly weekly: number;
+  readonly monthly: number;
+}
+
+/** A snapshot, as far as its age matters; times are epoch milliseconds. */
+export interface Aged {
+  readonly id: string;
+  readonly createdAt: number;
+  /** Since when another is the latest; null when none is. */
+  readonly supersededAt: number | null;
+}
+
+/**
+ * The ids of the snapshots that may go: neither the newest of a period that is kept, nor `latest`, nor within the grace
+ * period. Pure; what it leaves, it leaves the next time too.
+ */
+export function chooseExpired(
+  snapshots: readonly Aged[],
+  latest: string | null,
+  keep: Keep,
+  now: number,
+  graceMs: number = GRACE_MS,
+): string[] {
+  const newestFirst = [...snapshots].sort((a, b) => b.createdAt - a.createdAt || numberOf(b.id) - numberOf(a.id));
+  const kept = new Set([
+    ...newestOf(newestFirst, keep.daily, dayNumber),
+    ...newestOf(newestFirst, keep.weekly, (at) => Math.floor((dayNumber(at) + DAYS_INTO_WEEK) / 7)),
+    ...newestOf(newestFirst, keep.monthly, (at) => new Date(at).toISOString().slice(0, 7)),
+  ]);
+  return newestFirst
+    .filter(({ id, supersededAt }) => id !== latest && !kept.has(id) && (supersededAt ?? now) + graceMs <= now)
+    .map(({ id }) => id);
+}
+
+/** Deletes the snapshots that may go and returns their ids; each is renamed first, so that it is whole or not there. */
+export async function applyRetention(layout: Layout, keep: Keep, now: number): Promise<string[]> {
+  const { snapshots, latest } = layout;
+  const target = await readlink(latest).catch(() => null);
+  try {
+    const expired = chooseExpired(await readAges(snapshots), target, keep, now);
+    for (const id of expired) {
+      const aside = join(snapshots, `${LEAVING}${id}`);
+      await rename(join(snapshots, id), aside);
+      await rm(aside, { recursive: true, force: true });
+    }
+    return expired;
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    throw new SightlineError(code, `the snapshot is published, but older ones could not be deleted: ${message}`, {
+      cause: thrown,
+    });
+  }
+}
+
+// What has no manifest is no snapshot, whatever it is, and none of ours to delete.
+async function readAges(folder: string): Promise<Aged[]> {
+  const manifests = [];
+  for (const name of (await readdir(folder)).filter(isSnapshotId)) {
+    const manifest = await readManifest(join(folder, name));
+    if (manifest !== null && !Number.isNaN(Date.parse(manifest.createdAt))) manifests.push({ ...manifest, id: name });
+  }
+  const inOrder = manifests
+    .map(({ id, createdAt, publishedAt = createdAt, previous = null }) => {
+      return { id, createdAt: Date.parse(createdAt), publishedAt: Date.parse(publishedAt), previous };
+    })
+    .sort((a, b) => a.createdAt - b.createdAt || numberOf(a.id) - numberOf(b.id));
+  return inOrder.map(({ id, createdAt }, index) => {
+    // A crash can leave one that never was the latest: the one after it says whom it followed.
+    const followed = inOrder.filter(({ previous }) => previous === id).map(({ publishedAt }) => publishedAt);
+    const next = inOrder[index + 1]?.publishedAt;
+    const supersededAt = followed.length > 0 ? Math.max(...followed) : (next ?? null);
+    return { id, createdAt, supersededAt };
+  });
+}
+
+function newestOf(newestFirst: readonly Aged[], count: number, periodOf: (at: number) => string | number): string[] {
+  const newest = new Map<string | number, string>();
+  for (const { id, createdAt } of newestFirst) {
+    const period = periodOf(createdAt);
+    if (!newest.has(period)) newest.set(period, id);
+  }
+  return [...newest.values()].slice(0, count);
+}
+
+function dayNumber(at: number): number {
+  return Math.floor(at / DAY_MS);
+}
+
+// Of those of one second, the first has no number.
+function numberOf(id: string): number {
+  return Number(id.split('-')[1] ?? 1);
+}
