@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type Context, catalogue, noData, openNewest, publish, withWarehouse } from './app/workspace.ts';
+import { type Context, catalogue, noData, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
 import { mergeConventions, toOverrides } from './metrics/overrides.ts';
@@ -13,7 +13,6 @@ import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
 import type { Freshness, Service } from './serve/service.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
 import { layoutOf } from './snapshot/layout.ts';
-import type { QueryResult } from './warehouse/reader.ts';
 import { REPLICA_OPTIONS } from './warehouse/replica.ts';
 
 /** Sorting a month and writing it needs no more; what would goes to disk. */
@@ -32,17 +31,6 @@ export async function exportWorkspace(
     const { compression, keep } = config;
     return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
   });
-}
-
-/** Runs SQL on a workspace's data, read-only, whoever else has them open. */
-export async function queryWorkspace(config: WorkspaceConfig, sql: string): Promise<QueryResult> {
-  const layout = layoutOf(config.folder);
-  const { reader } = await openNewest(config, layout);
-  try {
-    return await reader.query(sql);
-  } finally {
-    reader.close();
-  }
 }
 
 /** How `mcpWorkspace` is run. */

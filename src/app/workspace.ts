@@ -33,16 +33,20 @@ export interface Newest {
 }
 
 /** Opens the copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it. Throws `no_data`. */
-export async function openNewest(config: WorkspaceConfig, layout: Layout): Promise<Newest> {
+export async function openNewest(
+  config: WorkspaceConfig,
+  layout: Layout,
+  options: { output?: string } = {},
+): Promise<Newest> {
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
-  if (copy >= live) return { reader: await openReader(layout.analytics), stale: false };
+  if (copy >= live) return { reader: await openReader(layout.analytics, options), stale: false };
   try {
-    return { reader: await openReader(layout.warehouse), stale: false };
+    return { reader: await openReader(layout.warehouse, options), stale: false };
   } catch (thrown) {
     const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
     if (!locked) throw thrown;
-    if (copy > 0) return { reader: await openReader(layout.analytics), stale: true };
+    if (copy > 0) return { reader: await openReader(layout.analytics, options), stale: true };
     const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
     throw new SightlineError('no_data', message, { cause: thrown });
   }

@@ -4,7 +4,7 @@ import { toCsv } from '../serve/formats/csv.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 
 /** How a query's rows can be printed. */
-export const FORMATS = ['table', 'csv', 'json'] as const;
+export const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const;
 
 /** One of FORMATS. */
 export type Format = (typeof FORMATS)[number];
@@ -12,7 +12,7 @@ export type Format = (typeof FORMATS)[number];
 /** Longest text shown in a cell of a table on a terminal; csv and json are never cut. */
 const CELL_CHARACTERS_MAX = 80;
 
-/** Renders a query's rows: a table for people, RFC 4180 CSV with a header, or a JSON array of objects. */
+/** Renders a query's rows: a table for people, RFC 4180 CSV with a header, a JSON array of objects, or one object a line. */
 export function formatRows(result: QueryResult, format: Format): string {
   switch (format) {
     case 'table':
@@ -23,7 +23,11 @@ export function formatRows(result: QueryResult, format: Format): string {
         result.rows,
       );
     case 'json':
-      return toJson(result);
+      return JSON.stringify(toObjects(result));
+    case 'ndjson':
+      return toObjects(result)
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join('');
   }
 }
 
@@ -45,9 +49,9 @@ function cell(value: unknown): string {
 }
 
 // A query may give two columns one name; an object would keep the last one only.
-function toJson({ columns, rows }: QueryResult): string {
+function toObjects({ columns, rows }: QueryResult): Record<string, unknown>[] {
   const names = uniqueNames(columns.map(({ name }) => name));
-  return JSON.stringify(rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))));
+  return rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index] as string, value])));
 }
 
 function plain(value: unknown): string {

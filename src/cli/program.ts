@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { addReading } from './program-reading.ts';
 import { addRecords } from './program-records.ts';
 
 /** Runs a command and gives its exit code. */
@@ -117,13 +118,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
       ),
     );
 
-  onWorkspace(program.command('sql'))
-    .description('ask the data in SQL, read-only, also while a sync is running')
-    .argument('<query>', 'a DuckDB query')
-    .option('--format <format>', 'table, csv or json (default: table)')
-    .action((query, flags) =>
-      choose(flags.json === true, async () => (await import('./commands/sql.ts')).sql(query, flags)),
-    );
+  addReading(program, onWorkspace, choose);
 
   onWorkspace(program.command('serve'))
     .description('answer the API from the copy, over REST and MCP, until it is stopped')

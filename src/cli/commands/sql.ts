@@ -1,22 +1,124 @@
-import { queryWorkspace } from '../../app.ts';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { openSession, queryWorkspace, saveQuery } from '../../app/query.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { readConfig, type WorkspaceFlags } from '../context.ts';
 import { FORMATS, formatRows } from '../format.ts';
-import { printData } from '../output.ts';
+import { plural, printData, say } from '../output.ts';
+import { runShell } from '../shell.ts';
 
 /** Flags of `sql`. */
 export interface SqlFlags extends WorkspaceFlags {
   readonly format?: string;
+  readonly file?: string;
+  readonly output?: string;
 }
 
-/** Runs `sightline sql` and returns its exit code. */
-export async function sql(query: string, flags: SqlFlags): Promise<number> {
-  const wanted = flags.format ?? (flags.json === true ? 'json' : 'table');
-  const format = FORMATS.find((candidate) => candidate === wanted);
-  if (format === undefined) {
-    throw new SightlineError('usage', `--format is ${JSON.stringify(wanted)}; allowed: ${FORMATS.join(', ')}`);
+const WRITTEN = [...FORMATS, 'parquet'] as const;
+type Written = (typeof WRITTEN)[number];
+
+/** What the ending of an output's name says of its format. */
+const ENDINGS: Readonly<Record<string, Written>> = {
+  '.csv': 'csv',
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.parquet': 'parquet',
+};
+
+/** Runs `sightline sql` and returns its exit code. Without a query it reads one, or on a terminal one after another. */
+export async function sql(query: string | undefined, flags: SqlFlags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags);
+  if (query !== undefined && flags.file !== undefined) {
+    throw new SightlineError('usage', 'a query and --file exclude each other');
   }
-  if (query.trim() === '') throw new SightlineError('usage', 'the query is empty');
-  printData(formatRows(await queryWorkspace(readConfig(flags), query), format));
+  const config = readConfig(flags);
+  const isTyped = query === undefined && flags.file === undefined && process.stdin.isTTY === true;
+  if (isTyped) {
+    if (flags.output !== undefined || format === 'parquet') {
+      throw new SightlineError('usage', '--output and parquet need a query, or --file');
+    }
+    await runShell({
+      open: () => openSession(config),
+      format,
+      historyFile: join(config.folder, '.sql_history'),
+      input: process.stdin,
+      output: process.stdout,
+      signal,
+    });
+    return EXIT.done;
+  }
+  const statement = query ?? (await readStatement(flags.file ?? '-'));
+  if (statement.trim() === '') throw new SightlineError('usage', 'the query is empty');
+  const output = flags.output === '-' ? undefined : flags.output;
+  if (format === 'parquet') return writeParquet(config, statement, output, signal);
+  const result = await queryWorkspace(config, statement, signal);
+  const rows = formatRows(result, format);
+  if (output === undefined) printData(rows);
+  else {
+    await writeWhole(output, rows);
+    say(`${plural(result.rows.length, 'row')} in ${resolve(output)}`);
+  }
   return EXIT.done;
+}
+
+function formatOf({ format, json, output }: SqlFlags): Written {
+  const byName = output === undefined ? undefined : ENDINGS[extname(output).toLowerCase()];
+  const wanted = format ?? (json === true ? 'json' : (byName ?? 'table'));
+  const known = WRITTEN.find((candidate) => candidate === wanted);
+  if (known !== undefined) return known;
+  throw new SightlineError('usage', `--format is ${JSON.stringify(wanted)}; allowed: ${WRITTEN.join(', ')}`);
+}
+
+async function readStatement(file: string): Promise<string> {
+  if (file === '-') return text(process.stdin);
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    const said = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new SightlineError('usage', `--file ${file} cannot be read: ${said}`, { cause: thrown });
+  }
+}
+
+async function writeParquet(
+  config: ReturnType<typeof readConfig>,
+  statement: string,
+  output: string | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  if (output !== undefined) {
+    const rows = await saveQuery(config, statement, output, signal);
+    say(`${plural(rows, 'row')} in ${resolve(output)}`);
+    return EXIT.done;
+  }
+  if (process.stdout.isTTY === true) {
+    throw new SightlineError('usage', 'parquet is not printed on a terminal; name a file with --output');
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
+  try {
+    const file = join(folder, 'rows.parquet');
+    await saveQuery(config, statement, file, signal);
+    await pipeline(createReadStream(file), process.stdout, { end: false });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return EXIT.done;
+}
+
+async function writeWhole(path: string, rows: string): Promise<void> {
+  const whole = resolve(path);
+  const aside = `${whole}.${process.pid}.new`;
+  await ensureWritableFolder(resolve(whole, '..'));
+  try {
+    await writeFile(aside, rows.endsWith('\n') ? rows : `${rows}\n`);
+    await syncToDisk(aside);
+    await publishByRename(aside, whole);
+  } finally {
+    await rm(aside, { force: true });
+  }
 }

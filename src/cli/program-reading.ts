@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+
+/** Told what was asked for. */
+type Choose = (json: boolean, action: (signal: AbortSignal) => Promise<number>) => void;
+
+/** Adds the commands of those who read the data: questions in SQL, where the data are, and what they mean. */
+export function addReading(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
+  onWorkspace(program.command('sql'))
+    .description('ask the data in SQL, read-only, also while a sync is running; without a query, one after another')
+    .argument('[query]', 'a DuckDB query (default: what is typed, or comes on standard input)')
+    .option('--file <file>', 'read the query from a file')
+    .option('--format <format>', "table, csv, json, ndjson or parquet (default: by the output's ending, or table)")
+    .option('--output <file>', 'write the rows to a file')
+    .action((query, flags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/sql.ts')).sql(query, flags, signal)),
+    );
+  onWorkspace(program.command('connect'))
+    .description("print the line that opens the analysts' copy in another tool")
+    .argument('[client]', 'duckdb, python, r, node, jdbc or metabase (default: all)')
+    .action((client, flags) =>
+      choose(flags.json === true, async () => (await import('./commands/connect.ts')).connect(client, flags)),
+    );
+  program
+    .command('describe')
+    .description('tell what tables there are, or what the columns of one mean')
+    .argument('[table]', 'a table or view, such as mart.visibility_weekly')
+    .option('--json', 'print it as JSON')
+    .option('--markdown', 'print it as Markdown')
+    .action((table, flags) =>
+      choose(flags.json === true, async () => (await import('./commands/describe.ts')).describe(table, flags)),
+    );
+}

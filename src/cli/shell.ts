@@ -1,0 +1,211 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createInterface, type Interface } from 'node:readline';
+import type { QuerySession } from '../app/query.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { FORMATS, type Format, formatRows } from './format.ts';
+import { createCompleter, isFinished } from './shell-text.ts';
+
+/** Lines that are kept for the next time. */
+const HISTORY_LINES = 1_000;
+const PROMPT = 'sightline> ';
+const CONTINUED = '      ...> ';
+
+const HELP = `A statement ends with a semicolon. The Tab key completes names of tables and columns.
+  .tables [TEXT]     tables and views, those whose name holds TEXT
+  .describe TABLE    columns of a table, with what they mean
+  .format FORMAT     ${FORMATS.join(', ')}
+  .refresh           read the newest copy of the data
+  .help              this
+  .quit              leave, as Ctrl-D does
+`;
+
+/** What a shell works with. */
+export interface ShellParts {
+  readonly open: () => Promise<QuerySession>;
+  readonly format: Format;
+  /** Where typed lines are kept, for this user alone. */
+  readonly historyFile: string;
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  /** Ends the shell. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads statements from a terminal and prints their rows, until the input ends. A mistake is told and changes nothing;
+ * Ctrl-C ends the statement under way, or drops the lines typed so far.
+ */
+export async function runShell(parts: ShellParts): Promise<void> {
+  const { input, output, signal } = parts;
+  const shell = await createShell(parts);
+  const lines = createInterface({
+    input,
+    output,
+    terminal: true,
+    history: await readHistory(parts.historyFile),
+    historySize: HISTORY_LINES,
+    removeHistoryDuplicates: true,
+    completer: (line: string) => shell.complete(line),
+    prompt: PROMPT,
+  });
+  output.write(`${shell.greeting()}\n`);
+  let kept: string[] = [];
+  lines.on('history', (history) => {
+    kept = history;
+  });
+  const onAbort = (): void => lines.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await readLines(lines, shell, output);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    shell.close();
+    if (kept.length > 0) await writeHistory(parts.historyFile, kept);
+  }
+  signal.throwIfAborted();
+}
+
+interface Shell {
+  greeting(): string;
+  complete(line: string): [string[], string];
+  /** Takes a line; resolves to what to print, or to null to leave. */
+  take(line: string): Promise<string | null>;
+  /** Whether lines of an unfinished statement were taken. */
+  isWithin(): boolean;
+  interrupt(): void;
+  close(): void;
+}
+
+// Lines are taken one after the other, also when several are pasted while a statement runs.
+function readLines(lines: Interface, shell: Shell, output: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let turn: Promise<void> = Promise.resolve();
+    const prompt = (): void => {
+      lines.setPrompt(shell.isWithin() ? CONTINUED : PROMPT);
+      lines.prompt();
+    };
+    lines.on('line', (line) => {
+      turn = turn
+        .then(async () => {
+          const said = await shell.take(line);
+          if (said === null) lines.close();
+          else {
+            if (said !== '') output.write(said.endsWith('\n') ? said : `${said}\n`);
+            prompt();
+          }
+        })
+        .catch(reject);
+    });
+    lines.on('SIGINT', () => {
+      shell.interrupt();
+      lines.write(null, { ctrl: true, name: 'u' });
+      output.write('\n');
+      prompt();
+    });
+    lines.on('close', () => {
+      turn.then(resolve, reject);
+    });
+    prompt();
+  });
+}
+
+async function createShell(parts: ShellParts): Promise<Shell> {
+  let session = await parts.open();
+  let format = parts.format;
+  let typed: string[] = [];
+  let complete = await completerOf(session);
+  const show = async (sql: string): Promise<string> => formatRows(await session.reader.query(sql), format);
+  const commands: Readonly<Record<string, (argument: string) => Promise<string | null>>> = {
+    help: async () => HELP,
+    quit: async () => null,
+    exit: async () => null,
+    tables: (text) => show(TABLES.replace('$1', `'%${text.replaceAll("'", "''")}%'`)),
+    describe: async (name) => {
+      const { rows } = await session.reader.query(DESCRIBE.replaceAll('$1', `'${name.replaceAll("'", "''")}'`));
+      if (rows.length === 0) return `there is no table ${JSON.stringify(name)}; .tables lists those there are`;
+      return show(DESCRIBE.replaceAll('$1', `'${name.replaceAll("'", "''")}'`));
+    },
+    format: async (name) => {
+      const known = FORMATS.find((candidate) => candidate === name);
+      if (known === undefined) return `.format is ${JSON.stringify(name)}; allowed: ${FORMATS.join(', ')}`;
+      format = known;
+      return '';
+    },
+    refresh: async () => {
+      const next = await parts.open();
+      session.reader.close();
+      session = next;
+      complete = await completerOf(session);
+      return asOf(session);
+    },
+  };
+  const run = async (line: string): Promise<string | null> => {
+    if (typed.length === 0 && line.trim() === '') return '';
+    if (typed.length === 0 && line.trimStart().startsWith('.')) {
+      const [name = '', ...rest] = line.trim().slice(1).split(/\s+/);
+      const command = commands[name];
+      if (command === undefined) return `there is no command .${name}; .help lists those there are`;
+      return command(rest.join(' '));
+    }
+    typed.push(line);
+    const statement = typed.join('\n');
+    if (!isFinished(statement)) return '';
+    typed = [];
+    return show(statement);
+  };
+  return {
+    greeting: () => `${asOf(session)} .help tells what can be typed.`,
+    complete: (line) => complete(line),
+    take: async (line) => {
+      try {
+        return await run(line);
+      } catch (thrown) {
+        return said(thrown);
+      }
+    },
+    isWithin: () => typed.length > 0,
+    interrupt: () => {
+      typed = [];
+      session.reader.interrupt();
+    },
+    close: () => session.reader.close(),
+  };
+}
+
+const TABLES = `SELECT CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || name AS name, comment AS about FROM (
+    SELECT schema_name, table_name AS name, comment FROM duckdb_tables() WHERE NOT internal
+    UNION ALL SELECT schema_name, view_name, comment FROM duckdb_views() WHERE NOT internal)
+  WHERE name ILIKE $1 ORDER BY schema_name <> 'main', 1`;
+const DESCRIBE = `SELECT column_name AS name, data_type AS type, comment AS about FROM duckdb_columns()
+  WHERE NOT internal AND lower(CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || table_name) = lower($1)
+  ORDER BY column_index`;
+const NAMES = `SELECT CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || table_name, column_name
+  FROM duckdb_columns() WHERE NOT internal`;
+
+async function completerOf({ reader }: QuerySession): Promise<(line: string) => [string[], string]> {
+  const { rows } = await reader.query(NAMES);
+  return createCompleter(
+    rows.map(([table]) => String(table)),
+    rows.map(([, column]) => String(column)),
+  );
+}
+
+function asOf({ asOf: moment, isBehind }: QuerySession): string {
+  const behind = isBehind ? ' The warehouse has more by now: `sightline export` or the next sync publishes it.' : '';
+  return `The data of ${new Date(moment).toISOString()}, read-only.${behind}`;
+}
+
+function said(thrown: unknown): string {
+  const error = thrown instanceof SightlineError ? thrown : toSightlineError(thrown);
+  return `sightline: ${error.message}`;
+}
+
+// The newest line comes first. Not to have it is no reason to keep somebody from typing.
+async function readHistory(path: string): Promise<string[]> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return text.split('\n').filter((line) => line !== '');
+}
+
+async function writeHistory(path: string, lines: readonly string[]): Promise<void> {
+  await writeFile(path, `${lines.join('\n')}\n`, { mode: 0o600 }).catch(() => undefined);
+}
