@@ -9,17 +9,40 @@
 -- column citations BIGINT: Citations of pages of such owners.
 -- column citations_of_all BIGINT: All citations that name a domain.
 -- column share DOUBLE: citations / citations_of_all, from 0 to 1.
-WITH counted AS (
-  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, engine, domain, count(*) AS citations
-  FROM mart.fct_citation WHERE domain IS NOT NULL GROUP BY ALL
-), owned AS (
-  SELECT c.brand_id, c.week, c.engine, d.owner, sum(c.citations) AS citations
-  FROM counted c JOIN mart.dim_domain d USING (brand_id, domain) GROUP BY ALL
+WITH domains AS MATERIALIZED (
+  SELECT brand_id, domain, owner FROM mart.dim_domain
+), owners AS MATERIALIZED (
+  SELECT * FROM domains WHERE owner IN ('owned', 'competitor')
+), everyone AS (
+  -- What belongs to neither is a third party's or unknown, the same for all domains of a brand.
+  SELECT b.brand_id, coalesce(any_value(d.owner), 'unknown') AS rest
+  FROM mart.dim_brand b
+  LEFT JOIN domains d ON d.brand_id = b.brand_id AND d.owner IN ('third party', 'unknown')
+  GROUP BY b.brand_id
+), totals AS (
+  SELECT brand_id, CAST(created_at AS DATE) AS day, engine, count(*) AS citations
+  FROM response_citations WHERE _deleted_at IS NULL AND domain IS NOT NULL GROUP BY ALL
+), named AS (
+  -- Few domains have an owner with a name, so that few citations are left to be counted by domain.
+  SELECT brand_id, CAST(created_at AS DATE) AS day, engine, domain, count(*) AS citations
+  FROM response_citations
+  WHERE _deleted_at IS NULL AND domain IN (SELECT domain FROM owners)
+  GROUP BY ALL
+), counted AS (
+  SELECT n.brand_id, n.day, n.engine, o.owner, n.citations
+  FROM named n JOIN owners o ON o.brand_id = n.brand_id AND o.domain = n.domain
+), split AS (
+  SELECT * FROM counted
+  UNION ALL
+  SELECT t.brand_id, t.day, t.engine, e.rest, t.citations FROM totals t JOIN everyone e USING (brand_id)
+  UNION ALL
+  SELECT c.brand_id, c.day, c.engine, e.rest, -c.citations FROM counted c JOIN everyone e USING (brand_id)
 ), scoped AS (
-  SELECT brand_id, week, if(grouping(engine) = 0, 'engine', 'all engines') AS scope, engine, owner,
-    CAST(sum(citations) AS BIGINT) AS citations
-  FROM owned
+  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, if(grouping(engine) = 0, 'engine', 'all engines') AS scope,
+    engine, owner, CAST(sum(citations) AS BIGINT) AS citations
+  FROM split
   GROUP BY GROUPING SETS ((brand_id, week, engine, owner), (brand_id, week, owner))
+  HAVING sum(citations) > 0
 )
 SELECT
   brand_id,

@@ -7,7 +7,9 @@
 -- column competitor_id UUID: The competitor it belongs to, if one.
 WITH cited AS (
   SELECT brand_id, domain, regexp_replace(lower(trim(domain)), '^www\.', '') AS host
-  FROM (SELECT DISTINCT brand_id, domain FROM mart.fct_citation WHERE domain IS NOT NULL)
+  FROM (
+    SELECT brand_id, domain FROM response_citations WHERE _deleted_at IS NULL AND domain IS NOT NULL GROUP BY ALL
+  )
 ), known AS (
   SELECT brand_id, bool_and(host IS NOT NULL) AS competitors_known FROM mart.dim_competitor GROUP BY brand_id
 ), rivals AS (

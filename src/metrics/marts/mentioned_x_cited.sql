@@ -13,23 +13,23 @@
 -- column neither BIGINT: Answers that do neither.
 -- column mention_rate_cited DOUBLE: Share of the answers citing an owned domain that mention the brand; null without any.
 -- column mention_rate_not_cited DOUBLE: Share of the other answers that mention the brand; null without any.
-WITH citing AS (
-  SELECT DISTINCT c.response_id
-  FROM mart.fct_citation c
-  JOIN mart.dim_domain d ON d.brand_id = c.brand_id AND d.domain = c.domain AND d.owner = 'owned'
-), counted AS (
-  SELECT
-    r.brand_id,
-    CAST(date_trunc('month', r.day) AS DATE) AS month,
-    r.engine,
-    count(*) AS responses,
-    count(*) FILTER (r.brand_mentioned) AS mentions,
-    count(c.response_id) AS citing,
-    count(c.response_id) FILTER (r.brand_mentioned) AS together
-  FROM mart.fct_response r
-  JOIN mart.dim_brand b ON b.brand_id = r.brand_id AND b.host IS NOT NULL
-  LEFT JOIN citing c ON c.response_id = r.response_id
+WITH owned AS MATERIALIZED (
+  SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
+), cited AS (
+  SELECT DISTINCT brand_id, response_id FROM (
+    SELECT brand_id, response_id, domain FROM response_citations
+    WHERE _deleted_at IS NULL AND domain IN (SELECT domain FROM owned)
+  ) SEMI JOIN owned USING (brand_id, domain)
+), citing AS (
+  SELECT r.brand_id, r.day, r.engine, count(*) AS citing, count(*) FILTER (r.brand_mentioned) AS together
+  FROM mart.fct_response r JOIN cited c ON c.brand_id = r.brand_id AND c.response_id = r.response_id
   GROUP BY ALL
+), counted AS (
+  SELECT d.brand_id, CAST(date_trunc('month', d.day) AS DATE) AS month, d.engine, d.responses, d.mentions,
+    coalesce(c.citing, 0) AS citing, coalesce(c.together, 0) AS together
+  FROM mart.answers_daily d
+  JOIN mart.dim_brand b ON b.brand_id = d.brand_id AND b.host IS NOT NULL
+  LEFT JOIN citing c ON c.brand_id = d.brand_id AND c.day = d.day AND c.engine IS NOT DISTINCT FROM d.engine
 ), scoped AS (
   SELECT
     brand_id,

@@ -9,7 +9,9 @@
 -- column before_citations BIGINT: Citations in the period before.
 -- column recent_citations BIGINT: Citations in the recent period.
 -- column last_cited_at TIMESTAMP: Its last citation in the two periods (UTC).
-WITH pages AS (
+WITH owned AS MATERIALIZED (
+  SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
+), pages AS (
   SELECT
     c.brand_id,
     c.url,
@@ -20,8 +22,8 @@ WITH pages AS (
     max(c.created_at) AS last_cited_at
   FROM mart.fct_citation c
   JOIN mart.periods p ON p.brand_id = c.brand_id AND c.day BETWEEN p.before_from AND p.anchor_day
-  JOIN mart.dim_domain d ON d.brand_id = c.brand_id AND d.domain = c.domain AND d.owner = 'owned'
-  WHERE c.url IS NOT NULL
+  SEMI JOIN owned d ON d.brand_id = c.brand_id AND d.domain = c.domain
+  WHERE c.url IS NOT NULL AND c.domain IN (SELECT domain FROM owned)
   GROUP BY c.brand_id, c.url
 )
 SELECT

@@ -8,7 +8,7 @@
 -- column before_from DATE: First day of the period before.
 -- column before_to DATE: Last day of the period before.
 WITH days AS (
-  SELECT brand_id, day, count(*) AS answers FROM mart.fct_response GROUP BY brand_id, day
+  SELECT DISTINCT brand_id, day FROM mart.answers_daily
 ), read AS (
   SELECT brand_id, max(last_day) AS last_day FROM (
     SELECT brand_id, least(coalesce(range_to, CAST(closed_at AS DATE)), CAST(closed_at AS DATE) - 1) AS last_day

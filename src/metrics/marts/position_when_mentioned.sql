@@ -12,21 +12,9 @@
 -- column first_mentions BIGINT: Mentions in the first place.
 -- column avg_position DOUBLE: Mean place; null where no mention has one.
 -- column first_mention_rate DOUBLE: Share of placed mentions that are first, from 0 to 1.
-WITH first AS (
-  SELECT least(1, min(position)) AS place FROM (
-    SELECT min(brand_position) AS position FROM responses WHERE brand_mentioned AND _deleted_at IS NULL
-    UNION ALL
-    SELECT min(position) FROM response_competitors WHERE _deleted_at IS NULL
-  )
-), weeks AS (
-  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, engine, count(*) AS mentions,
-    count(brand_position) AS placed, sum(brand_position) AS position_sum,
-    count(*) FILTER (brand_position = (SELECT place FROM first)) AS first_mentions
-  FROM mart.fct_response WHERE brand_mentioned GROUP BY ALL
-)
 SELECT
   brand_id,
-  week,
+  CAST(date_trunc('week', day) AS DATE) AS week,
   if(grouping(engine) = 0, 'engine', 'all engines') AS scope,
   engine,
   CAST(sum(mentions) AS BIGINT) AS mentions,
@@ -35,5 +23,5 @@ SELECT
   CAST(sum(first_mentions) AS BIGINT) AS first_mentions,
   sum(position_sum) / nullif(sum(placed), 0) AS avg_position,
   sum(first_mentions) / nullif(sum(placed), 0) AS first_mention_rate
-FROM weeks
+FROM mart.answers_daily WHERE mentions > 0
 GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))

@@ -14,11 +14,19 @@
 -- column mentions_of_all BIGINT: Mentions of the brand and of all competitors tracked now.
 -- column visibility DOUBLE: mentions / responses, from 0 to 1.
 -- column share_of_voice DOUBLE: mentions / mentions_of_all, from 0 to 1; null where nobody was mentioned.
-WITH mentioned AS (
-  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, engine, competitor_id, count(*) AS mentions
-  FROM mart.fct_entity_mention GROUP BY ALL
+WITH days AS MATERIALIZED (
+  SELECT * FROM mart.answers_daily
+), weeks AS (
+  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, grouping(engine) AS combined, engine,
+    CAST(sum(responses) AS BIGINT) AS responses
+  FROM days GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))
+), mentioned AS (
+  SELECT brand_id, day, engine, CAST(NULL AS UUID) AS competitor_id, mentions FROM days
+  UNION ALL
+  SELECT brand_id, day, engine, competitor_id, mentions FROM mart.mentions_daily WHERE entity_type = 'competitor'
 ), counted AS (
-  SELECT brand_id, week, grouping(engine) AS combined, engine, competitor_id, CAST(sum(mentions) AS BIGINT) AS mentions
+  SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, grouping(engine) AS combined, engine, competitor_id,
+    CAST(sum(mentions) AS BIGINT) AS mentions
   FROM mentioned
   GROUP BY GROUPING SETS ((brand_id, week, engine, competitor_id), (brand_id, week, competitor_id))
 ), entities AS (
@@ -29,7 +37,7 @@ WITH mentioned AS (
 SELECT
   w.brand_id,
   w.week,
-  w.scope,
+  if(w.combined = 0, 'engine', 'all engines') AS scope,
   w.engine,
   e.entity_type,
   e.competitor_id,
@@ -39,9 +47,9 @@ SELECT
   CAST(sum(coalesce(c.mentions, 0)) OVER cell AS BIGINT) AS mentions_of_all,
   coalesce(c.mentions, 0) / w.responses AS visibility,
   coalesce(c.mentions, 0) / nullif(sum(coalesce(c.mentions, 0)) OVER cell, 0) AS share_of_voice
-FROM mart.visibility_weekly w
+FROM weeks w
 JOIN entities e USING (brand_id)
 LEFT JOIN counted c ON c.brand_id = w.brand_id AND c.week = w.week
-  AND c.combined = if(w.scope = 'engine', 0, 1) AND c.engine IS NOT DISTINCT FROM w.engine
+  AND c.combined = w.combined AND c.engine IS NOT DISTINCT FROM w.engine
   AND c.competitor_id IS NOT DISTINCT FROM e.competitor_id
-WINDOW cell AS (PARTITION BY w.brand_id, w.week, w.scope, w.engine)
+WINDOW cell AS (PARTITION BY w.brand_id, w.week, w.combined, w.engine)

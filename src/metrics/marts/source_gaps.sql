@@ -18,8 +18,10 @@ WITH recent AS (
 ), earliest AS (
   SELECT min(recent_from) AS day FROM mart.periods
 ), rivals AS (
-  SELECT response_id FROM mart.fct_entity_mention
-  WHERE entity_type = 'competitor' AND created_at >= (SELECT day FROM earliest)
+  SELECT response_id FROM (
+    SELECT brand_id, competitor_id, response_id FROM response_competitors
+    WHERE _deleted_at IS NULL AND created_at >= (SELECT day FROM earliest)
+  ) SEMI JOIN mart.dim_competitor USING (brand_id, competitor_id)
 ), answers AS (
   SELECT * FROM recent WHERE brand_mentioned
   UNION ALL
@@ -31,8 +33,10 @@ WITH recent AS (
 ), citing AS (
   SELECT DISTINCT a.brand_id, a.engine, c.domain, a.response_id, a.brand_mentioned
   FROM answers a
-  JOIN mart.fct_citation c ON c.response_id = a.response_id
-  WHERE c.domain IS NOT NULL AND c.created_at >= (SELECT day FROM earliest)
+  JOIN (
+    SELECT response_id, domain FROM response_citations
+    WHERE _deleted_at IS NULL AND domain IS NOT NULL AND created_at >= (SELECT day FROM earliest)
+  ) c ON c.response_id = a.response_id
 ), counted AS (
   SELECT
     brand_id,

@@ -12,10 +12,7 @@
 -- column visibility DOUBLE: mentions / responses, from 0 to 1.
 -- column visibility_lower DOUBLE: Lower bound of the 95 % interval.
 -- column visibility_upper DOUBLE: Upper bound of the 95 % interval.
-WITH days AS (
-  SELECT brand_id, day, engine, count(*) AS responses, count(*) FILTER (brand_mentioned) AS mentions
-  FROM mart.fct_response GROUP BY brand_id, day, engine
-), weeks AS (
+WITH weeks AS (
   SELECT
     brand_id,
     CAST(date_trunc('week', day) AS DATE) AS week,
@@ -24,7 +21,7 @@ WITH days AS (
     CAST(sum(responses) AS BIGINT) AS n,
     CAST(sum(mentions) AS BIGINT) AS m,
     m / n AS p
-  FROM days GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))
+  FROM mart.answers_daily GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))
 )
 SELECT
   brand_id,

@@ -1,0 +1,30 @@
+-- Answers counted by day: one row per brand, day and engine with answers.
+-- formula: first is the lowest number that upstream ever gave as a place, at most 1.
+-- column brand_id UUID: The brand.
+-- column day DATE: The day (UTC).
+-- column engine VARCHAR: Engine slug.
+-- column responses BIGINT: Answers.
+-- column mentions BIGINT: Those of them that mention the brand.
+-- column placed BIGINT: Mentions that give the brand a place.
+-- column position_sum BIGINT: Sum of the places.
+-- column first_mentions BIGINT: Mentions in the first place.
+WITH first AS (
+  SELECT least(1, min(position)) AS place FROM (
+    SELECT min(brand_position) AS position FROM responses WHERE brand_mentioned AND _deleted_at IS NULL
+    UNION ALL
+    SELECT min(position) FROM response_competitors WHERE _deleted_at IS NULL
+  )
+), days AS (
+  SELECT
+    brand_id,
+    CAST(created_at AS DATE) AS day,
+    engine,
+    count(*) AS responses,
+    count(*) FILTER (brand_mentioned) AS mentions,
+    count(brand_position) FILTER (brand_mentioned) AS placed,
+    CAST(coalesce(sum(brand_position) FILTER (brand_mentioned), 0) AS BIGINT) AS position_sum,
+    count(*) FILTER (brand_mentioned AND brand_position = (SELECT place FROM first)) AS first_mentions
+  FROM responses WHERE _deleted_at IS NULL GROUP BY ALL
+)
+-- Brands that are gone are left out of the few rows that counting leaves, not looked up for every answer.
+SELECT days.* FROM days SEMI JOIN mart.dim_brand USING (brand_id)
