@@ -1,6 +1,7 @@
 import { SightlineError } from '../base/errors.ts';
 import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
+import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { backfillSql } from './history.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
@@ -26,10 +27,22 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
       if (existing.has(history.of) && !existing.has(history.name)) statements.push(backfillSql(history));
     }
     for (const statement of statements) await session.run(statement);
+    if (version !== SCHEMA_VERSION) await commentBooks(session);
     return statements.length > 0;
   });
   // A log that holds schema changes is not left for a crash to replay.
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
+}
+
+// Those that the steps have said nothing of.
+async function commentBooks(session: Session): Promise<void> {
+  const bare = await session.query(
+    `SELECT table_name, column_name FROM duckdb_columns()
+     WHERE database_name = current_database() AND schema_name = 'sync' AND comment IS NULL`,
+  );
+  const columns = bare.map(([table, column]) => ({ table: String(table), column: String(column) }));
+  const statements = bookkeepingComments(columns);
+  if (statements.length > 0) await session.run(statements.join(';\n'));
 }
 
 const writeVersion = [

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
@@ -30,15 +31,17 @@ export interface Running {
 export interface Surroundings {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its input comes from; nowhere unless told otherwise. */
+  readonly stdin?: 'ignore' | 'pipe';
 }
 
 /** Starts the built command line in a process of its own. */
-export function startCli(args: readonly string[], { cwd, env = {} }: Surroundings): Running {
+export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'ignore' }: Surroundings): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: [stdin, 'pipe', 'pipe'],
+  }) as ChildProcess & { stdout: Readable; stderr: Readable };
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk));

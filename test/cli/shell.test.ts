@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runShell } from '../../src/cli/shell.ts';
+import { createCompleter, isFinished } from '../../src/cli/shell-text.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+/** A shell on a small database, as somebody at a terminal sees it. */
+async function openShell() {
+  const folder = await temporaryFolder();
+  const path = join(folder, 'analytics.duckdb');
+  const database = await openDatabase(path);
+  await database.exclusive((session) =>
+    session.run(`CREATE TABLE pets AS SELECT 'cat' AS kind, 4 AS legs; COMMENT ON TABLE pets IS 'Animals at home.';
+      COMMENT ON COLUMN pets.legs IS 'How many legs.'; CREATE SCHEMA mart; CREATE VIEW mart.legless AS SELECT * FROM pets`),
+  );
+  await database.close();
+  const input = new PassThrough();
+  const output = new PassThrough();
+  let shown = '';
+  output.on('data', (chunk: Buffer) => {
+    shown += chunk.toString();
+  });
+  const historyFile = join(folder, '.sql_history');
+  const stop = new AbortController();
+  const start = (): Promise<void> =>
+    runShell({
+      open: async () => ({ reader: await openReader(path), asOf: Date.UTC(2026, 10, 20), isBehind: false }),
+      format: 'csv',
+      historyFile,
+      input,
+      output,
+      signal: stop.signal,
+    });
+  const seen = async (text: string): Promise<void> => {
+    for (let polls = 0; !shown.includes(text); polls++) {
+      if (polls > 500) throw new Error(`waited in vain for ${JSON.stringify(text)} in ${JSON.stringify(shown)}`);
+      await Promise.race([once(output, 'data'), new Promise((resolve) => setTimeout(resolve, 20))]);
+    }
+    shown = shown.slice(shown.indexOf(text) + text.length);
+  };
+  onTestFinished(() => {
+    input.end();
+  });
+  return { start, input, seen, historyFile, stop };
+}
+
+describe('the shell', () => {
+  test('answers statements of several lines, goes on after mistakes, and keeps its history for the user alone', async () => {
+    const { start, input, seen, historyFile } = await openShell();
+    const ended = start();
+    await seen('The data of 2026-11-20T00:00:00.000Z, read-only.');
+    await seen('sightline> ');
+    input.write("select kind, ';' as mark\n");
+    await seen('...> ');
+    input.write('from pets;\n');
+    await seen('kind,mark');
+    await seen('cat,;');
+    input.write('select nonsense;\n');
+    await seen('sightline: Binder Error');
+    input.write('insert into pets values (1, 2);\n');
+    await seen('read-only');
+    input.write('.tables LEG\n');
+    await seen('mart.legless');
+    input.write('.describe pets\n');
+    await seen('legs,INTEGER,How many legs.');
+    input.write('.describe cats\n');
+    await seen('there is no table "cats"');
+    input.write('.format json\n.nonsense\n');
+    await seen('there is no command .nonsense');
+    input.write('select legs from pets;\n');
+    await seen('[{"legs":4}]');
+    input.write('.format xml\n');
+    await seen('allowed: table, csv, json, ndjson');
+    input.write('.refresh\n');
+    await seen('The data of');
+    input.write('.quit\n');
+    await ended;
+    expect(await readFile(historyFile, 'utf8')).toContain('select legs from pets;');
+    expect((await stat(historyFile)).mode & 0o777).toBe(0o600);
+  });
+
+  test('completes names with Tab', async () => {
+    const { start, input, seen } = await openShell();
+    const ended = start();
+    await seen('sightline> ');
+    input.write('select kind from mart.leg');
+    await seen('leg');
+    input.write('\t');
+    await seen('less');
+    input.write(';\n');
+    await seen('kind');
+    await seen('cat');
+    input.end();
+    await ended;
+  });
+
+  test('ends the statement under way with Ctrl-C, and goes on', async () => {
+    const { start, input, seen } = await openShell();
+    const ended = start();
+    await seen('sightline> ');
+    input.write('select count(*) from range(100000000000) a, range(1000) b;\n');
+    // Typed while the statement runs.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    input.write('\u0003');
+    await seen('sightline: INTERRUPT');
+    input.write('select 7 as n;\n');
+    await seen('n\r\n7');
+    input.write('select 1\n');
+    await seen('...> ');
+    input.write('\u0003');
+    await seen('sightline> ');
+    input.write('select 8 as m;\n');
+    await seen('8');
+    input.end();
+    await ended;
+  });
+
+  test('ends when it is told to', async () => {
+    const { start, seen, stop } = await openShell();
+    const ended = start();
+    await seen('sightline> ');
+    stop.abort(new Error('stopped'));
+    await expect(ended).rejects.toThrow('stopped');
+  });
+});
+
+test.each([
+  ['select 1;', true],
+  ['select 1 ; -- done', true],
+  ['select 1; /* done */ ', true],
+  ['select 1', false],
+  ["select ';", false],
+  ["select ';'", false],
+  ["select 'it''s';", true],
+  ['select "a;', false],
+  ['select 1 -- ;', false],
+  ['select 1 /* ;', false],
+  ['select $$;$$;', true],
+  ['select $x$ ; $$ ', false],
+  [';', true],
+  ['', false],
+])('%j is finished: %j', (sql, finished) => {
+  expect(isFinished(sql)).toBe(finished);
+});
+
+test('the completer knows tables with and without schema, columns and words of SQL, in any case', () => {
+  const complete = createCompleter(['pets', 'mart.legless'], ['legs', 'Kind']);
+  expect(complete('select le')).toEqual([['LEFT', 'legs'], 'le']);
+  expect(complete('select * from MART.')).toEqual([['mart.legless'], 'MART.']);
+  expect(complete('select ki')).toEqual([['Kind'], 'ki']);
+  expect(complete('select ')).toEqual([[], '']);
+});
