@@ -1,0 +1,143 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { round } from '../../src/metrics/definitions.ts';
+import { MART_SCHEMA, marts } from '../../src/metrics/marts/marts.ts';
+import { readConventions } from '../../src/metrics/stored.ts';
+import type { Query } from '../../src/warehouse/database.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
+import { type Mirror, openMirror } from '../serve/mirror.ts';
+import { expectedAnswers, LABELS } from '../support/marts/answers.ts';
+import { expectedCitations, type Hosts } from '../support/marts/citations.ts';
+import { addDays, type Held, type Row, readHeld } from '../support/marts/held.ts';
+import { expectedLists } from '../support/marts/lists.ts';
+
+/** Three syncs with changes between them: deletions of every kind, other groups, states that moved, a brand that went. */
+async function openChanged(): Promise<Mirror> {
+  const sentiment = Object.fromEntries(Object.entries(LABELS).map(([label, { worth }]) => [label, worth]));
+  const mirror = await openMirror({ brands: 3, prompts: 5, days: 62, responsesPerDay: 12, choices: { sentiment } });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete' });
+  const many = { regroupedPrompts: 6, forumStatusChanges: 6, articleProgress: 4, actionsDone: 3, editedResponses: 6 };
+  const gone = { deletedPrompts: 3, deletedCompetitors: 3, deletedResponses: 4, lateAnswers: 4 };
+  mirror.sandbox.advance({ days: 1, ...many, ...gone });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete' });
+  mirror.sandbox.advance({ days: 1.25, ...many, deletedBrand: true });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete' });
+  await ensureViews(mirror.warehouse().database, MART_SCHEMA, marts());
+  return mirror;
+}
+
+async function publish(mirror: Mirror): Promise<Held> {
+  await mirror.publishOnly();
+  const held = await readHeld(mirror.copy);
+  onTestFinished(() => held.reader.close());
+  return held;
+}
+
+/** Rows in an order of their own, with moments as numbers and without what arithmetic in another order leaves behind. */
+function comparable(rows: readonly Row[]): string[] {
+  const plain = (value: unknown): unknown => {
+    if (typeof value === 'number') return Number.isInteger(value) ? value : Number(value.toPrecision(11));
+    return typeof value === 'string' && /^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? Date.parse(value) : value;
+  };
+  return rows
+    .map((row) => {
+      const entries = Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1));
+      return JSON.stringify(entries.map(([name, value]) => [name, plain(value)]));
+    })
+    .sort();
+}
+
+/** The first rows that only one side has. */
+function differences(found: readonly string[], expected: readonly string[]): string[] {
+  const [there, here] = [new Set(found), new Set(expected)];
+  const wrong = found.filter((row) => !here.has(row)).map((row) => `found ${row}`);
+  const missing = expected.filter((row) => !there.has(row)).map((row) => `missing ${row}`);
+  const counts = found.length === expected.length ? [] : [`${found.length} rows, not ${expected.length}`];
+  return [...counts, ...wrong.slice(0, 2), ...missing.slice(0, 2)];
+}
+
+async function expectMarts(held: Held, expected: Readonly<Record<string, readonly Row[]>>): Promise<void> {
+  for (const [name, rows] of Object.entries(expected)) {
+    const found = await held.all(`${MART_SCHEMA}.${name}`);
+    expect(differences(comparable(found), comparable(rows)), name).toEqual([]);
+    expect(found.length, name).toBeGreaterThan(0);
+  }
+}
+
+/** Writes websites into the warehouse: of the first brand and all of its competitors, and none of the second's. */
+async function giveWebsites({ warehouse }: Mirror, { brands, competitors }: Held): Promise<Map<string, Hosts>> {
+  const [first, second] = brands as [Row, Row];
+  const run = (sql: string) => warehouse().database.exclusive((session) => session.run(sql));
+  await run(`UPDATE brands SET website_url = 'HTTPS://www.Coffee.example:443/home?x=1' WHERE id = '${first['id']}'`);
+  await run(`UPDATE brands SET website_url = NULL WHERE id = '${second['id']}'`);
+  const forms: readonly (readonly [record: unknown, hosts: readonly string[]])[] = [
+    [{ websiteUrl: 'https://shop.example/a', name: 'novinky.example' }, ['shop.example']],
+    [{ Domains: ['reviews.example', 'www.VIDEO.example', 7, null] }, ['reviews.example', 'video.example']],
+    [{ url: 'none-of-these.example', 'odd " key': { domain: 'forum.example' } }, ['none-of-these.example']],
+  ];
+  const hosts = new Map<string, Hosts>();
+  for (const brand of [first, second]) {
+    const rivals = new Map<string, readonly string[]>();
+    const own = competitors.filter(({ brand_id }) => brand_id === brand['id']);
+    for (const [index, { id }] of own.entries()) {
+      const [record, known] = forms[Math.min(index, 2)] as (typeof forms)[number];
+      rivals.set(id, brand === first ? known : []);
+      const json = brand === first ? JSON.stringify(record) : '["no record"]';
+      await run(`UPDATE competitors SET record = '${json}' WHERE id = '${id}'`);
+    }
+    hosts.set(brand['id'], { own: brand === first ? 'coffee.example' : null, rivals });
+  }
+  return hosts;
+}
+
+test('every mart holds what counting the rows of the warehouse gives', { timeout: 240_000 }, async () => {
+  const mirror = await openChanged();
+  const today = new Date(mirror.sandbox.world.now()).toISOString().slice(0, 10);
+  const hosts = await giveWebsites(mirror, await publish(mirror));
+  const held = await publish(mirror);
+  expect(held.brands.length).toBe(2);
+  const answers = await expectedAnswers(held, today);
+  const citations = expectedCitations(held, hosts, answers['periods'] as Row[]);
+  await expectMarts(held, answers);
+  await expectMarts(held, citations);
+  await expectMarts(held, await expectedLists(held, today));
+  const owners = new Set(citations['dim_domain']?.map(({ owner }) => owner));
+  expect([...owners].sort()).toEqual(['competitor', 'owned', 'third party', 'unknown']);
+  expect(new Set(citations['own_pages']?.map(({ state }) => state)).size).toBeGreaterThan(1);
+  await expectLikeApi(mirror, held);
+
+  // From when upstream was seen to list a competitor twice, such mentions count once.
+  const run = (sql: string) => mirror.warehouse().database.exclusive((session) => session.run(sql));
+  await run(`INSERT INTO response_competitors SELECT * REPLACE (ordinal + 100 AS ordinal, position + 5 AS position)
+    FROM response_competitors WHERE _deleted_at IS NULL AND ordinal = 0`);
+  await run(`INSERT INTO sync.shapes VALUES ('responses', 'repeats in competitors', 'true')`);
+  const repeated = await publish(mirror);
+  const { fct_entity_mention, mentions_daily, share_of_voice } = answers as Record<string, Row[]>;
+  const same = { fct_entity_mention, mentions_daily, share_of_voice } as Record<string, Row[]>;
+  expect((await repeated.rows('response_competitors')).length).toBeGreaterThan(
+    (await held.rows('response_competitors')).length,
+  );
+  await expectMarts(repeated, same);
+});
+
+// Visibility and share of voice of whole weeks, asked of the read server.
+async function expectLikeApi(mirror: Mirror, held: Held): Promise<void> {
+  const query: Query = async (sql) => (await held.reader.query(sql)).rows.map((row) => [...row]);
+  const conventions = await readConventions(query);
+  let compared = 0;
+  for (const { week, engine, brand_id, responses, ...row } of await held.all(`${MART_SCHEMA}.share_of_voice`)) {
+    const by = engine === null ? '' : `&engine=${engine}`;
+    const asked = await mirror.mirror(`/brands/${brand_id}/metrics?from=${week}&to=${addDays(week, 6)}${by}`);
+    expect(asked.status).toBe(200);
+    const { data, responses: counted } = asked.body as { responses: number; data: Row[] };
+    const scaled = (name: 'visibility' | 'shareOfVoice', value: number) =>
+      round(conventions[name], value * conventions[name].whole);
+    expect(counted).toBe(responses);
+    expect(data.find(({ competitorId }) => competitorId === row['competitor_id'])).toMatchObject({
+      name: row['name'],
+      visibility: scaled('visibility', row['visibility']),
+      shareOfVoice: scaled('shareOfVoice', row['share_of_voice'] ?? conventions.emptyShare),
+    });
+    compared += 1;
+  }
+  expect(compared).toBeGreaterThan(50);
+}

@@ -1,0 +1,150 @@
+import { openReader, type Reader } from '../../../src/warehouse/reader.ts';
+
+// What a warehouse holds, read table by table without a condition, and counted with loops: as plainly as it can be said,
+// so that comparing the marts with it means something.
+
+/** A row as it stands in a table; marts are judged by comparison, not by types. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Row = Record<string, any>;
+
+/** Rows of tables by name, those of brands and lists that are gone left out. */
+export interface Held {
+  readonly reader: Reader;
+  /** Live rows of a table. */
+  rows(table: string): Promise<Row[]>;
+  /** All rows of a table, or of a view. */
+  all(table: string): Promise<Row[]>;
+  readonly answers: readonly Answer[];
+  readonly brands: readonly Row[];
+  /** Competitors tracked now. */
+  readonly competitors: readonly Row[];
+}
+
+/** An answer with what it mentions and cites. */
+export interface Answer {
+  readonly id: string;
+  readonly brand: string;
+  readonly prompt: string;
+  readonly text: string;
+  readonly engine: string;
+  /** When it was given, epoch milliseconds. */
+  readonly at: number;
+  readonly day: string;
+  readonly mentioned: boolean;
+  readonly position: number | null;
+  readonly sentiment: string | null;
+  /** Competitors tracked now, each once. */
+  readonly mentions: readonly Row[];
+  readonly citations: readonly Row[];
+}
+
+const DAY_MS = 86_400_000;
+
+/** Reads a published copy; the reader is the caller's to close. */
+export async function readHeld(path: string): Promise<Held> {
+  const reader = await openReader(path);
+  const all = async (table: string): Promise<Row[]> => {
+    const { columns, rows } = await reader.query(`SELECT * FROM ${table}`);
+    return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]])));
+  };
+  const brands = (await all('brands')).filter(({ _deleted_at }) => _deleted_at === null);
+  const known = new Set(brands.map(({ id }) => id));
+  const rows = async (table: string): Promise<Row[]> =>
+    (await all(table)).filter((row) => row['_deleted_at'] === null && known.has(row['brand_id']));
+  const competitors = await rows('competitors');
+  const tracked = new Set(competitors.map(({ brand_id, id }) => `${brand_id} ${id}`));
+  const mentions = groupBy(await rows('response_competitors'), ({ response_id }) => response_id);
+  const citations = groupBy(await rows('response_citations'), ({ response_id }) => response_id);
+  const answers = (await rows('responses')).map((row): Answer => {
+    const listed = (mentions.get(row['id']) ?? []).sort((a, b) => a['ordinal'] - b['ordinal']);
+    const once = groupBy(listed, ({ competitor_id }) => competitor_id);
+    return {
+      id: row['id'],
+      brand: row['brand_id'],
+      prompt: row['prompt_id'],
+      text: row['prompt'],
+      engine: row['engine'],
+      at: Date.parse(row['created_at']),
+      day: row['created_at'].slice(0, 10),
+      mentioned: row['brand_mentioned'] === true,
+      position: row['brand_mentioned'] ? row['brand_position'] : null,
+      sentiment: row['brand_mentioned'] ? row['brand_sentiment'] : null,
+      mentions: [...once].flatMap(([id, [first]]) =>
+        first !== undefined && tracked.has(`${row['brand_id']} ${id}`) ? [first] : [],
+      ),
+      citations: citations.get(row['id']) ?? [],
+    };
+  });
+  return { reader, rows, all, answers, brands, competitors };
+}
+
+/** Rows by key, keys in the order in which they come. */
+export function groupBy<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group === undefined) groups.set(keyOf(row), [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+/** The answers over all engines, and those of each, with the columns that say so. */
+export function scopesOf(answers: readonly Answer[]): { where: Row; answers: readonly Answer[] }[] {
+  const engines = groupBy(answers, ({ engine }) => engine);
+  return [
+    ...(answers.length === 0 ? [] : [{ where: { scope: 'all engines', engine: null }, answers }]),
+    ...[...engines].map(([engine, own]) => ({ where: { scope: 'engine', engine }, answers: own })),
+  ];
+}
+
+/** Answers by brand and by what a day belongs to, over all engines and for each. */
+export function cellsOf(
+  answers: readonly Answer[],
+  column: 'week' | 'month',
+): { where: Row; answers: readonly Answer[] }[] {
+  const start = column === 'week' ? weekOf : monthOf;
+  return [...groupBy(answers, ({ brand, day }) => `${brand} ${start(day)}`).values()].flatMap((own) => {
+    const { brand, day } = own[0] as Answer;
+    return scopesOf(own).map((scope) => ({
+      ...scope,
+      where: { brand_id: brand, [column]: start(day), ...scope.where },
+    }));
+  });
+}
+
+/** The Monday of a day's week. */
+export function weekOf(day: string): string {
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
+  return addDays(day, -((weekday + 6) % 7));
+}
+
+/** The first day of a day's month. */
+export function monthOf(day: string): string {
+  return `${day.slice(0, 7)}-01`;
+}
+
+/** The day a number of days later. */
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Days from one to the other. */
+export function daysBetween(from: string, to: string): number {
+  return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS;
+}
+
+/** How many rows are so. */
+export function count<T>(rows: readonly T[], isSo: (row: T) => unknown): number {
+  return rows.filter((row) => Boolean(isSo(row))).length;
+}
+
+/** The sum of a number of every row. */
+export function sum<T>(rows: readonly T[], of: (row: T) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0);
+}
+
+/** Part of a whole; null of nothing. */
+export function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}
