@@ -6,6 +6,7 @@ import { ensureWritableFolder, swapSymlink, syncToDisk } from '../base/files.ts'
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Database, Session } from '../warehouse/database.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
+import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
 import { readVerifiedThrough } from '../warehouse/verifications.ts';
 import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, type SnapshotTable } from './manifest.ts';
@@ -15,6 +16,8 @@ import { createTableExport, type Tally } from './tables.ts';
 
 /** Marks a folder in which a snapshot is being written; such a folder is never read. */
 const ASIDE = '.new-';
+/** What reading one file back may use, in MB. */
+const SCRATCH_MB = 256;
 /** Snapshots that may be taken within one second. */
 const SAME_SECOND_MAX = 100;
 
@@ -86,19 +89,29 @@ async function writeAside(
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
   const previous = await openPrevious(layout.latest, now);
-  const written = { files: 0, bytes: 0 };
-  const content = await database.transaction(async (session) => {
+  const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: layout.temporary });
+  await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
+  const read = database.transaction(async (session) => {
     const month = createdAt.slice(0, 7);
-    const exportTable = await createTableExport(session, { folder: aside, previous, compression, month, signal });
+    const parts = { folder: aside, previous, compression, month, scratch, signal };
+    const tables = await createTableExport(session, parts);
     const all = [...catalogue.tables, ...catalogue.histories];
-    const tables: SnapshotTable[] = [];
-    for (const table of all) {
-      signal.throwIfAborted();
-      onProgress?.({ table: table.name, done: tables.length, of: all.length });
-      tables.push(await exportTable(table, written));
+    try {
+      for (const [done, table] of all.entries()) {
+        signal.throwIfAborted();
+        onProgress?.({ table: table.name, done, of: all.length });
+        await tables.add(table);
+      }
+      return {
+        ...(await tables.finish()),
+        coverage: await readCoverage(session),
+        verifiedThrough: await readVerified(session),
+      };
+    } finally {
+      await tables.settled();
     }
-    return { tables, coverage: await readCoverage(session), verifiedThrough: await readVerified(session) };
   });
+  const { written, ...content } = await read.finally(() => scratch.close());
   const manifest: Manifest = {
     format: 1,
     id: await freeId(layout.snapshots, createdAt),

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { chmod, mkdir, rename, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
@@ -8,6 +7,7 @@ import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
+import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
 import type { Part } from './parts.ts';
 
@@ -15,6 +15,7 @@ import type { Part } from './parts.ts';
 const ROW_GROUP_ROWS = 122_880;
 /** Digits of a file's SHA-256 that make up its name. */
 const NAME_DIGITS = 32;
+const HASHED_AT_A_TIME_BYTES = 1024 * 1024;
 /** For all to read and for nobody to write: a file may be part of many snapshots. */
 const READ_ONLY = 0o444;
 
@@ -49,21 +50,32 @@ export function formOf(table: WarehouseTable, compression: string, writer: strin
   return JSON.stringify([copySql(table, '', '', compression), writer]);
 }
 
-/**
- * Writes the rows of a part into a file below `folder`, named by its content, and reads it back: what was read must be what
- * the warehouse holds, or `internal` is thrown and there is no file.
- */
-export async function writePart(
+/** Writes the rows of a part into a file aside, below `folder`; returns its path. */
+export async function copyPart(
   session: Session,
   table: WarehouseTable,
   part: Part,
   folder: string,
   compression: string,
-): Promise<WrittenFile> {
+): Promise<string> {
   await mkdir(join(folder, part.folder), { recursive: true });
   const aside = join(folder, part.folder, 'aside.parquet');
   await session.run(copySql(table, part.where, aside, compression));
-  await checkFile(session, table, part, aside);
+  return aside;
+}
+
+/**
+ * Reads a file back that `copyPart` has written, with a database that has not written it, and names it by its content. What
+ * was read must be what the warehouse holds, or `internal` is thrown and the file stays aside.
+ */
+export async function settlePart(
+  scratch: Scratch,
+  table: WarehouseTable,
+  part: Part,
+  folder: string,
+  aside: string,
+): Promise<WrittenFile> {
+  await checkFile(scratch, table, part, aside);
   const sha256 = await hashFile(aside);
   const path = `${part.folder}/${sha256.slice(0, NAME_DIGITS)}.parquet`;
   await chmod(aside, READ_ONLY);
@@ -74,9 +86,9 @@ export async function writePart(
   return { path, bytes: size, sha256 };
 }
 
-async function checkFile(session: Session, table: WarehouseTable, part: Part, path: string): Promise<void> {
+async function checkFile(scratch: Scratch, table: WarehouseTable, part: Part, path: string): Promise<void> {
   const source = `read_parquet(${literal(path)}, hive_partitioning = false)`;
-  const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
+  const [row] = await scratch.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
   const read = toSums(row ?? {});
   if (sameSums(read, part.sums)) return;
   const told = JSON.stringify({ written: part.sums, read });
@@ -105,9 +117,18 @@ function comments(table: WarehouseTable): string {
   return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}}`;
 }
 
-/** A file's SHA-256, hexadecimal. */
+/** A file's SHA-256, hexadecimal; read through one buffer, because those of a stream pile up until they are collected. */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Uint8Array);
-  return hash.digest('hex');
+  const buffer = Buffer.allocUnsafe(HASHED_AT_A_TIME_BYTES);
+  const handle = await open(path, 'r');
+  try {
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+      if (bytesRead === 0) return hash.digest('hex');
+      hash.update(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await handle.close();
+  }
 }

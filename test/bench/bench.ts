@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { ingest } from './ingest.ts';
 import { planFigures } from './plan.ts';
 import { serveFigures } from './serve.ts';
+import { snapshotFigures } from './snapshot.ts';
 
 /** What is measured, each with the number of answers it is measured with unless told otherwise. */
 const parts = {
   ingest: { measure: ingest, responses: 200_000 },
   plan: { measure: planFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
+  snapshot: { measure: snapshotFigures, responses: 1_000_000 },
 } as const;
 
 // `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Figures stand beside a raw baseline of

@@ -1,0 +1,146 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { declarations } from '../../schemas/catalogue.ts';
+import { createCatalogue, type WarehouseTable } from '../../src/contract/catalogue.ts';
+import { publishAnalytics } from '../../src/snapshot/analytics.ts';
+import { parquetColumns } from '../../src/snapshot/parquet.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { firstLine, peakOf, startCli } from './children.ts';
+import { type Generated, generate } from './generate.ts';
+
+const SAMPLE_MS = 20;
+/** What an export may use, so that what it is compared with has the same. */
+const MEMORY_MB = 256;
+
+/**
+ * Takes snapshots of a generated warehouse of `responses` answers with their children, in a process of its own, beside
+ * DuckDB's bare COPY of the same tables; the figures as lines of text.
+ */
+export async function snapshotFigures(folder: string, responses: number): Promise<string[]> {
+  const generated = await generate(folder, responses);
+  const bare = await bareCopies(generated);
+  const full = await exported(folder, generated);
+  await addDay(generated);
+  const nightly = await exported(folder, generated);
+  const unchanged = await exported(folder, generated);
+  const analytics = await analyticsSeconds(generated);
+  const part = (of: number, whole: number): string => `${((100 * of) / whole).toFixed(1)} %`;
+  return [
+    `snapshots of ${responses.toLocaleString('en-US')} answers with their competitors and citations`,
+    `  full, with hashes, read back                     ${shown(full)}`,
+    `  bare COPY, the same columns and options          ${bare.same.toFixed(1)} s   ${ratio(full.seconds, bare.same)}`,
+    `  bare COPY, as the tables are (ids as UUID)       ${bare.plain.toFixed(1)} s   ${ratio(full.seconds, bare.plain)}`,
+    `  after one new day                                ${shown(nightly)}   ${part(nightly.seconds, full.seconds)} of the time, ${part(nightly.bytes, full.bytes)} of the bytes`,
+    `  with nothing new                                 ${shown(unchanged)}   ${part(unchanged.seconds, full.seconds)} of the time`,
+    `  the analysts' copy                               ${analytics.own.toFixed(1)} s   COPY FROM DATABASE ${analytics.bare.toFixed(1)} s   ${ratio(analytics.own, analytics.bare)}`,
+  ];
+}
+
+interface Exported {
+  readonly seconds: number;
+  readonly bytes: number;
+  readonly peakMb: number;
+}
+
+function shown({ seconds, bytes, peakMb }: Exported): string {
+  return `${seconds.toFixed(1)} s   ${Math.round(bytes / 1e6)} MB written   peak ${peakMb} MB resident`;
+}
+
+function ratio(own: number, bare: number): string {
+  return `${(own / bare).toFixed(2)} : 1`;
+}
+
+// The whole command, from the start of its process.
+async function exported(folder: string, { copy }: Generated): Promise<Exported> {
+  // As after a sync, which publishes the analysts' copy itself.
+  await utimes(copy, new Date(), new Date());
+  const startedAt = performance.now();
+  const child = startCli(folder, ['export', '--json']);
+  let peakKb = 0;
+  const sampler = setInterval(() => void peak(child), SAMPLE_MS);
+  const peak = async (of: ChildProcess): Promise<void> => {
+    peakKb = Math.max(peakKb, await peakOf(of));
+  };
+  const ended = once(child, 'exit');
+  const line = await firstLine(child);
+  await ended;
+  clearInterval(sampler);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { written } = JSON.parse(line) as { written: { bytes: number } };
+  return { seconds, bytes: written.bytes, peakMb: Math.round(peakKb / 1000) };
+}
+
+async function withDatabase<T>({ warehouse }: Generated, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openDatabase(warehouse, { memoryLimitMb: MEMORY_MB, temporaryFolder: `${warehouse}.tmp` });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function bareCopies(generated: Generated): Promise<{ same: number; plain: number }> {
+  const { tables, histories } = createCatalogue(declarations);
+  const folder = join(generated.folder, 'bare');
+  await mkdir(folder);
+  const casts = (table: WarehouseTable): string =>
+    parquetColumns(table)
+      .map(({ name, type }) => `CAST("${name}" AS ${type}) AS "${name}"`)
+      .join(', ');
+  const seconds = await withDatabase(generated, (database) =>
+    database.exclusive(async (session) => {
+      const copyAll = async (sqlOf: (table: WarehouseTable) => string): Promise<number> => {
+        const startedAt = performance.now();
+        for (const table of [...tables, ...histories]) await session.run(sqlOf(table));
+        return (performance.now() - startedAt) / 1000;
+      };
+      const to = (table: WarehouseTable): string => `TO '${folder}/${table.name}.parquet'`;
+      const plain = await copyAll((table) => `COPY "${table.name}" ${to(table)} (FORMAT parquet)`);
+      const same = await copyAll(
+        (table) =>
+          `COPY (SELECT ${casts(table)} FROM "${table.name}") ${to(table)} (FORMAT parquet, DICTIONARY_SIZE_LIMIT 0)`,
+      );
+      return { same, plain };
+    }),
+  );
+  await rm(folder, { recursive: true });
+  return seconds;
+}
+
+// The last day once more, as the next one.
+async function addDay(generated: Generated): Promise<void> {
+  const next = (table: string, ids: string): string =>
+    `INSERT INTO ${table} SELECT * REPLACE (${ids}, created_at + INTERVAL 1 DAY AS created_at) FROM ${table}
+     WHERE created_at >= (SELECT max(created_at) FROM ${table}) - INTERVAL 1 DAY`;
+  const parent = `CAST(md5('next' || response_id) AS UUID) AS response_id`;
+  await withDatabase(generated, (database) =>
+    database.exclusive(async (session) => {
+      await session.run(next('responses', `CAST(md5('next' || id) AS UUID) AS id`));
+      await session.run(next('response_competitors', parent));
+      await session.run(next('response_citations', parent));
+    }),
+  );
+}
+
+async function analyticsSeconds(generated: Generated): Promise<{ own: number; bare: number }> {
+  return withDatabase(generated, async (database) => {
+    const timed = async (work: () => Promise<void>): Promise<number> => {
+      const startedAt = performance.now();
+      await work();
+      return (performance.now() - startedAt) / 1000;
+    };
+    const target = join(generated.folder, 'bare.duckdb');
+    const bare = await timed(() =>
+      database.exclusive(async (session) => {
+        await session.run(`ATTACH '${target}' AS bare (STORAGE_VERSION 'v1.0.0')`);
+        await session.run('COPY FROM DATABASE warehouse TO bare');
+        await session.run('DETACH bare');
+      }),
+    );
+    const own = await timed(() => publishAnalytics(database, generated.copy));
+    await rm(target, { force: true });
+    return { own, bare };
+  });
+}
