@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { statfsSync } from 'node:fs';
+import { mkdir, readdir, readlink, rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { exportSnapshot, type Snapshot } from '../../src/snapshot/export.ts';
+import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
+import { hashes } from './readers.ts';
+
+const DISK_BYTES = 8 * 1024 * 1024;
+
+// A file system in memory of its own, where the machine lets a test have one.
+async function smallDisk(): Promise<string | null> {
+  const folder = await temporaryFolder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    return null;
+  }
+  onTestFinished(() => void execFileSync('umount', [folder]));
+  return folder;
+}
+
+async function take({ database, catalogue, clock }: OddWorkspace, layout: Layout): Promise<Snapshot> {
+  const { signal } = new AbortController();
+  return exportSnapshot(database, catalogue, layout, { compression: 'snappy', keep: null, clock, signal });
+}
+
+test('a full disk ends an export with a clear error, and the last snapshot stands', async (context) => {
+  const disk = await smallDisk();
+  if (disk === null) return context.skip();
+  const workspace = await openOddWorkspace();
+  onTestFinished(workspace.close);
+  const layout = layoutOf(disk);
+  const last = await take(workspace, layout);
+  const before = hashes(last.path);
+  await workspace.run("UPDATE responses SET prompt = 'edited'", "UPDATE alerts SET headline = 'edited'");
+  const filler = join(disk, 'filler');
+  // Nearly no room, and then a little more each time, so that it gives out at different moments.
+  const { bavail, bsize } = await statfs(disk);
+  let failures = 0;
+  for (const spareBytes of [0, 16_384, 40_000, 65_536, 120_000]) {
+    await writeFile(filler, Buffer.alloc(Math.max(0, bavail * bsize - spareBytes)));
+    const outcome = await take(workspace, layout).catch((thrown: unknown) => thrown);
+    if (!(outcome instanceof Error)) break;
+    failures += 1;
+    expect(outcome).toMatchObject({
+      code: 'disk_full',
+      message: expect.stringMatching(/^there is no room for a snapshot in .*, the last one stands: /),
+    });
+    expect((await readdir(layout.snapshots)).sort()).toEqual([last.id, 'latest']);
+    expect(await readlink(layout.latest)).toBe(last.id);
+    expect(hashes(last.path)).toEqual(before);
+    await rm(filler);
+    expect(statfsSync(disk).bavail).toBe(bavail);
+  }
+  expect(failures).toBeGreaterThan(2);
+  await rm(filler, { force: true });
+  const next = await take(workspace, layout);
+  expect(await readlink(layout.latest)).toBe(next.id);
+});
+
+test('a disk without room for anything at all says so', async (context) => {
+  const disk = await smallDisk();
+  if (disk === null) return context.skip();
+  const workspace = await openOddWorkspace();
+  onTestFinished(workspace.close);
+  const { bavail, bsize } = await statfs(disk);
+  await mkdir(join(disk, 'snapshots'));
+  await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize - 4096));
+  await expect(take(workspace, layoutOf(disk))).rejects.toMatchObject({ code: 'disk_full' });
+  expect(await readdir(join(disk, 'snapshots'))).toEqual([]);
+});
