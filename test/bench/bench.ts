@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ingest } from './ingest.ts';
+import { martFigures } from './marts.ts';
 import { planFigures } from './plan.ts';
 import { serveFigures } from './serve.ts';
 import { snapshotFigures } from './snapshot.ts';
@@ -10,6 +11,7 @@ import { snapshotFigures } from './snapshot.ts';
 const parts = {
   ingest: { measure: ingest, responses: 200_000 },
   plan: { measure: planFigures, responses: 1_000_000 },
+  marts: { measure: martFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
 } as const;

@@ -24,7 +24,7 @@ WITH first AS (
     count(brand_position) FILTER (brand_mentioned) AS placed,
     CAST(coalesce(sum(brand_position) FILTER (brand_mentioned), 0) AS BIGINT) AS position_sum,
     count(*) FILTER (brand_mentioned AND brand_position = (SELECT place FROM first)) AS first_mentions
-  FROM responses WHERE _deleted_at IS NULL GROUP BY ALL
+  FROM responses WHERE _deleted_at IS NULL AND created_at IS NOT NULL GROUP BY ALL
 )
 -- Brands that are gone are left out of the few rows that counting leaves, not looked up for every answer.
 SELECT days.* FROM days SEMI JOIN mart.dim_brand USING (brand_id)

@@ -21,12 +21,12 @@ WITH domains AS MATERIALIZED (
   GROUP BY b.brand_id
 ), totals AS (
   SELECT brand_id, CAST(created_at AS DATE) AS day, engine, count(*) AS citations
-  FROM response_citations WHERE _deleted_at IS NULL AND domain IS NOT NULL GROUP BY ALL
+  FROM response_citations WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IS NOT NULL GROUP BY ALL
 ), named AS (
   -- Few domains have an owner with a name, so that few citations are left to be counted by domain.
   SELECT brand_id, CAST(created_at AS DATE) AS day, engine, domain, count(*) AS citations
   FROM response_citations
-  WHERE _deleted_at IS NULL AND domain IN (SELECT domain FROM owners)
+  WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IN (SELECT domain FROM owners)
   GROUP BY ALL
 ), counted AS (
   SELECT n.brand_id, n.day, n.engine, o.owner, n.citations

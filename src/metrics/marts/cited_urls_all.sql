@@ -5,8 +5,7 @@
 -- column url VARCHAR: The cited page.
 -- column domain VARCHAR: The domain it had last.
 -- column title VARCHAR: The title it had last.
--- column citations BIGINT: Citations of the page.
--- column responses BIGINT: Answers that cite it.
+-- column citations BIGINT: Citations of the page; one cited twice in one answer is two.
 SELECT
   brand_id,
   CAST(date_trunc('month', day) AS DATE) AS month,
@@ -14,7 +13,6 @@ SELECT
   url,
   arg_max(domain, created_at) AS domain,
   arg_max(title, created_at) AS title,
-  count(*) AS citations,
-  count(DISTINCT response_id) AS responses
+  count(*) AS citations
 FROM mart.fct_citation WHERE url IS NOT NULL
 GROUP BY ALL

@@ -17,8 +17,8 @@
 -- column sentiment DOUBLE: Mean sentiment where mentioned, on upstream's scale.
 WITH scale AS (
   SELECT
-    coalesce(max(CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'visibility'), 100) AS visibility,
-    coalesce(max(CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'shareOfVoice'), 100) AS share_of_voice
+    coalesce(max(TRY_CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'visibility'), 100) AS visibility,
+    coalesce(max(TRY_CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'shareOfVoice'), 100) AS share_of_voice
   FROM sync.conventions
 )
 SELECT

@@ -1,4 +1,4 @@
--- Answers of AI engines that are listed now: one row per answer.
+-- Answers of AI engines that are listed now and say when they were given: one row per answer.
 -- formula: position and sentiment count only where the brand is mentioned, as in the API's own numbers.
 -- column response_id UUID: The answer.
 -- column brand_id UUID: The brand.
@@ -20,4 +20,4 @@ SELECT
   CASE WHEN brand_mentioned THEN brand_position END AS brand_position,
   CASE WHEN brand_mentioned THEN brand_sentiment END AS brand_sentiment
 FROM responses
-WHERE _deleted_at IS NULL AND brand_id IN (SELECT id FROM brands WHERE _deleted_at IS NULL)
+WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND brand_id IN (SELECT id FROM brands WHERE _deleted_at IS NULL)

@@ -1,7 +1,7 @@
 -- What upstream's sentiment labels are worth: one row per label, as upstream's own numbers have shown (sync.conventions),
 -- or as it is by default: positive 100, neutral 50, negative 0.
--- formula: a label leans positive when it is worth more than the middle between the highest and the lowest worth, and
---   negative when it is worth less.
+-- formula: a label leans positive when it is worth more than the label neutral, where there is one, or else than the
+--   middle between the highest and the lowest worth; negative when it is worth less.
 -- column label VARCHAR: The label.
 -- column worth DOUBLE: The number it stands for, on upstream's scale.
 -- column lean VARCHAR: positive, neutral or negative.
@@ -16,7 +16,7 @@ WITH stored AS (
     SELECT unnest(map_entries(TRY_CAST(labels AS MAP(VARCHAR, DOUBLE)))) AS entry FROM stored
   )
 ), middle AS (
-  SELECT (max(worth) + min(worth)) / 2 AS worth FROM worths
+  SELECT coalesce(max(worth) FILTER (lower(label) = 'neutral'), (max(worth) + min(worth)) / 2) AS worth FROM worths
 )
 SELECT
   w.label,

@@ -48,10 +48,10 @@ export function expectedCitations(
       answers,
       ({ url }) => url,
       ({ day }) => monthOf(day),
-    ).map(({ first, at, citations, answers: own }) => {
+    ).map(({ first, at, citations }) => {
       const { url, domain, title } = first.citation;
       const where = { brand_id: first.answer.brand, month: at, engine: first.answer.engine };
-      return { ...where, url, domain, title, citations, responses: own };
+      return { ...where, url, domain, title, citations };
     }),
   };
 }

@@ -1,0 +1,83 @@
+import { catalogue } from '../../src/app/workspace.ts';
+import { MART_SCHEMA, type Mart, marts } from '../../src/metrics/marts/marts.ts';
+import type { Session } from '../../src/warehouse/database.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { generate } from './generate.ts';
+
+const ROUNDS = 5;
+const GOAL_MS = 500;
+
+/** The largest tables, whose bare scan stands beside the marts that read them: every mart beside its largest. */
+const LARGE = ['response_citations', 'response_competitors', 'responses'] as const;
+/** Lists that nobody reads whole are asked for their last month as well. */
+const PARTS: Readonly<Record<string, string>> = {
+  cited_domains_all: 'day >= (SELECT max(recent_from) FROM mart.periods)',
+  cited_urls_all: "month = (SELECT date_trunc('month', max(anchor_day)) - INTERVAL 1 MONTH FROM mart.periods)",
+};
+
+/** How long every row and column of each mart takes over generated answers, beside a scan of the largest table it reads. */
+export async function martFigures(folder: string, responses: number): Promise<string[]> {
+  const generated = await generate(folder, responses);
+  const { database } = await openWarehouse(generated.warehouse, catalogue, { memoryLimitMb: 1024, threads: 2 });
+  try {
+    const created = await timeMs(() => ensureViews(database, MART_SCHEMA, marts()));
+    const again = await timeMs(() => ensureViews(database, MART_SCHEMA, marts()));
+    await database.exclusive(addWhatIsMissing);
+    const head = `marts over ${responses} answers (goal ${GOAL_MS} ms each)`;
+    const made = `made in ${created.toFixed(0)} ms, found as they are in ${again.toFixed(1)} ms`;
+    const lines = [`${head}, ${marts().length} views ${made}`];
+    for (const mart of marts()) lines.push(await database.exclusive((session) => lineOf(session, mart)));
+    for (const [name, condition] of Object.entries(PARTS)) {
+      const sql = `SELECT count(*), bit_xor(hash(t)) FROM ${MART_SCHEMA}.${name} t WHERE ${condition}`;
+      const ms = await database.exclusive((session) => medianMs(session, sql));
+      lines.push(`  ${`${name}, a month`.padEnd(27)} ${ms.toFixed(1).padStart(8)} ms`);
+    }
+    return lines;
+  } finally {
+    await database.close();
+  }
+}
+
+// Websites that some of the generated pages belong to, versions of prompts, and visits.
+async function addWhatIsMissing(session: Session): Promise<void> {
+  await session.run("UPDATE brands SET website_url = 'https://www.site1.example/'");
+  await session.run(`UPDATE competitors SET record = json_object('websiteUrl', 'https://site' || (20 + n) || '.example')
+    FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM competitors) o WHERE o.id = competitors.id`);
+  await session.run(`INSERT INTO prompts_history BY NAME
+    SELECT p.* EXCLUDE (_synced_at, _deleted_at), v.valid_from, v.valid_to, 'updated' AS change,
+      '{"prompt_tags": [{"tag_id": "${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}", "name": "A tag"}]}' AS _children
+    FROM prompts p, (SELECT day AS valid_from, lead(day) OVER (ORDER BY day) AS valid_to FROM (
+      SELECT unnest([min(created_at), min(created_at) + INTERVAL 100 DAY, max(created_at)]) AS day FROM responses)) v`);
+  await session.run(`INSERT INTO traffic_daily BY NAME SELECT DISTINCT brand_id, CAST(created_at AS DATE) AS date,
+    'assistant-a' AS source, CAST(epoch(created_at) % 97 AS BIGINT) AS sessions FROM responses`);
+}
+
+async function lineOf(session: Session, mart: Mart): Promise<string> {
+  const table = LARGE.find((name) => readsFrom(mart, name));
+  const view = `${MART_SCHEMA}.${mart.name}`;
+  const ms = await medianMs(session, `SELECT count(*), bit_xor(hash(t)) FROM ${view} t`);
+  const [row] = await session.query(`SELECT count(*) FROM ${view}`);
+  const timed = `  ${mart.name.padEnd(27)} ${ms.toFixed(1).padStart(8)} ms ${String(row?.[0]).padStart(9)} rows`;
+  const note = ms > GOAL_MS ? '   over the goal' : '';
+  if (table === undefined) return timed + note;
+  const scan = await medianMs(session, `SELECT count(*), max(created_at), max(engine), max(brand_id) FROM ${table}`);
+  return `${timed}   ${table} scanned ${scan.toFixed(1)} ms, ${(ms / scan).toFixed(1)} : 1${note}`;
+}
+
+function readsFrom(mart: Mart, table: string): boolean {
+  if (new RegExp(`\\b${table}\\b`).test(mart.sql)) return true;
+  return marts().some((other) => new RegExp(`\\bmart\\.${other.name}\\b`).test(mart.sql) && readsFrom(other, table));
+}
+
+async function medianMs(session: Session, sql: string): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) times.push(await timeMs(() => session.all(sql)));
+  return times.sort((a, b) => a - b)[ROUNDS >> 1] as number;
+}
+
+async function timeMs(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
