@@ -22,8 +22,10 @@ const EXPORT_RESOURCES = { memoryLimitMb: 256, threads: 1 };
 export async function exportWorkspace(
   context: Context,
   onProgress: (progress: { table: string; done: number; of: number }) => void,
+  changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
 ): Promise<Snapshot> {
-  const { config, clock, signal } = context;
+  const { clock, signal } = context;
+  const config = { ...context.config, ...changes };
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
   return withWarehouse(context, EXPORT_RESOURCES, async ({ warehouse, layout, copy }) => {
     // A sync that was killed has committed pages that no copy holds.

@@ -38,15 +38,25 @@ export async function openNewest(
   layout: Layout,
   options: { output?: string } = {},
 ): Promise<Newest> {
+  const { opened, stale } = await openNewestWith(config, layout, (path) => openReader(path, options));
+  return { reader: opened, stale };
+}
+
+/** As `openNewest`, by other means: `open` is given the path. */
+export async function openNewestWith<T>(
+  config: WorkspaceConfig,
+  layout: Layout,
+  open: (path: string) => Promise<T>,
+): Promise<{ opened: T; stale: boolean }> {
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
-  if (copy >= live) return { reader: await openReader(layout.analytics, options), stale: false };
+  if (copy >= live) return { opened: await open(layout.analytics), stale: false };
   try {
-    return { reader: await openReader(layout.warehouse, options), stale: false };
+    return { opened: await open(layout.warehouse), stale: false };
   } catch (thrown) {
     const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
     if (!locked) throw thrown;
-    if (copy > 0) return { reader: await openReader(layout.analytics, options), stale: true };
+    if (copy > 0) return { opened: await open(layout.analytics), stale: true };
     const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
     throw new SightlineError('no_data', message, { cause: thrown });
   }

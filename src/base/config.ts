@@ -14,7 +14,8 @@ export const DEFAULT_WORKSPACE = 'default';
 export const DEMO_WORKSPACE = 'demo';
 
 const keyHeaders = ['authorization', 'x-api-key'] as const;
-const compressions = ['snappy', 'zstd'] as const;
+/** Of Parquet files. */
+export const COMPRESSIONS = ['snappy', 'zstd'] as const;
 
 /** Snapshots that stay where nothing else is said. */
 const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
@@ -28,7 +29,7 @@ export interface WorkspaceConfig {
   readonly budgetShare: number;
   /** Chains of pages read side by side. */
   readonly connections: number;
-  readonly compression: (typeof compressions)[number];
+  readonly compression: (typeof COMPRESSIONS)[number];
   /** How long pages are kept as they came, in days, and how much of them, in MB; with 0 of either none are. */
   readonly raw: { readonly days: number; readonly megabytes: number };
   /** Snapshots that stay: of the newest days, ISO weeks and months that have one, the newest of each. */
@@ -59,7 +60,7 @@ const allowed = {
   keyHeader: keyHeaders.join(' or '),
   budgetShare: 'above 0, at most 1',
   connections: 'a whole number from 1 to 64',
-  compression: compressions.join(' or '),
+  compression: COMPRESSIONS.join(' or '),
   rawDays: 'a whole number of days from 0 to 3650; with 0 no pages are kept',
   rawMegabytes: 'a whole number from 0 to 10000000; with 0 no pages are kept',
   keep: 'an object with the members daily, weekly and monthly',
@@ -80,7 +81,7 @@ const common = {
   keyHeader: z.enum(keyHeaders).optional(),
   budgetShare: share.optional(),
   connections: connections.optional(),
-  compression: z.enum(compressions).optional(),
+  compression: z.enum(COMPRESSIONS).optional(),
   rawDays: z.int().min(0).max(3650).optional(),
   rawMegabytes: z.int().min(0).max(10_000_000).optional(),
 };

@@ -111,10 +111,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     );
 
   onWorkspace(program.command('export'))
-    .description('publish a Parquet snapshot of every table')
+    .description('publish a Parquet snapshot of every table, or write some of the data as plain files')
+    .option('--tables <names...>', 'only these tables or views, such as one of mart.* (default: every table)')
+    .option('--from <day>', 'rows from this day on, YYYY-MM-DD, of what has days')
+    .option('--to <day>', 'rows up to this day, included')
+    .option('--brand <ids...>', 'only rows of these brands')
+    .option('--format <format>', 'parquet, csv, ndjson or arrow, one file a table (default: parquet)')
+    .option('--compression <name>', 'of Parquet: snappy or zstd (default: as configured)')
+    .option('-o, --output <folder>', 'where plain files go; - is standard output, for one table')
     .action((flags) =>
       choose(flags.json === true, async (signal) =>
-        (await import('./commands/export.ts')).exportSnapshot(flags, signal),
+        (await import('./commands/export.ts')).exportCommand(flags, signal),
       ),
     );
 

@@ -1,26 +1,50 @@
+import { exportFiles, type FileExport } from '../../app/export-files.ts';
+import type { Context } from '../../app/workspace.ts';
 import { exportWorkspace } from '../../app.ts';
-import { EXIT } from '../../base/errors.ts';
-import { commandContext, type WorkspaceFlags } from '../context.ts';
+import { COMPRESSIONS } from '../../base/config.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import { FILE_FORMATS, type FileFormat } from '../../snapshot/plain-files.ts';
+import { commandContext, toDayFlag, type WorkspaceFlags } from '../context.ts';
+import { listOf } from '../flags.ts';
 import { count, plural, printData, say, size } from '../output.ts';
 import { createLineProgress } from '../progress.ts';
 
-/** Runs `sightline export` and returns its exit code. */
-export async function exportSnapshot(flags: WorkspaceFlags, signal: AbortSignal): Promise<number> {
+/** Flags of `export`. */
+export interface ExportFlags extends WorkspaceFlags {
+  readonly tables?: readonly string[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly brand?: readonly string[];
+  readonly format?: string;
+  readonly compression?: string;
+  readonly output?: string;
+}
+
+/** The flag that stands for standard output. */
+const STDOUT = '-';
+/** Formats that would do a terminal harm. */
+const BINARY: readonly FileFormat[] = ['parquet', 'arrow'];
+
+/** Runs `sightline export` and returns its exit code: a snapshot, or plain files where the flags ask for something else. */
+export async function exportCommand(flags: ExportFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('export', flags, signal);
-  const progress = createLineProgress();
-  const snapshot = await exportWorkspace(context, ({ table, done, of }) => {
-    progress.update(`${done} of ${of} tables written, ${table} now`);
-  }).finally(progress.done);
+  const { tables, from, to, brand, format, output } = flags;
+  const isPlain = [tables, from, to, brand, format, output].some((flag) => flag !== undefined);
+  return isPlain ? exportPlain(context, flags) : exportSnapshot(context, flags);
+}
+
+async function exportSnapshot(context: Context, flags: ExportFlags): Promise<number> {
+  const compression = compressionOf(flags);
+  const snapshot = await withProgress((onProgress) =>
+    exportWorkspace(context, onProgress, compression === undefined ? {} : { compression }),
+  );
   const tables = snapshot.tables.map(({ name, rows, files, bytes }) => ({ name, rows, files: files.length, bytes }));
   if (flags.json === true) {
     const { id: snapshotId, path, written, deleted } = snapshot;
     printData(JSON.stringify({ snapshotId, path, tables, written, deleted }));
     return EXIT.done;
   }
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
-  const files = tables.reduce((sum, table) => sum + table.files, 0);
-  say(`${plural(tables.length, 'table')}, ${count(rows)} rows, ${plural(files, 'file')}, ${size(bytes)}`);
+  const files = sayTotals(tables);
   if (snapshot.written.files < files) {
     const { files: changed, bytes: added } = snapshot.written;
     say(`${plural(changed, 'file')} had changed, ${size(added)}; the others are those of the snapshot before.`);
@@ -28,4 +52,94 @@ export async function exportSnapshot(flags: WorkspaceFlags, signal: AbortSignal)
   if (snapshot.deleted.length > 0) say(`${plural(snapshot.deleted.length, 'older snapshot')} deleted.`);
   printData(snapshot.path);
   return EXIT.done;
+}
+
+async function exportPlain(context: Context, flags: ExportFlags): Promise<number> {
+  const request = toRequest(flags, context.config.compression);
+  const { path, files, stale } = await withProgress((onProgress) => exportFiles(context, request, onProgress));
+  const tables = files.map(({ name, rows, bytes }) => ({ name, rows, files: 1, bytes }));
+  if (flags.json === true) printData(JSON.stringify({ snapshotId: null, path, tables }));
+  else {
+    sayTotals(tables);
+    const whole = files.filter(({ time }) => time === null).map(({ name }) => name);
+    if (request.from !== null || request.to !== null) sayWhole(whole);
+  }
+  if (stale) say('A sync has the warehouse: these are the data of the last copy it published.');
+  if (path !== null && flags.json !== true) printData(path);
+  return EXIT.done;
+}
+
+async function withProgress<T>(
+  work: (onProgress: (progress: { table: string; done: number; of: number }) => void) => Promise<T>,
+): Promise<T> {
+  const progress = createLineProgress();
+  return work(({ table, done, of }) => progress.update(`${done} of ${of} tables written, ${table} now`)).finally(
+    progress.done,
+  );
+}
+
+function sayTotals(tables: readonly { rows: number; files: number; bytes: number }[]): number {
+  const sum = (of: 'rows' | 'files' | 'bytes'): number => tables.reduce((total, table) => total + table[of], 0);
+  const files = sum('files');
+  say(`${plural(tables.length, 'table')}, ${count(sum('rows'))} rows, ${plural(files, 'file')}, ${size(sum('bytes'))}`);
+  return files;
+}
+
+function sayWhole(names: readonly string[]): void {
+  if (names.length > 0) say(`Whole, because no day says which of their rows to take: ${names.join(', ')}.`);
+}
+
+function toRequest(flags: ExportFlags, compression: string): FileExport {
+  const given = flags.format ?? 'parquet';
+  const formats = Object.keys(FILE_FORMATS) as FileFormat[];
+  const format = formats.find((candidate) => candidate === given);
+  if (format === undefined) throw refuse(`--format is ${JSON.stringify(given)}; allowed: ${formats.join(', ')}`);
+  const wanted = compressionOf(flags);
+  if (wanted !== undefined && format !== 'parquet') {
+    throw refuse(`--compression is of Parquet files; with --format ${format} there is none`);
+  }
+  const from = flags.from === undefined ? null : toDayFlag('--from', flags.from);
+  const to = flags.to === undefined ? null : toDayFlag('--to', flags.to);
+  if (from !== null && to !== null && from > to) {
+    throw refuse(`--from ${from} is after --to ${to}; allowed: a day not after it`);
+  }
+  const tables = listOf('--tables', flags.tables);
+  const output = outputOf(flags, tables, format);
+  return {
+    tables,
+    from,
+    to,
+    brands: listOf('--brand', flags.brand),
+    format,
+    compression: wanted ?? compression,
+    output,
+  };
+}
+
+function outputOf(
+  { output, json }: ExportFlags,
+  tables: readonly string[] | null,
+  format: FileFormat,
+): FileExport['output'] {
+  if (output === undefined || output === '') {
+    const allowed = `a folder for the files, or ${STDOUT} for standard output`;
+    throw refuse(`--output is not given, and a snapshot is always whole; allowed: ${allowed}`);
+  }
+  if (output !== STDOUT) return output;
+  if (tables?.length !== 1) throw refuse('--output - takes one table; name it with --tables');
+  if (json === true) throw refuse('--output - and --json both want standard output');
+  if (BINARY.includes(format) && process.stdout.isTTY === true) {
+    throw refuse(`${format} is not for a terminal; send it to a file or a program, or use --format csv`);
+  }
+  return process.stdout;
+}
+
+function compressionOf({ compression }: ExportFlags): (typeof COMPRESSIONS)[number] | undefined {
+  const known = COMPRESSIONS.find((candidate) => candidate === compression);
+  if (compression === undefined || known !== undefined) return known;
+  throw refuse(`--compression is ${JSON.stringify(compression)}; allowed: ${COMPRESSIONS.join(', ')}`);
+}
+
+function refuse(message: string): SightlineError {
+  return new SightlineError('usage', message);
 }

@@ -59,7 +59,10 @@ export function uniqueNames(names: readonly string[]): string[] {
 const convert: Readonly<Record<Storage, (value: unknown) => Stored | undefined>> = {
   // Half a surrogate pair, which JSON can carry, has no UTF-8.
   text: (value) => (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed(),
-  integer: (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : undefined),
+  integer: (value) => {
+    if (typeof value === 'bigint') return value;
+    return Number.isSafeInteger(value) ? BigInt(value as number) : undefined;
+  },
   number: (value) => (typeof value === 'number' ? value : undefined),
   boolean: (value) => (typeof value === 'boolean' ? value : undefined),
   micros: (value) => (typeof value === 'string' ? toMicros(value) : undefined),

@@ -1,0 +1,190 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { isRecord } from '../base/json.ts';
+import { encodeRows } from '../serve/formats.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { type BatchWriter, type FileFormat, type PlainFile, writePlainFile } from '../snapshot/plain-files.ts';
+import { type Selection, select } from '../snapshot/selection.ts';
+import { openCopySource } from '../warehouse/copy-out.ts';
+import { type Context, catalogue, openNewestWith } from './workspace.ts';
+
+/** Lists the files of a folder that an export has made, which a later one may replace. */
+const LISTING = 'export.json';
+/** Ends every Arrow IPC stream: a mark of continuation and a length of 0, four bytes each. */
+const ARROW_END_BYTES = 8;
+
+/** What is written, and where to. */
+export interface FileExport extends Selection {
+  readonly format: FileFormat;
+  readonly compression: string;
+  /** A folder, which an earlier export may have made; or a stream, for one table. */
+  readonly output: string | Writable;
+}
+
+/** What was written; `stale` when a sync that has the warehouse knows more. */
+export interface ExportedFiles {
+  readonly path: string | null;
+  readonly files: readonly PlainFile[];
+  readonly stale: boolean;
+}
+
+/**
+ * Writes tables and views of a workspace as plain files, also while a sync owns the warehouse. A folder is written aside and
+ * renamed, so that it is whole or as it was; the same data give the same bytes. Throws `usage` for what is not there and for
+ * a folder with anything in it that no export has made.
+ */
+export async function exportFiles(
+  context: Context,
+  request: FileExport,
+  onProgress: (progress: { table: string; done: number; of: number }) => void,
+): Promise<ExportedFiles> {
+  const { output } = request;
+  if (typeof output !== 'string') return exportStream(context, request, output, onProgress);
+  const folder = resolve(output);
+  await checkReplaceable(folder);
+  await ensureWritableFolder(dirname(folder));
+  await clearLitter(folder);
+  const aside = join(dirname(folder), `.${basename(folder)}.new-${process.pid}`);
+  await rm(aside, { recursive: true, force: true });
+  try {
+    await mkdir(aside);
+    const { files, stale } = await writeFiles(context, request, aside, onProgress);
+    const { format, compression, from, to, brands } = request;
+    const listing = { sightlineExport: 1, format, compression, from, to, brands, tables: files };
+    await writeFile(join(aside, LISTING), `${JSON.stringify(listing, null, 2)}\n`);
+    await syncToDisk(join(aside, LISTING));
+    await syncToDisk(aside);
+    context.signal.throwIfAborted();
+    await replace(folder, aside);
+    return { path: folder, files, stale };
+  } catch (thrown) {
+    const error = toSightlineError(thrown);
+    if (error.code !== 'disk_full') throw thrown;
+    throw new SightlineError('disk_full', `there is no room for the export in ${folder}: ${error.message}`, {
+      cause: thrown,
+    });
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
+}
+
+// Through a file, because no format can be taken back once a part of it is out.
+async function exportStream(
+  context: Context,
+  request: FileExport,
+  output: Writable,
+  onProgress: (progress: { table: string; done: number; of: number }) => void,
+): Promise<ExportedFiles> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-export-'));
+  try {
+    const { files, stale } = await writeFiles(context, request, folder, onProgress);
+    for (const { file } of files) await pipeline(createReadStream(join(folder, file)), output, { end: false });
+    return { path: null, files, stale };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeFiles(
+  { config, signal }: Context,
+  request: FileExport,
+  folder: string,
+  onProgress: (progress: { table: string; done: number; of: number }) => void,
+): Promise<{ files: PlainFile[]; stale: boolean }> {
+  const layout = layoutOf(config.folder);
+  const { opened: source, stale } = await openNewestWith(config, layout, (path) => openCopySource(path, folder));
+  try {
+    const selected = await select(source, catalogue, request);
+    const files: PlainFile[] = [];
+    for (const table of selected) {
+      signal.throwIfAborted();
+      onProgress({ table: table.name, done: files.length, of: selected.length });
+      files.push(await writePlainFile(source, table, folder, { ...request, writeArrow }));
+    }
+    return { files, stale };
+  } finally {
+    source.close();
+    await rm(join(folder, 'spill'), { recursive: true, force: true });
+  }
+}
+
+// Each batch is encoded as a stream of its own; without their ends and all schemas but the first they are one.
+const writeArrow: BatchWriter = async (path, columns, batches) => {
+  const schema = await encodeRows('arrow', { columns, rows: () => [] });
+  const schemaBytes = schema.length - ARROW_END_BYTES;
+  const handle = await open(path, 'w');
+  try {
+    await handle.writeFile(schema.subarray(0, schemaBytes));
+    for await (const rows of batches) {
+      const bytes = await encodeRows('arrow', { columns, rows: () => rows });
+      await handle.writeFile(bytes.subarray(schemaBytes, bytes.length - ARROW_END_BYTES));
+    }
+    await handle.writeFile(schema.subarray(schemaBytes));
+  } finally {
+    await handle.close();
+  }
+};
+
+async function checkReplaceable(folder: string): Promise<void> {
+  const found = await stat(folder).catch(() => null);
+  if (found === null) return;
+  const refuse = (why: string): SightlineError => {
+    const allowed = 'a folder that is not there, is empty, or was made by an export';
+    return new SightlineError('usage', `--output ${folder} ${why}; allowed: ${allowed}`);
+  };
+  if (!found.isDirectory()) throw refuse('is no folder');
+  const names = await readdir(folder);
+  if (names.length === 0) return;
+  const own = await listedIn(folder);
+  const others = names.filter((name) => !own.includes(name));
+  if (others.length > 0) throw refuse(`holds ${JSON.stringify(others[0])}, which no export has made`);
+}
+
+async function listedIn(folder: string): Promise<string[]> {
+  try {
+    const listing: unknown = JSON.parse(await readFile(join(folder, LISTING), 'utf8'));
+    if (!isRecord(listing) || listing['sightlineExport'] !== 1 || !Array.isArray(listing['tables'])) return [];
+    return [LISTING, ...listing['tables'].map((table: unknown) => (isRecord(table) ? String(table['file']) : ''))];
+  } catch {
+    return [];
+  }
+}
+
+// What a process left that was killed while it wrote.
+async function clearLitter(folder: string): Promise<void> {
+  const parent = dirname(folder);
+  for (const name of await readdir(parent)) {
+    const own = [`.${basename(folder)}.new-`, `.${basename(folder)}.old-`].find((prefix) => name.startsWith(prefix));
+    if (own === undefined || isAlive(Number(name.slice(own.length)))) continue;
+    await rm(join(parent, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+// Two folders cannot change places in one step: for a moment there is none, never a half one.
+async function replace(folder: string, aside: string): Promise<void> {
+  const old = join(dirname(folder), `.${basename(folder)}.old-${process.pid}`);
+  const names = await readdir(folder).catch(() => null);
+  if (names === null) await publishByRename(aside, folder);
+  else if (names.length === 0) {
+    await rmdir(folder);
+    await publishByRename(aside, folder);
+  } else {
+    await rename(folder, old);
+    await publishByRename(aside, folder);
+    await rm(old, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,100 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { ensureWritableFolder } from '../base/files.ts';
+import { drawings, reportPage } from '../report/page.ts';
+import { readBrandReport, readBrands } from '../report/read.ts';
+import { fileTheme } from '../report/theme.ts';
+import { readStatus } from '../warehouse/status.ts';
+import { readNewest } from './status.ts';
+import { catalogue } from './workspace.ts';
+
+/** What a report is made of. */
+export interface ReportRequest {
+  /** Brands by id; null for all. */
+  readonly brands: readonly string[] | null;
+  readonly weeks: number;
+  /** Folder; null for `reports` in the workspace's own. */
+  readonly output: string | null;
+}
+
+/** The files of a brand's report. */
+export interface WrittenReport {
+  readonly brandId: string;
+  readonly name: string;
+  /** The page, and its charts as SVG files. */
+  readonly page: string;
+  readonly charts: readonly string[];
+}
+
+/**
+ * Writes a page for each brand, and its charts as files beside it, in place of earlier ones. Throws `no_data` where
+ * nothing was synced, `usage` for a brand that is not there.
+ */
+export async function reportWorkspace(
+  config: WorkspaceConfig,
+  clock: Clock,
+  { brands: wanted, weeks, output }: ReportRequest,
+): Promise<WrittenReport[]> {
+  const folder = resolve(output ?? join(config.folder, 'reports'));
+  const read = await readNewest(config, async (query) => {
+    const status = await readStatus(query, catalogue, clock.now());
+    const reports = [];
+    for (const brand of choose(await readBrands(query), wanted))
+      reports.push(await readBrandReport(query, brand, weeks));
+    return { status, reports };
+  });
+  const { status, reports } = read.value;
+  const health = { workspace: config.name, asOf: new Date(read.asOfMs).toISOString(), stale: read.stale, status };
+  await ensureWritableFolder(folder);
+  const written: WrittenReport[] = [];
+  for (const report of reports) {
+    const name = `${slugOf(report.name)}-${report.id.slice(0, 8)}`;
+    const page = join(folder, `${name}.html`);
+    const charts = drawings(report).map((drawing) => ({
+      path: join(folder, name, `${drawing.name}.svg`),
+      text: drawing.draw('wide', fileTheme),
+    }));
+    await mkdir(join(folder, name), { recursive: true });
+    for (const { path, text } of charts) await replace(path, text);
+    await replace(page, reportPage(report, health));
+    written.push({ brandId: report.id, name: report.name, page, charts: charts.map(({ path }) => path) });
+  }
+  return written;
+}
+
+function choose<T extends { readonly id: string }>(
+  brands: readonly T[],
+  wanted: readonly string[] | null,
+): readonly T[] {
+  if (wanted === null) return brands;
+  const ids = wanted.map((id) => id.toLowerCase());
+  const unknown = ids.find((id) => !brands.some((brand) => brand.id === id));
+  if (unknown === undefined) return brands.filter((brand) => ids.includes(brand.id));
+  const known = brands.map((brand) => brand.id).join(', ') || 'none';
+  throw new SightlineError('usage', `the workspace has no brand ${unknown}; it has: ${known}`);
+}
+
+// Letters and digits of a name, for a file's.
+function slugOf(name: string): string {
+  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return (
+    plain
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '')
+      .slice(0, 40) || 'brand'
+  );
+}
+
+// Whoever looks meanwhile sees the old file whole or the new one.
+async function replace(path: string, text: string): Promise<void> {
+  const aside = `${path}.${process.pid}.new`;
+  try {
+    await writeFile(aside, text);
+    await rename(aside, path);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}

@@ -1,0 +1,118 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
+import { syncToDisk } from '../base/files.ts';
+import type { ColumnKind } from '../contract/fields.ts';
+import type { CopySource } from '../warehouse/copy-out.ts';
+import { literal, quoted } from '../warehouse/schema.ts';
+import { hashFile } from './parquet.ts';
+import type { Selected } from './selection.ts';
+
+/** Formats of plain files, and how their names end. */
+export const FILE_FORMATS = { parquet: 'parquet', csv: 'csv', ndjson: 'ndjson', arrow: 'arrows' } as const;
+
+/** One of FILE_FORMATS. */
+export type FileFormat = keyof typeof FILE_FORMATS;
+
+/** A file that was written. */
+export interface PlainFile {
+  /** The table. */
+  readonly name: string;
+  readonly file: string;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** Column by which days picked the rows; null where the table is whole. */
+  readonly time: string | null;
+}
+
+/** Writes rows that come in batches to a file; for formats that DuckDB does not write. */
+export type BatchWriter = (
+  path: string,
+  columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
+  batches: AsyncIterable<unknown[][]>,
+) => Promise<void>;
+
+/** How files are written. */
+export interface PlainOptions {
+  readonly format: FileFormat;
+  readonly compression: string;
+  readonly writeArrow: BatchWriter;
+}
+
+/** How many rows are in memory at a time, where they come there at all. */
+const BATCH_ROWS = 50_000;
+
+/**
+ * Writes a table or view into one file of `folder`: ids as text, times in UTC, whole numbers of 64 bits, all other numbers
+ * doubles, nested values as JSON. Equal rows give equal bytes. Throws `internal` when not every row was written.
+ */
+export async function writePlainFile(
+  source: CopySource,
+  selected: Selected,
+  folder: string,
+  { format, compression, writeArrow }: PlainOptions,
+): Promise<PlainFile> {
+  await mkdir(folder, { recursive: true });
+  const file = `${selected.name}.${FILE_FORMATS[format]}`;
+  const path = join(folder, file);
+  const forms = selected.columns.map(({ name, type }) => ({ name, ...formOf(name, type, format) }));
+  const list = forms.map(({ name, sql }) => `${sql} AS ${quoted(name)}`).join(', ');
+  const rowsSql = `SELECT ${list} FROM (SELECT * FROM ${selected.source} ${selected.where} ${selected.order})`;
+  const [counted] = await source.query(`SELECT count(*) FROM ${selected.source} ${selected.where}`);
+  const rows = Number(counted?.[0]);
+  let written = 0;
+  if (format === 'arrow') {
+    const counting = async function* (): AsyncGenerator<unknown[][]> {
+      for await (const batch of source.batches(rowsSql, BATCH_ROWS)) {
+        written += batch.length;
+        yield batch;
+      }
+    };
+    await writeArrow(path, forms, counting());
+  } else written = await source.run(`COPY (${rowsSql}) TO ${literal(path)} (${optionsOf(format, compression)})`);
+  if (written !== rows) {
+    throw new SightlineError('internal', `${selected.name}: ${written} of ${rows} rows were written`);
+  }
+  await syncToDisk(path);
+  const { size } = await stat(path);
+  return { name: selected.name, file, rows, bytes: size, sha256: await hashFile(path), time: selected.time };
+}
+
+function optionsOf(format: Exclude<FileFormat, 'arrow'>, compression: string): string {
+  if (format === 'csv') return 'FORMAT csv, HEADER';
+  if (format === 'ndjson') return 'FORMAT json';
+  // As in a snapshot: what weak readers take.
+  const dictionary = compression === 'snappy' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
+  return `FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1${dictionary}`;
+}
+
+interface Form {
+  readonly sql: string;
+  readonly kind: ColumnKind;
+}
+
+// By DuckDB's type, because what a view computes has no declaration.
+function formOf(name: string, type: string, format: FileFormat): Form {
+  const column = quoted(name);
+  const asText = format !== 'parquet';
+  if (/^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)$/.test(type))
+    return { sql: `CAST(${column} AS BIGINT)`, kind: 'integer' };
+  if (/^(FLOAT|DOUBLE|DECIMAL)/.test(type)) {
+    const double = `CAST(${column} AS DOUBLE)`;
+    // JSON has no word for what is no number.
+    const sql = format === 'ndjson' ? `CASE WHEN isfinite(${double}) THEN ${double} END` : double;
+    return { sql, kind: 'number' };
+  }
+  if (type === 'BOOLEAN') return { sql: column, kind: 'boolean' };
+  if (type === 'DATE') return { sql: asText ? `strftime(${column}, '%Y-%m-%d')` : column, kind: 'day' };
+  if (type.startsWith('TIMESTAMP')) {
+    const moment = `CAST(${column} AS TIMESTAMP)`;
+    return { sql: asText ? `strftime(${moment}, '%Y-%m-%dT%H:%M:%S.%fZ')` : moment, kind: 'timestamp' };
+  }
+  if (type === 'JSON') return { sql: format === 'ndjson' ? column : `CAST(${column} AS VARCHAR)`, kind: 'text' };
+  const isNested = /\[\d*\]$|^(STRUCT|MAP|UNION)/.test(type);
+  if (isNested) return { sql: format === 'ndjson' ? column : `CAST(to_json(${column}) AS VARCHAR)`, kind: 'text' };
+  return { sql: `CAST(${column} AS VARCHAR)`, kind: 'text' };
+}

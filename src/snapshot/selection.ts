@@ -1,0 +1,130 @@
+import { SightlineError } from '../base/errors.ts';
+import { type Catalogue, providerOf, type WarehouseTable } from '../contract/catalogue.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import { columnAt } from '../warehouse/conditions.ts';
+import type { CopySource } from '../warehouse/copy-out.ts';
+import { literal, quoted } from '../warehouse/schema.ts';
+
+/** What is exported: null for all of it. Days are YYYY-MM-DD, both included. */
+export interface Selection {
+  /** Tables and views by name, those of another schema than the tables' with it: `schema.name`. */
+  readonly tables: readonly string[] | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly brands: readonly string[] | null;
+}
+
+/** A table or view, as it is exported. */
+export interface Selected {
+  readonly name: string;
+  /** In SQL. */
+  readonly source: string;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Column by which `from` and `to` pick its rows; null where they do not, because it has none. */
+  readonly time: string | null;
+  /** SQL condition with its WHERE; empty for all rows. */
+  readonly where: string;
+  /** SQL of the order of its rows: equal rows give equal files. */
+  readonly order: string;
+}
+
+/** Names of columns that say of which day or period a row is, where they are days. */
+const PERIODS = ['day', 'date', 'week', 'month'];
+
+/** Finds what is selected, in the order in which it was named; throws `usage` for a table or a brand that is not there. */
+export async function select(source: CopySource, catalogue: Catalogue, selection: Selection): Promise<Selected[]> {
+  const known = await readNames(source);
+  const all = [...catalogue.tables, ...catalogue.histories];
+  const names = selection.tables ?? all.map(({ name }) => name).filter((name) => known.has(name));
+  if (selection.brands !== null) await checkBrands(source, catalogue, selection.brands);
+  const selected: Selected[] = [];
+  for (const name of new Set(names)) {
+    const sql = known.get(name);
+    if (sql === undefined) {
+      const allowed = [...known.keys()].join(', ');
+      throw new SightlineError('usage', `there is no table ${JSON.stringify(name)}; allowed: ${allowed}`);
+    }
+    const rows = await source.all(`DESCRIBE SELECT * FROM ${sql}`);
+    const columns = rows.map((row) => ({ name: String(row['column_name']), type: String(row['column_type']) }));
+    const table = all.find((candidate) => candidate.name === name);
+    const time = timeOf(columns, table);
+    const conditions = [...rangeOf(time, selection), ...brandsOf(catalogue, name, columns, selection.brands)];
+    const keys = table === undefined ? [] : [...(time === null ? [] : [time]), ...table.key];
+    selected.push({
+      name,
+      source: sql,
+      columns,
+      time,
+      where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`,
+      order: keys.length === 0 ? 'ORDER BY ALL' : `ORDER BY ${[...new Set(keys)].map(quoted).join(', ')}`,
+    });
+  }
+  return selected;
+}
+
+// All but what the engine keeps for itself.
+async function readNames(source: CopySource): Promise<Map<string, string>> {
+  const rows = await source.query(
+    `SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND schema_name <> 'sync'
+     UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND schema_name <> 'sync' ORDER BY ALL`,
+  );
+  return new Map(
+    rows.map(([schema, name]) => {
+      const shown = schema === 'main' ? String(name) : `${schema}.${name}`;
+      return [shown, `${quoted(String(schema))}.${quoted(String(name))}`];
+    }),
+  );
+}
+
+// A table knows its time; of what has a day in its key, that is the time; a view names it by what it is.
+function timeOf(columns: Selected['columns'], table: WarehouseTable | undefined): string | null {
+  if (table?.time !== undefined) return table.time;
+  if (table !== undefined) {
+    const days = table.columns.filter(({ name, kind, source }) => {
+      return kind === 'day' && table.key.includes(name) && source.from !== 'request';
+    });
+    return days.length === 1 ? (days[0]?.name ?? null) : null;
+  }
+  const days = columns.filter(({ type }) => type === 'DATE').map(({ name }) => name);
+  const named = PERIODS.find((name) => days.includes(name));
+  return named ?? null;
+}
+
+function rangeOf(time: string | null, { from, to }: Selection): string[] {
+  if (time === null) return [];
+  const column = quoted(time);
+  return [
+    ...(from === null ? [] : [`${column} >= CAST(${literal(from)} AS DATE)`]),
+    ...(to === null ? [] : [`${column} < CAST(${literal(to)} AS DATE) + INTERVAL 1 DAY`]),
+  ];
+}
+
+function brandsOf(
+  catalogue: Catalogue,
+  name: string,
+  columns: Selected['columns'],
+  brands: Selection['brands'],
+): string[] {
+  if (brands === null) return [];
+  const provider = providerTable(catalogue);
+  const column = provider.name === name ? provider.id : 'brand_id';
+  if (!columns.some((candidate) => candidate.name === column)) return [];
+  return [`CAST(${quoted(column)} AS VARCHAR) IN (${brands.map((id) => literal(id.toLowerCase())).join(', ')})`];
+}
+
+async function checkBrands(source: CopySource, catalogue: Catalogue, brands: readonly string[]): Promise<void> {
+  const { name, id } = providerTable(catalogue);
+  const rows = await source.query(`SELECT DISTINCT CAST(${quoted(id)} AS VARCHAR) FROM ${quoted(name)} ORDER BY ALL`);
+  const known = rows.map(([value]) => String(value));
+  for (const brand of brands) {
+    if (known.includes(brand.toLowerCase())) continue;
+    const allowed = known.join(', ');
+    throw new SightlineError('usage', `--brand ${JSON.stringify(brand)} is not held here; allowed: ${allowed}`);
+  }
+}
+
+function providerTable(catalogue: Catalogue): { name: string; id: string } {
+  const provider = providerOf(catalogue, 'brand');
+  const table = provider.derived[0] as ResourceTable;
+  return { name: table.name, id: columnAt(table, provider.provides?.id ?? '')?.name ?? '' };
+}
