@@ -13,6 +13,7 @@ const floors = [
   ['serve'],
   ['sync'],
   ['snapshot'],
+  ['report'],
   ['metrics'],
   ['warehouse'],
   ['upstream'],

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 
 /** Told what was asked for. */
 type Choose = (json: boolean, action: (signal: AbortSignal) => Promise<number>) => void;
@@ -29,4 +29,10 @@ export function addReading(program: Command, onWorkspace: (command: Command) => 
     .action((table, flags) =>
       choose(flags.json === true, async () => (await import('./commands/describe.ts')).describe(table, flags)),
     );
+  onWorkspace(program.command('report'))
+    .description('write a page for each brand, with charts, that needs no network to be read')
+    .option('--brand <ids...>', 'only these brands')
+    .addOption(new Option('--weeks <number>', 'how far the charts go back').default('26'))
+    .option('--output <folder>', "where to (default: reports in the workspace's folder)")
+    .action((flags) => choose(flags.json === true, async () => (await import('./commands/report.ts')).report(flags)));
 }

@@ -1,0 +1,31 @@
+import { pathToFileURL } from 'node:url';
+import { reportWorkspace } from '../../app/report.ts';
+import { systemClock } from '../../base/clock.ts';
+import { EXIT } from '../../base/errors.ts';
+import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
+import { listOf } from '../flags.ts';
+import { plural, printData, say } from '../output.ts';
+
+/** Weeks that a report goes back at most. */
+const WEEKS_MAX = 260;
+
+/** Flags of `report`. */
+export interface ReportFlags extends WorkspaceFlags {
+  readonly brand?: readonly string[];
+  readonly weeks: string;
+  readonly output?: string;
+}
+
+/** Runs `sightline report` and returns its exit code. */
+export async function report(flags: ReportFlags): Promise<number> {
+  const weeks = toInteger('--weeks', flags.weeks, 1, WEEKS_MAX);
+  const request = { brands: listOf('--brand', flags.brand), weeks, output: flags.output ?? null };
+  const reports = await reportWorkspace(readConfig(flags), systemClock, request);
+  if (flags.json === true) printData(JSON.stringify({ reports }));
+  else for (const { page } of reports) printData(page);
+  const charts = reports.reduce((sum, { charts: files }) => sum + files.length, 0);
+  say(`${plural(reports.length, 'report')} with ${plural(charts, 'chart')}`);
+  const [first] = reports;
+  if (first !== undefined && flags.json !== true) say(`open ${pathToFileURL(first.page).href}`);
+  return EXIT.done;
+}

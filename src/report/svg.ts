@@ -1,0 +1,80 @@
+import { FONT, type Theme } from './theme.ts';
+
+/** Room for a title and the sentence below it. */
+const TITLE_HEIGHT = 48;
+const ABOUT_CHARACTERS = 110;
+
+/** Attributes of an element; those that are null are left out. */
+type Attributes = Readonly<Record<string, string | number | null>>;
+
+/** Text as XML and HTML take it, in an element or an attribute. */
+export function escaped(text: string): string {
+  // XML has no way to write most control characters at all, nor half a character.
+  return text
+    .replaceAll(/\p{Cc}|\p{Cs}/gu, ' ')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}
+
+/** An element; `content` is markup. */
+export function element(name: string, attributes: Attributes, content = ''): string {
+  const written = Object.entries(attributes)
+    .filter(([, value]) => value !== null)
+    .map(([attribute, value]) => ` ${attribute}="${escaped(typeof value === 'number' ? short(value) : String(value))}"`)
+    .join('');
+  return content === '' ? `<${name}${written}/>` : `<${name}${written}>${content}</${name}>`;
+}
+
+/** A line of text in a chart. */
+export function label(text: string, attributes: Attributes): string {
+  return element('text', { 'font-size': 12, ...attributes }, escaped(text));
+}
+
+/** A text cut to so many characters, with an ellipsis. */
+export function cut(text: string, most: number): string {
+  const characters = [...text];
+  return characters.length <= most
+    ? text
+    : `${characters
+        .slice(0, most - 1)
+        .join('')
+        .trimEnd()}…`;
+}
+
+/** A chart as a whole SVG document, which scales to the room it is given, with its title and what it shows in words. */
+export function svgDocument(
+  { title, about, width, height }: { title: string; about: string; width: number; height: number },
+  theme: Theme,
+  content: string,
+): string {
+  const above = theme.titled ? TITLE_HEIGHT : 0;
+  const whole = height + above;
+  const shown = theme.titled
+    ? label(title, { x: 12, y: 22, 'font-size': 15, 'font-weight': 700 }) +
+      label(cut(about, ABOUT_CHARACTERS), { x: 12, y: 40, fill: theme.muted }) +
+      element('g', { transform: `translate(0 ${above})` }, content)
+    : content;
+  return element(
+    'svg',
+    {
+      xmlns: 'http://www.w3.org/2000/svg',
+      viewBox: `0 0 ${width} ${whole}`,
+      width,
+      height: whole,
+      role: 'img',
+      'aria-label': `${title}. ${about}`,
+      'font-family': FONT,
+      'font-size': 12,
+      fill: theme.ink,
+    },
+    `<title>${escaped(title)}</title><desc>${escaped(about)}</desc>${element('rect', { width, height: whole, fill: theme.surface })}${shown}`,
+  );
+}
+
+/** Coordinates with a digit behind the point are finer than any screen. */
+function short(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
