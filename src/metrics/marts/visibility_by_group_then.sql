@@ -13,38 +13,42 @@
 -- column responses BIGINT: Answers in scope.
 -- column mentions BIGINT: Those of them that mention the brand.
 -- column visibility DOUBLE: mentions / responses, from 0 to 1.
-WITH versioned AS (
+WITH versions AS MATERIALIZED (
+  SELECT row_number() OVER () AS version, brand_id, prompt_id, valid_from, applies_from, applies_to
+  FROM mart.dim_prompt_history
+), groups AS MATERIALIZED (
+  SELECT row_number() OVER () AS number, brand_id, group_by, group_id, arg_max(name, valid_from) AS name
+  FROM mart.dim_prompt_group_history GROUP BY brand_id, group_by, group_id
+), members AS (
+  SELECT v.version, v.prompt_id, n.number
+  FROM mart.dim_prompt_group_history g
+  JOIN groups n ON n.brand_id = g.brand_id AND n.group_by = g.group_by AND n.group_id = g.group_id
+  JOIN versions v ON v.brand_id = g.brand_id AND v.prompt_id = g.prompt_id AND v.valid_from = g.valid_from
+), answered AS (
   -- By version of the prompt first: that leaves few rows to be spread over its groups.
-  SELECT v.brand_id, v.prompt_id, v.valid_from, CAST(date_trunc('week', r.day) AS DATE) AS week, r.engine,
-    count(*) AS responses, count(*) FILTER (r.brand_mentioned) AS mentions
+  SELECT v.version, CAST(date_trunc('week', r.day) AS DATE) AS week, r.engine, count(*) AS responses,
+    count(*) FILTER (r.brand_mentioned) AS mentions
   FROM mart.fct_response r
-  JOIN mart.dim_prompt_history v ON v.brand_id = r.brand_id AND v.prompt_id = r.prompt_id
+  JOIN versions v ON v.brand_id = r.brand_id AND v.prompt_id = r.prompt_id
     AND (v.applies_from IS NULL OR r.created_at >= v.applies_from)
     AND (v.applies_to IS NULL OR r.created_at < v.applies_to)
   GROUP BY ALL
-), grouped AS (
-  SELECT v.brand_id, v.week, v.engine, g.group_by, g.group_id, v.prompt_id, v.responses, v.mentions
-  FROM versioned v
-  JOIN mart.dim_prompt_group_history g
-    ON g.brand_id = v.brand_id AND g.prompt_id = v.prompt_id AND g.valid_from = v.valid_from
-), names AS (
-  SELECT brand_id, group_by, group_id, arg_max(name, valid_from) AS name FROM mart.dim_prompt_group_history GROUP BY ALL
+), counted AS (
+  SELECT m.number, a.week, grouping(a.engine) AS combined, a.engine, count(DISTINCT m.prompt_id) AS prompts,
+    CAST(sum(a.responses) AS BIGINT) AS responses, CAST(sum(a.mentions) AS BIGINT) AS mentions
+  FROM answered a JOIN members m USING (version)
+  GROUP BY GROUPING SETS ((m.number, a.week, a.engine), (m.number, a.week))
 )
 SELECT
   g.brand_id,
-  g.week,
+  c.week,
   g.group_by,
   g.group_id,
-  any_value(n.name) AS name,
-  if(grouping(g.engine) = 0, 'engine', 'all engines') AS scope,
-  g.engine,
-  count(DISTINCT g.prompt_id) AS prompts,
-  CAST(sum(g.responses) AS BIGINT) AS responses,
-  CAST(sum(g.mentions) AS BIGINT) AS mentions,
-  sum(g.mentions) / sum(g.responses) AS visibility
-FROM grouped g
-JOIN names n ON n.brand_id = g.brand_id AND n.group_by = g.group_by AND n.group_id = g.group_id
-GROUP BY GROUPING SETS (
-  (g.brand_id, g.week, g.group_by, g.group_id, g.engine),
-  (g.brand_id, g.week, g.group_by, g.group_id)
-)
+  g.name,
+  if(c.combined = 0, 'engine', 'all engines') AS scope,
+  c.engine,
+  c.prompts,
+  c.responses,
+  c.mentions,
+  c.mentions / c.responses AS visibility
+FROM counted c JOIN groups g USING (number)
