@@ -78,9 +78,13 @@ export async function serveWorkspace(
   const secret = await readCursorSecret(config.folder).catch(() => randomBytes(32));
   const service = openService(config, clock, secret, queryTimeoutMs);
   try {
+    const { snapshots } = layoutOf(config.folder);
     // A connection stands still while its query runs.
     const idleTimeoutMs = Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
-    const server = await startServer({ service, keyring, clock, log }, { ...options, limits: { idleTimeoutMs } });
+    const server = await startServer(
+      { service, keyring, clock, log, snapshots },
+      { ...options, limits: { idleTimeoutMs } },
+    );
     const close = async (): Promise<void> => {
       await server.close();
       await service.close();

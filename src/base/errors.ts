@@ -148,6 +148,12 @@ export const errorTable = {
     about: 'The address of a request is longer than the read server takes.',
     hint: 'Shorten the parameters.',
   },
+  range_not_satisfiable: {
+    exit: EXIT.failed,
+    status: 416,
+    about: 'A part of a file was asked for that begins after its end.',
+    hint: 'Ask for the file again, whole: it is another than the one whose length you know.',
+  },
   rate_limited: {
     exit: EXIT.failed,
     status: 429,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Limiter } from '../limiter.ts';
 import type { Authenticate } from './authentication.ts';
 import type { HostRules } from './hosts.ts';
-import { BASE_PATH, type Endpoint, MCP_PATH, splitUrl } from './paths.ts';
+import { BASE_PATH, type Endpoint, MCP_PATH, SNAPSHOTS_PATH, splitUrl } from './paths.ts';
 import { nothingThere, Refusal, tooMany } from './refusal.ts';
 
 /** What stands between the network and the routes. */
@@ -78,5 +78,5 @@ export function createGate(parts: GateParts): Gate {
 }
 
 function isBelowBase(path: string): boolean {
-  return path === BASE_PATH || path.startsWith(`${BASE_PATH}/`);
+  return [BASE_PATH, SNAPSHOTS_PATH].some((base) => path === base || path.startsWith(`${base}/`));
 }

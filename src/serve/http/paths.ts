@@ -9,6 +9,14 @@ export const MCP_PATH = `${BASE_PATH}/mcp`;
 export const LIVE_PATH = '/livez';
 export const READY_PATH = '/readyz';
 
+/** The path under which published snapshots are served, and what is there. */
+export const SNAPSHOTS_PATH = '/snapshots';
+export const SNAPSHOT_MANIFEST_PATH = `${SNAPSHOTS_PATH}/{id}/manifest.json`;
+export const SNAPSHOT_FILE_PATHS = [
+  `${SNAPSHOTS_PATH}/{id}/{table}/{file}`,
+  `${SNAPSHOTS_PATH}/{id}/{table}/{month}/{file}`,
+] as const;
+
 const READ = ['GET', 'HEAD'] as const;
 
 /** Something that is served: its path, parameters in braces, the methods it takes, and whether it wants a key. */
@@ -24,6 +32,9 @@ export function endpointsOf(catalogue: Catalogue): Endpoint[] {
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
     { path: OPENAPI_PATH, methods: READ, isOpen: true },
     { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false },
+    ...[SNAPSHOTS_PATH, SNAPSHOT_MANIFEST_PATH, ...SNAPSHOT_FILE_PATHS].map((path) => {
+      return { path, methods: READ, isOpen: false };
+    }),
     { path: LIVE_PATH, methods: READ, isOpen: true },
     { path: READY_PATH, methods: READ, isOpen: true },
   ];

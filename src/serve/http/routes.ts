@@ -7,9 +7,21 @@ import { createDocumentHandler } from './document.ts';
 import type { Gate } from './gate.ts';
 import { attempt } from './hooks.ts';
 import { createOutbox } from './outbox.ts';
-import { BASE_PATH, type Endpoint, LIVE_PATH, MCP_PATH, OPENAPI_PATH, READY_PATH, toFastifyPath } from './paths.ts';
+import {
+  BASE_PATH,
+  type Endpoint,
+  LIVE_PATH,
+  MCP_PATH,
+  OPENAPI_PATH,
+  READY_PATH,
+  SNAPSHOT_FILE_PATHS,
+  SNAPSHOT_MANIFEST_PATH,
+  SNAPSHOTS_PATH,
+  toFastifyPath,
+} from './paths.ts';
 import { createReadHandler } from './read.ts';
 import { nothingThere } from './refusal.ts';
+import { createSnapshotHandlers } from './snapshots.ts';
 
 /** What the routes need. */
 export interface RouteParts {
@@ -28,6 +40,8 @@ export interface RouteParts {
   readonly vary: string;
   /** Whether some origins are allowed, so that answers may have headers for their pages. */
   readonly hasPages: boolean;
+  /** Folder of the published snapshots; null where none are served. */
+  readonly snapshots: string | null;
   readonly isStopping: () => boolean;
 }
 
@@ -52,6 +66,10 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   for (const resource of service.catalogue.resources) {
     add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
   }
+  const snapshots = createSnapshotHandlers(parts.snapshots);
+  add(SNAPSHOTS_PATH, snapshots.list);
+  add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
+  for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   add(OPENAPI_PATH, createDocumentHandler(parts));

@@ -24,6 +24,8 @@ export interface ServerParts {
   readonly service: Service;
   readonly keyring: Keyring;
   readonly clock: Clock;
+  /** Folder of the published snapshots, where they are to be served; it need not be there yet. */
+  readonly snapshots?: string;
   /** Takes the log, whole lines of JSON. */
   readonly log: (text: string) => void;
 }
@@ -89,6 +91,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     gate,
     hasPages: options.corsOrigins.length > 0,
     vary: options.corsOrigins.length === 0 ? 'Accept, Accept-Encoding' : 'Accept, Accept-Encoding, Origin',
+    snapshots: parts.snapshots ?? null,
     isStopping: () => state.isStopping,
   });
   await app.ready();

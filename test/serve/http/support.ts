@@ -72,13 +72,15 @@ export interface TestServer extends RunningServer {
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>> {
   readonly limits?: Partial<HttpLimits>;
   readonly clock?: Clock;
+  /** Folder of published snapshots. */
+  readonly snapshots?: string;
   /** Stands between the server and the query layer, such as to hold answers back. */
   readonly around?: (service: Service) => Service;
 }
 
 /** Starts a server over the published copy, or over nothing, with a key; it ends with the test. */
 export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
-  const { clock = systemClock, around = (service: Service) => service, ...given } = options;
+  const { clock = systemClock, around = (service: Service) => service, snapshots, ...given } = options;
   const folder = await temporaryFolder();
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
@@ -92,7 +94,9 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
     }),
   );
   const lines: string[] = [];
-  const parts = { service, keyring: openKeyring(folder), clock, log: (line: string) => void lines.push(line) };
+  const write = (line: string) => void lines.push(line);
+  const served = snapshots === undefined ? {} : { snapshots };
+  const parts = { service, keyring: openKeyring(folder), clock, log: write, ...served };
   const server = await startServer(parts, {
     host: '127.0.0.1',
     port: 0,

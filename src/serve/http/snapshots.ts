@@ -1,0 +1,163 @@
+import { type FileHandle, open, readdir, readlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
+import { isNotModified, matchesAnything } from './etag.ts';
+import { SNAPSHOTS_PATH } from './paths.ts';
+import { rangeOf } from './ranges.ts';
+import { nothingThere, Refusal } from './refusal.ts';
+
+/** The name that stands for the newest snapshot. */
+const LATEST = 'latest';
+/** Manifests that are kept in memory. */
+const MANIFESTS_MAX = 32;
+/** What has a name that says what is in it may be kept for good: 365 days, by custom. */
+const FOR_GOOD = 'private, max-age=31536000, immutable';
+const PARQUET = 'application/vnd.apache.parquet';
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Handlers of the published snapshots' list, of a manifest, and of a file that a manifest lists. */
+export interface SnapshotHandlers {
+  readonly list: Handler;
+  readonly manifest: Handler;
+  readonly file: Handler;
+}
+
+interface Known {
+  readonly manifest: Manifest;
+  readonly files: ReadonlyMap<string, SnapshotFile>;
+}
+
+/** Builds the handlers over the folder of the snapshots, which need not be there yet; null serves none. */
+export function createSnapshotHandlers(folder: string | null): SnapshotHandlers {
+  const remembered = new Map<string, Known>();
+  const known = async (id: string): Promise<Known> => {
+    const found = remembered.get(id);
+    if (found !== undefined) return found;
+    const manifest = folder === null || !isSnapshotId(id) ? null : await readManifest(join(folder, id));
+    if (manifest === null) throw nothingThere();
+    const files = new Map(manifest.tables.flatMap((table) => table.files).map((file) => [file.path, file]));
+    const [oldest] = remembered.size >= MANIFESTS_MAX ? remembered.keys() : [];
+    if (oldest !== undefined) remembered.delete(oldest);
+    remembered.set(id, { manifest, files });
+    return { manifest, files };
+  };
+  const latest = async (): Promise<string | null> => {
+    if (folder === null) return null;
+    return basename(await readlink(join(folder, LATEST)).catch(() => '')) || null;
+  };
+  // Whoever asks for the latest is told which it is: a file of it is found there when it is no longer the latest.
+  const idOf = async (request: FastifyRequest): Promise<string> => {
+    const { id = '' } = request.params as Record<string, string>;
+    return id === LATEST ? ((await latest()) ?? '') : id;
+  };
+  const openFile = async (id: string, path: string): Promise<FileHandle> => {
+    try {
+      return await open(join(folder ?? '', id, path), 'r');
+    } catch {
+      // It was deleted with its snapshot.
+      remembered.delete(id);
+      throw nothingThere();
+    }
+  };
+  return {
+    list: async (request, reply) => {
+      const ids = folder === null ? [] : (await readdir(folder).catch(() => [])).filter(isSnapshotId).sort().reverse();
+      const manifests = (await Promise.all(ids.map((id) => known(id).catch(() => null)))).filter((one) => one !== null);
+      return sendJson(request, reply, { latest: await latest(), snapshots: manifests.map(describe) });
+    },
+    manifest: async (request, reply) => {
+      const id = await idOf(request);
+      await known(id);
+      const handle = await openFile(id, MANIFEST);
+      const body = await handle.readFile().finally(() => handle.close());
+      const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
+      const tag = `"${id}"`;
+      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : FOR_GOOD });
+      reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
+      if (isKnown(request, tag)) return unchanged(request, reply);
+      request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
+      return reply.header('content-type', 'application/json; charset=utf-8').send(body);
+    },
+    file: async (request, reply) => {
+      const id = await idOf(request);
+      const { table = '', month, file = '' } = request.params as Record<string, string>;
+      const path = [table, month, file].filter((part) => part !== undefined).join('/');
+      const listed = (await known(id)).files.get(path);
+      if (listed === undefined) throw nothingThere();
+      const handle = await openFile(id, path);
+      try {
+        return await sendFile(request, reply, listed, handle);
+      } catch (thrown) {
+        await handle.close();
+        throw thrown;
+      }
+    },
+  };
+}
+
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, sha256 }: SnapshotFile,
+  handle: FileHandle,
+): Promise<FastifyReply> {
+  const tag = `"${sha256}"`;
+  const common = { etag: tag, 'cache-control': FOR_GOOD, 'accept-ranges': 'bytes' };
+  if (isKnown(request, tag)) {
+    await handle.close();
+    return unchanged(request, reply.headers(common));
+  }
+  const { size } = await handle.stat();
+  if (size !== bytes) throw new Error(`a file of a snapshot has ${size} bytes and not ${bytes}`);
+  const { range: header, 'if-range': condition } = request.headers;
+  // RFC 9110: a range counts with GET alone, and only of what the client has the other parts of.
+  const applies = request.method === 'GET' && (condition === undefined || condition === tag);
+  const range = applies ? rangeOf(header, bytes) : null;
+  if (range === 'unsatisfiable') {
+    const message = `The range begins after the end of the file, which has ${bytes} bytes.`;
+    throw new Refusal('range_not_satisfiable', message, { 'Content-Range': `bytes */${bytes}` });
+  }
+  const { start, end } = range ?? { start: 0, end: bytes - 1 };
+  reply.headers({ ...common, 'content-type': PARQUET, 'content-length': String(end - start + 1) });
+  if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${bytes}`);
+  if (request.method === 'HEAD') {
+    request.visit.bytes = 0;
+    await handle.close();
+    return reply.send();
+  }
+  request.visit.bytes = end - start + 1;
+  return reply.send(handle.createReadStream({ start, end }));
+}
+
+function isKnown(request: FastifyRequest, tag: string): boolean {
+  const condition = request.headers['if-none-match'];
+  return isNotModified(condition, tag) || matchesAnything(condition);
+}
+
+function unchanged(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  request.visit.cache = 'unchanged';
+  request.visit.bytes = 0;
+  return reply.code(304).send();
+}
+
+function describe({ manifest: { id, createdAt, tables } }: Known) {
+  const files = tables.flatMap((table) => table.files);
+  return {
+    id,
+    createdAt,
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: tables.reduce((sum, { bytes }) => sum + bytes, 0),
+    files: files.length,
+    manifest: `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`,
+  };
+}
+
+function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
+  const bytes = Buffer.from(JSON.stringify(value));
+  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
+  return reply
+    .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
+    .send(bytes);
+}
