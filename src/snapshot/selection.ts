@@ -103,7 +103,7 @@ function brandsOf(
   catalogue: Catalogue,
   name: string,
   columns: Selected['columns'],
-  brands: Selection['brands'],
+  brands: readonly string[] | null,
 ): string[] {
   if (brands === null) return [];
   const provider = providerTable(catalogue);
