@@ -1,0 +1,174 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Table, tableFromIPC } from 'apache-arrow';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { hashes } from '../snapshot/readers.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type CliWorkspace, openCliFor } from './helpers.ts';
+
+let workspace: CliWorkspace & { close: () => Promise<void> };
+
+beforeAll(async () => {
+  workspace = await openCliFor({ prompts: 3, days: 6 });
+  expect(await workspace.run('sync')).toMatchObject({ code: 0 });
+});
+
+afterAll(() => workspace.close());
+
+async function exportTo(name: string, ...args: string[]) {
+  const folder = join(await temporaryFolder(), name);
+  const { code, stdout, stderr } = await workspace.run('export', '--json', '--output', folder, ...args);
+  expect(code, stderr).toBe(0);
+  return { folder, ...JSON.parse(stdout) } as {
+    folder: string;
+    path: string;
+    snapshotId: null;
+    tables: { name: string; rows: number; files: number; bytes: number }[];
+  };
+}
+
+async function numberOf(sql: string): Promise<number> {
+  const [row] = await workspace.rows(`SELECT CAST(${sql} AS INTEGER) AS n`);
+  return Number(row?.['n']);
+}
+
+describe('plain files', () => {
+  test('are one for each table, and the same every time', async () => {
+    const { folder, path, snapshotId, tables } = await exportTo('all');
+    expect([path, snapshotId]).toEqual([folder, null]);
+    const files = await readdir(folder);
+    expect(files.sort()).toEqual([...tables.map(({ name }) => `${name}.parquet`), 'export.json'].sort());
+    const counts = tables.map(({ name }) => `SELECT '${name}' AS name, count(*) AS rows FROM "${name}"`);
+    expect(tables.map(({ name, rows }) => ({ name, rows }))).toEqual(await workspace.rows(counts.join(' UNION ALL ')));
+    const before = hashes(folder);
+    const listing = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8'));
+    for (const { file, sha256 } of listing.tables) expect(before[file]).toBe(sha256);
+    expect(await workspace.run('export', '--output', folder)).toMatchObject({ code: 0 });
+    expect(hashes(folder)).toEqual(before);
+    expect(await readdir(join(folder, '..'))).toEqual(['all']);
+  });
+
+  test('hold the same rows in every format', async () => {
+    const query = `SELECT id, brand_id, prompt, created_at, brand_mentioned, brand_position, _extra FROM responses
+      ORDER BY created_at, id`;
+    const rows = await workspace.rows(query);
+    const ids = rows.map((row) => row['id']);
+    const told = rows.map((row) => row['prompt']);
+    const ndjson = await exportTo('a', '--tables', 'responses', '--format', 'ndjson');
+    const text = await readFile(join(ndjson.folder, 'responses.ndjson'), 'utf8');
+    const lines = text.split('\n').filter((line) => line !== '');
+    const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(parsed.map((row) => row['id']).sort()).toEqual([...ids].sort());
+    expect(parsed[0]?.['created_at']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    const times = parsed.map((row) => String(row['created_at']));
+    expect([...times].sort()).toEqual(times);
+
+    const arrow = await exportTo('b', '--tables', 'responses', '--format', 'arrow');
+    const table: Table = tableFromIPC(await readFile(join(arrow.folder, 'responses.arrows')));
+    expect(table.numRows).toBe(rows.length);
+    expect([...(table.getChild('id') ?? [])]).toEqual(parsed.map((row) => row['id']));
+    expect([...(table.getChild('prompt') ?? [])].sort()).toEqual([...told].sort());
+
+    const parquet = await exportTo('c', '--tables', 'responses', '--compression', 'snappy');
+    const file = await asyncBufferFromFile(join(parquet.folder, 'responses.parquet'));
+    const read = await parquetReadObjects({ file });
+    expect(read.map((row) => row['id'])).toEqual(parsed.map((row) => row['id']));
+
+    const csv = await workspace.run('export', '--tables', 'responses', '--format', 'csv', '--output', '-');
+    expect(csv.code, csv.stderr).toBe(0);
+    const [header] = csv.stdout.split('\n');
+    expect(header?.split(',')).toEqual(Object.keys(parsed[0] ?? {}));
+    expect(csv.stderr).toMatch(/^1 table, /);
+  });
+
+  test('hold the days and brands that were asked for, and views as well', async () => {
+    const [days] = await workspace.rows(
+      `SELECT strftime(max(created_at) - INTERVAL 2 DAY, '%Y-%m-%d') AS "from",
+         strftime(max(created_at) - INTERVAL 1 DAY, '%Y-%m-%d') AS "to", any_value(brand_id) AS brand FROM responses`,
+    );
+    const { from, to, brand } = days as { from: string; to: string; brand: string };
+    const range = ['--from', from, '--to', to, '--brand', brand.toUpperCase()];
+    const names = 'responses,response_citations,metrics_daily,brands,mart.visibility_weekly';
+    const { tables } = await exportTo('some', '--tables', names, ...range);
+    const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
+    const between = `BETWEEN DATE '${from}' AND DATE '${to}'`;
+    expect(rows).toEqual({
+      responses: await numberOf(`(SELECT count(*) FROM responses WHERE CAST(created_at AS DATE) ${between})`),
+      response_citations: await numberOf(
+        `(SELECT count(*) FROM response_citations WHERE CAST(created_at AS DATE) ${between})`,
+      ),
+      metrics_daily: await numberOf(`(SELECT count(*) FROM metrics_daily WHERE date ${between})`),
+      brands: 1,
+      'mart.visibility_weekly': await numberOf(`(SELECT count(*) FROM mart.visibility_weekly WHERE week ${between})`),
+    });
+    expect(rows['responses']).toBeGreaterThan(0);
+    const whole = await workspace.run('export', '--tables', 'brands', ...range, '--format', 'csv', '--output', '-');
+    expect(whole.stderr).toContain('Whole, because no day says which of their rows to take: brands.\n');
+  });
+
+  test('replace what an export has made, and nothing else', async () => {
+    const parent = await temporaryFolder();
+    const folder = join(parent, 'out');
+    const to = (...args: string[]) => workspace.run('export', '--tables', 'brands', '--output', folder, ...args);
+    await mkdir(folder);
+    expect(await to()).toMatchObject({ code: 0, stdout: `${folder}\n` });
+    expect(await to('--format', 'csv')).toMatchObject({ code: 0 });
+    expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json']);
+    await writeFile(join(folder, 'notes.txt'), 'mine');
+    const refused = await to();
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holds "notes.txt", which no export') });
+    expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json', 'notes.txt']);
+    await mkdir(join(parent, '.out.new-999999999'));
+    const other = await workspace.run('export', '--tables', 'brands', '--output', join(parent, 'out'));
+    expect(other.code).toBe(2);
+    expect(await readdir(parent)).toContain('out');
+  });
+
+  test('are written while another process has the warehouse', async () => {
+    const database = await openDatabase(join(workspace.data, 'warehouse.duckdb'));
+    try {
+      await database.exclusive((session) => session.run('CREATE TABLE sync.scratch AS SELECT 1 AS n'));
+      const { folder } = await exportTo('meanwhile', '--tables', 'prompts');
+      expect(existsSync(join(folder, 'prompts.parquet'))).toBe(true);
+      const { stderr } = await workspace.run('export', '--tables', 'prompts', '--format', 'csv', '--output', '-');
+      expect(stderr).toContain('A sync has the warehouse');
+      expect(await workspace.run('export')).toMatchObject({ code: 4 });
+    } finally {
+      await database.exclusive((session) => session.run('DROP TABLE sync.scratch'));
+      await database.close();
+    }
+  });
+
+  test.each([
+    [['--tables', 'nope', '--output', 'x'], 'there is no table "nope"; allowed: '],
+    [['--tables', 'sync.runs', '--output', 'x'], 'there is no table "sync.runs"; allowed: '],
+    [['--tables', ',', '--output', 'x'], '--tables names nothing'],
+    [['--format', 'xlsx', '--output', 'x'], '--format is "xlsx"; allowed: parquet, csv, ndjson, arrow'],
+    [['--format', 'csv'], '--output is not given'],
+    [['--format', 'csv', '--compression', 'zstd', '--output', 'x'], '--compression is of Parquet files'],
+    [['--compression', 'lzo'], '--compression is "lzo"; allowed: snappy, zstd'],
+    [['--from', '2026-02-30', '--output', 'x'], '--from is "2026-02-30"'],
+    [['--from', '2026-02-02', '--to', '2026-02-01', '--output', 'x'], '--from 2026-02-02 is after --to 2026-02-01'],
+    [['--brand', 'me', '--output', 'x'], '--brand "me" is not held here; allowed: '],
+    [['--output', '-'], '--output - takes one table'],
+    [['--tables', 'brands', '--output', '-', '--json'], '--output - and --json both want standard output'],
+  ])('are refused with %j', async (args, message) => {
+    const { code, stderr } = await workspace.run('export', ...args);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`sightline: ${message}`) });
+    expect(await readdir(workspace.folder)).not.toContain('x');
+  });
+});
+
+test('a snapshot is as ever, in the compression that was asked for, with what changed told apart', async () => {
+  const first = JSON.parse((await workspace.run('export', '--json')).stdout);
+  expect(first).toMatchObject({ snapshotId: expect.stringMatching(/^\d{8}T\d{6}Z/), deleted: [] });
+  const files = first.tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0);
+  expect(first.written.files).toBe(files);
+  const again = JSON.parse((await workspace.run('export', '--json')).stdout);
+  expect(again.written).toEqual({ files: 0, bytes: 0 });
+  const { stderr } = await workspace.run('export', '--compression', 'zstd');
+  expect(stderr).not.toContain('of the snapshot before');
+});
