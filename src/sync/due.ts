@@ -23,8 +23,6 @@ export interface DueOptions {
   readonly settleDays: number;
   /** Reads every day, whatever is known of it. */
   readonly full: boolean;
-  /** Whether no day was ever read: then empty ones are, too, so that all are known to be. */
-  readonly isFirst: boolean;
 }
 
 /** Why a day is read; `free` days have nothing to read and cost nothing beside others. */
@@ -48,15 +46,16 @@ export function dueDays(options: DueOptions): ReadonlyMap<string, Due> {
   return days;
 }
 
-function dueOf(day: string, { today, stateOf, settleDays, full, isFirst }: DueOptions): Due {
+function dueOf(day: string, { today, stateOf, settleDays, full }: DueOptions): Due {
   const due = (reason: string): Due => ({ kind: 'due', reason });
   const state = stateOf(day);
   const { upstream, held, agreed, isKnown, readAt } = state;
   const isEmpty = upstream === 0 && held === 0;
   if (full) return due('asked for in full');
   if (day >= addDays(today, -settleDays)) return due('still moving');
-  if (isEmpty && !isFirst && agreed !== false) return { kind: 'free' };
+  // Empty days, too, are read once: a census that counts nothing is no proof that nothing is there.
   if (readAt === null) return due('never read');
+  if (isEmpty && agreed !== false) return { kind: 'free' };
   if (agreed === false && !isKnown) {
     return due(upstream === held ? 'figures differ from the census' : 'counts differ from the census');
   }

@@ -38,13 +38,12 @@ export function planWindows(
 ): PlannedWindows {
   const brandId = brand.id;
   const counts = new Map((counted?.days ?? []).map(({ day, upstream }) => [day, upstream]));
-  const first = [...counts.keys(), ...(brand.since === null ? [] : [brand.since])].sort()[0];
+  const covered = context.covered.days(resource.name, brandId);
+  const first = [...counts.keys(), ...covered.keys(), ...(brand.since === null ? [] : [brand.since])].sort()[0];
   const to = context.range?.to ?? context.today;
   const from = context.range?.from ?? (first !== undefined && first < to ? first : to);
   const unreliable = counted !== null && isUnreliable(counted);
-  const isFirst = context.covered.days(resource.name, brandId).size === 0;
   const days = dueDays({
-    isFirst,
     range: { from, to },
     today: context.today,
     settleDays: unreliable ? Math.max(LOOKBACK_DAYS, context.settleDays) : context.settleDays,
@@ -76,7 +75,7 @@ export function planWindows(
   }).filter((window) => due.some((day) => window.from <= day && day <= window.to));
   const [oldest] = windows;
   // What lies before the first known day costs nothing to ask for with it, and whatever is there is not missed.
-  if (oldest !== undefined && oldest.from === from && context.range === null && (isFirst || context.full)) {
+  if (oldest !== undefined && oldest.from === from && context.range === null && (!covered.has(from) || context.full)) {
     windows[0] = { ...oldest, from: addDays(oldest.to, 1 - RANGE_DAYS_MAX) };
   }
   const resumed = open.map((range) => ({ ...range, items: 0, reason: 'goes on where the last run stopped' }));
@@ -120,12 +119,47 @@ export function planAudit(
     if (left < 0) break;
     chosen.add(day);
   }
-  const days = [...chosen].sort();
-  const [from, to] = [days[0], days.at(-1)];
+  return chainsOver(resource, brand, [...chosen], counted, { reason: 'audit of what was read longest ago', context });
+}
+
+/**
+ * Windows over the days that differ from upstream's census after a run has read what was due: they changed after they
+ * were read, or an answer lacked rows. None when most days do, which no reading mends. Days that still move are read in
+ * the next run anyway.
+ */
+export function planAgain(
+  resource: Resource,
+  brand: Member,
+  counted: CountedDays,
+  context: PlanContext,
+): readonly Chain[] {
+  const { range, today, settleDays } = context;
+  const differing = counted.days.filter(
+    ({ day, agreed, figures }) => !agreed && counted.audits.get(day)?.figures !== figures,
+  );
+  if (areMost(differing.length, counted.days.length)) return [];
+  const days = differing
+    .map(({ day }) => day)
+    .filter((day) => day < addDays(today, -settleDays))
+    .filter((day) => range === null || (range.from <= day && day <= range.to));
+  return chainsOver(resource, brand, days, counted, { reason: 'differs from the census still', context });
+}
+
+// Windows over these days and no others.
+function chainsOver(
+  resource: Resource,
+  brand: Member,
+  chosen: readonly string[],
+  counted: Pick<CountedDays, 'days'>,
+  { reason, context }: { readonly reason: string; readonly context: PlanContext },
+): readonly Chain[] {
+  const days = new Set(chosen);
+  const [from, to] = [chosen.toSorted()[0], chosen.toSorted().at(-1)];
   if (from === undefined || to === undefined) return [];
+  const pageItems = resource.query['limit']?.max ?? 1;
   const counts = new Map(counted.days.map(({ day, upstream }) => [day, upstream]));
   const between = Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
-  const skip = between.filter((day) => !chosen.has(day)).map((day) => ({ from: day, to: day }));
+  const skip = between.filter((day) => !days.has(day)).map((day) => ({ from: day, to: day }));
   return packWindows({ range: { from, to }, counts, skip, pageItems, pagesMin: 1 }).flatMap((window) =>
     chainsOf(
       resource,
@@ -133,7 +167,7 @@ export function planAudit(
         brandId: brand.id,
         range: { from: window.from, to: window.to },
         expected: Math.ceil(window.items / pageItems),
-        reason: 'audit of what was read longest ago',
+        reason,
         priority: PRIORITY.window,
       },
       context.names,
@@ -174,7 +208,11 @@ function stateReader(
 // Differences that were there when the day had just been read whole are the census's own.
 function isUnreliable({ days, audits }: CountedDays): boolean {
   const lasting = days.filter(({ day, agreed, figures }) => !agreed && audits.get(day)?.figures === figures);
-  return lasting.length >= UNRELIABLE_DAYS_MIN && lasting.length > UNRELIABLE_SHARE * days.length;
+  return areMost(lasting.length, days.length);
+}
+
+function areMost(differing: number, days: number): boolean {
+  return differing >= UNRELIABLE_DAYS_MIN && differing > UNRELIABLE_SHARE * days;
 }
 
 function reasonOf({ from, to }: DayRange, days: ReadonlyMap<string, Due>): string {

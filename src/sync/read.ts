@@ -41,6 +41,12 @@ export interface ReaderParts {
 /** How upstream may say that it does not take a cursor any more: the specification leaves it open. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
 
+class CursorLost extends Error {}
+
+function isEmpty(tables: readonly TableRows[]): boolean {
+  return tables.every(({ seen, unidentified }) => seen.length + unidentified === 0);
+}
+
 /** The chain reader of a run. */
 export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally): ChainReader {
   const { catalogue, warehouse, client, signal } = parts;
@@ -91,6 +97,8 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         onAttempt,
       });
       for await (const page of walk) {
+        // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
+        if (from !== null && page.cursor === from && isEmpty(page.value)) throw new CursorLost();
         pages.count += 1;
         date = page.date;
         const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;
@@ -118,25 +126,25 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     }
   };
 
+  // What an unfinished read has brought is known, and what lies behind it is not: the known part is no end then.
   const restart = async (chain: Chain, pages: { count: number }): Promise<number> => {
     await warehouse.restartChain(chain.id);
     pages.count = 0;
-    return readFrom(chain, null, pages);
+    return readFrom({ ...chain, untilKnown: false }, null, pages);
   };
 
   return {
     read: async (chain, context, pages = { count: 0 }) => {
       const resume = resumePoint(chain, context);
       pages.count = resume?.pages ?? 0;
+      const isStale = resume === null && context.begun.has(chain.id);
       let date: number;
       try {
-        const isStale = resume === null && context.begun.has(chain.id);
-        if (isStale) await warehouse.restartChain(chain.id);
-        date = await readFrom(chain, resume?.cursor ?? null, pages);
+        date = isStale ? await restart(chain, pages) : await readFrom(chain, resume?.cursor ?? null, pages);
       } catch (thrown) {
         // What is refused after a first page, or with a cursor kept from an earlier run, is the cursor.
-        const onCursor = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
-        if (!onCursor) throw thrown;
+        const isRefused = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
+        if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
         date = await restart(chain, pages);
       }
       tally.closed(chain, pages.count);

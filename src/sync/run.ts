@@ -2,21 +2,20 @@ import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
-import { addDays, dayOf, daysInRange } from '../contract/time.ts';
-import type { Allowance } from '../upstream/allowance.ts';
+import { type Catalogue, providerOf } from '../contract/catalogue.ts';
+import { dayOf } from '../contract/time.ts';
+import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
-import { writeAudits } from '../warehouse/audits.ts';
 import type { RunRef, RunStatus } from '../warehouse/runs.ts';
 import { type Member, readBegunChains, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { auditWindow } from './audit.ts';
 import type { Chain, DayRange } from './chain.ts';
 import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './context.ts';
 import type { DriftCounts } from './drift-watch.ts';
-import { countDays, createFollower } from './follow.ts';
+import { createFollower } from './follow.ts';
 import { createPerformer } from './perform.ts';
 import { planBrand, planWorkspace, withDependencies } from './plan.ts';
-import { planAudit } from './plan-windows.ts';
 import { createChainReader } from './read.ts';
 import { createTally, type TableTally, type Tally, type Trouble } from './tally.ts';
 
@@ -85,7 +84,9 @@ export async function runSync(parts: SyncParts, options: SyncOptions): Promise<S
   try {
     await readAll({ ...parts, signal }, options, run, tally, (fatal) => stop.abort(fatal));
   } catch (thrown) {
-    error = parts.signal.aborted ? null : toSightlineError(stop.signal.aborted ? stop.signal.reason : thrown);
+    // Where nothing more may be asked before the chains begin, the run ends as it does among them.
+    if (thrown instanceof AllowanceReached) tally.ranOut(thrown.message);
+    else error = parts.signal.aborted ? null : toSightlineError(stop.signal.aborted ? stop.signal.reason : thrown);
   }
   if (parts.signal.aborted)
     error = new SightlineError('interrupted', 'the sync was stopped; the next one goes on from here');
@@ -136,19 +137,27 @@ async function readAll(
 
   const perform = createPerformer(parts, reader, tally, context);
   const follower = createFollower({ catalogue, database }, context);
+  const enqueue = (chain: Chain, task: () => Promise<void>): void => {
+    const run = async (): Promise<void> => {
+      if (!signal.aborted && tally.allowance === null) await task();
+    };
+    queue.add(run, { priority: chain.priority }).catch(stop);
+  };
   const add = (chains: readonly Chain[]): void => {
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
     tally.planned(wanted);
     parts.onProgress?.(tally);
     for (const chain of chains) {
-      const task = async (): Promise<void> => {
-        if (signal.aborted || tally.allowance !== null) return;
+      enqueue(chain, async () => {
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(tally);
         add(await follower.after(chain, wasRead));
-      };
-      queue.add(task, { priority: chain.priority }).catch(stop);
+      });
     }
+  };
+  const drain = async (): Promise<void> => {
+    await queue.onIdle();
+    signal.throwIfAborted();
   };
 
   const brands = await readBrands(parts);
@@ -158,22 +167,23 @@ async function readAll(
   add(await follower.after(opening, true));
   for (const brand of chosen) add(planBrand(catalogue, brand, context));
   signal.addEventListener('abort', () => queue.clear(), { once: true });
-  await queue.onIdle();
-  signal.throwIfAborted();
+  await drain();
+
+  // What was under way when the run began is closed by now: these chains begin at their first page.
+  const performAnew = createPerformer(parts, reader, tally, { ...context, open: [] });
+  const readAnew = async (chains: readonly Chain[]): Promise<void> => {
+    tally.planned(chains);
+    for (const chain of chains) {
+      enqueue(chain, async () => {
+        await performAnew(chain);
+        parts.onProgress?.(tally);
+      });
+    }
+    await drain();
+  };
   const { maxRequests = null } = options.allowance ?? {};
-  for (const { resource, brand, planned } of follower.windows()) {
-    if (planned.unreliable) tally.warned(unreliableCensus(resource, brand));
-    const scope = { resource, brand, since: date, today: context.today };
-    await auditDays(parts, scope);
-    const isDone = tally.allowance === null && tally.failures.length === 0;
-    if (maxRequests === null || !isDone) continue;
-    // What is left of the allowance goes into looking again at what nothing speaks against.
-    const { days } = await countDays({ catalogue, database }, resource, brand, context.today);
-    const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
-    add(planAudit(resource, brand, { days }, readAt, { pages: maxRequests - tally.requests, context }));
-    await queue.onIdle();
-    signal.throwIfAborted();
-    await auditDays(parts, scope);
+  for (const window of follower.windows()) {
+    await auditWindow({ catalogue, database, tally, context, maxRequests, read: readAnew }, window);
   }
 }
 
@@ -212,31 +222,6 @@ export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue'
 function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
-}
-
-// Days that agree are confirmed; a difference counts as known only where the day was read whole in this run.
-async function auditDays(
-  { catalogue, warehouse }: SyncParts,
-  { resource, brand, since, today }: { resource: Resource; brand: Member; since: number; today: string },
-): Promise<void> {
-  const { database } = warehouse;
-  const { days } = await countDays({ catalogue, database }, resource, brand, today);
-  const readAt = coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
-  const settled = days.filter(({ day, agreed }) => agreed || (readAt.get(day) ?? 0) >= since);
-  const [first] = days;
-  if (first === undefined) return;
-  // Days that neither side has anything of agree as well.
-  const known = new Set(days.map(({ day }) => day));
-  const every = Array.from({ length: daysInRange(first.day, today) }, (_, index) => addDays(first.day, index));
-  const empty = every.filter((day) => !known.has(day));
-  const nothing = empty.map((day) => ({ day, agreed: true, upstream: 0, held: 0, figures: '', mark: null }));
-  await writeAudits(database, resource.name, brand.id, [...settled, ...nothing], since);
-}
-
-function unreliableCensus(resource: Resource, brand: Member): Trouble {
-  const message =
-    'upstream counts other answers than it lists on most days; the last days are read again instead of those that differ';
-  return { chain: `${resource.name} brand=${brand.id}`, code: 'census_unreliable', message };
 }
 
 /** The brands that a run is about; throws `usage` for one that is not there. */

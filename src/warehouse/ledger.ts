@@ -116,20 +116,26 @@ export async function clearCheckpoints(session: Session, chainId: string): Promi
   await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [chainId]);
 }
 
-/** How many items of the chain had no readable key, and how many rows it saw. */
+/** How many items of the chain had no readable key, how many rows it saw, and when its first page was read. */
 export async function sumCheckpoints(
   session: Session,
   chainId: string,
-): Promise<{ unidentified: number; rows: number }> {
+): Promise<{ unidentified: number; rows: number; since: number | null }> {
   const [sums] = await session.all(
     `SELECT CAST(coalesce(sum(unidentified), 0) AS BIGINT) AS unidentified,
-       CAST(coalesce(sum(len(seen)), 0) AS BIGINT) AS rows FROM sync.checkpoints WHERE chain = $1`,
+       CAST(coalesce(sum(len(seen)), 0) AS BIGINT) AS rows, epoch_ms(min(read_at)) AS since
+     FROM sync.checkpoints WHERE chain = $1`,
     [chainId],
   );
-  return { unidentified: Number(sums?.['unidentified'] ?? 0), rows: Number(sums?.['rows'] ?? 0) };
+  const since = sums?.['since'] ?? null;
+  return {
+    unidentified: Number(sums?.['unidentified'] ?? 0),
+    rows: Number(sums?.['rows'] ?? 0),
+    since: since === null ? null : Number(since),
+  };
 }
 
-/** Notes that a chain was read whole. */
+/** Notes that a chain was read whole; `at` is when its first page was, for what came later may not be among its rows. */
 export async function writeCoverage(
   session: Session,
   run: { runId: string; passId: string },

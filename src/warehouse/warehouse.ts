@@ -164,7 +164,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     tables: Map<string, Changes & { read: number }>,
     syncedAt: string,
   ): Promise<string | null> => {
-    const earlier = page === 1 ? { unidentified: 0, rows: 0 } : await sumCheckpoints(session, chain.id);
+    const none = { unidentified: 0, rows: 0, since: null };
+    const earlier = page === 1 ? none : await sumCheckpoints(session, chain.id);
     const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
     const skipped =
       unidentified > 0
@@ -181,7 +182,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     }
     if (page > 1) await clearCheckpoints(session, chain.id);
     const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
-    await writeCoverage(session, run, chain, rows, date);
+    await writeCoverage(session, run, chain, rows, earlier.since ?? date);
     return skipped;
   };
 

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { fixtures } from '../../schemas/fixtures/all.ts';
+import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
+import type { Workspace } from '../../schemas/fixtures/world/model.ts';
+import { addDays, dayOf } from '../../src/contract/time.ts';
+import { type Fixture, pagedFrom, type Question, Refusal, type Row } from '../../src/sandbox/fixture.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import { NOW_MS, openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
+
+type Paged = Extract<Fixture<Workspace>, { rows: unknown }>;
+type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
+
+const NINE_DAYS_AGO = addDays(dayOf(NOW_MS), -9);
+const long = { brands: 1, prompts: 4, days: 8, responsesPerDay: 350, seed: 3 } as const;
+
+// A fixture that `step` may keep from answering, or give fewer rows.
+function bent(
+  name: string,
+  step: (question: Question<Workspace>, rows: () => Iterable<Row>, isFirst: boolean) => Iterable<Row>,
+): Record<string, Fixture<Workspace>> {
+  const fixture = fixtures[name] as Paged;
+  return {
+    [name]: { rows: (question, after) => step(question, () => fixture.rows(question, after), after === undefined) },
+  };
+}
+
+// Stops once so many pages of answers are in, one chain at a time: a chain is under way then.
+async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunChanges = {}): Promise<string> {
+  const stop = new AbortController();
+  const onProgress: RunChanges['onProgress'] = (tally) => {
+    if ((tally.resources.get('responses')?.done ?? 0) >= pages) stop.abort(new Error('Ctrl-C'));
+  };
+  const summary = await workspace.sync({ ...changes, signal: stop.signal, connections: 1, onProgress });
+  expect(summary.status).toBe('interrupted');
+  const open = await workspace.query(
+    "SELECT DISTINCT strftime(range_to, '%Y-%m-%d') AS day FROM sync.checkpoints WHERE resource = 'responses'",
+  );
+  expect(open.length).toBe(1);
+  return String(open[0]?.['day']);
+}
+
+// An answer that is newer than all others of its day, seen from now on.
+function insertLate({ sandbox }: TestWorkspace, day: string): void {
+  const { world } = sandbox;
+  const [brand] = world.brands as [Workspace['brands'][number]];
+  const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
+  if (other === undefined) throw new Error(`there is no answer on ${day}`);
+  const id = `${other.id.slice(0, -4)}beef`;
+  insertAnswer(world.plan, brand, { ...other, id, atMs: Date.parse(`${day}T23:59:58Z`), visibleAtMs: other.atMs });
+}
+
+describe('a run is complete only when', () => {
+  test('what came late among pages that an earlier run had read is there', async () => {
+    const workspace = await openWorkspace(long);
+    const day = await stopWithin(workspace, 2);
+    workspace.sandbox.advance({ days: 2 / 24 });
+    insertLate(workspace, day);
+    expect((await workspace.sync()).status).toBe('complete');
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('what changed since an earlier run of the same pass has closed its days is there', async () => {
+    let isBroken = true;
+    const alerts = bent('alerts', (_question, rows) => {
+      if (isBroken) throw new Refusal(500, 'internal', 'broken');
+      return rows();
+    });
+    const workspace = await openWorkspace({
+      brands: 1,
+      prompts: 4,
+      days: 20,
+      seed: 4,
+      responsesPerDay: 350,
+      fixtures: alerts,
+    });
+    expect((await workspace.sync()).status).toBe('partial');
+    isBroken = false;
+    workspace.sandbox.advance({ days: 0.9 });
+    insertLate(workspace, NINE_DAYS_AGO);
+    expect((await workspace.sync()).status).toBe('complete');
+    await expectEqualToUpstream(workspace);
+  });
+
+  test('rows are there that an answer lacked, which is not asked for a third time', async () => {
+    let asked = 0;
+    let lacksUntil = 1;
+    const responses = bent('responses', function* (question, rows, isFirst) {
+      const isIt = question.from <= NINE_DAYS_AGO && NINE_DAYS_AGO <= question.to;
+      if (isIt && isFirst) asked += 1;
+      const lacks = isIt && asked <= lacksUntil;
+      for (const row of rows()) if (!lacks || dayOf(row.atMs) !== NINE_DAYS_AGO || row.id > '8') yield row;
+    });
+    const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 20, seed: 4, fixtures: responses });
+    expect((await workspace.sync()).status).toBe('complete');
+    expect(asked).toBe(2);
+    await expectEqualToUpstream(workspace);
+
+    asked = 0;
+    lacksUntil = 100;
+    await workspace.sync({ full: true });
+    expect(asked).toBe(2);
+    expect((await workspace.sync()).status).toBe('complete');
+    expect(asked, 'a difference that lasts is known').toBe(2);
+  });
+
+  test('days were read that the census does not count, whichever were read before', async () => {
+    const counted = addDays(dayOf(NOW_MS), -6);
+    const daily: Answering = {
+      answer: (question) => {
+        const body = (fixtures['metrics_daily'] as Answering).answer(question) as { data: { date: string }[] };
+        return { ...body, data: body.data.filter(({ date }) => date >= counted) };
+      },
+    };
+    const workspace = await openWorkspace({ brands: 1, days: 12, seed: 5, fixtures: { metrics_daily: daily } });
+    await workspace.sync({ range: { from: counted, to: dayOf(NOW_MS) } });
+    const firstDay = async (): Promise<unknown> =>
+      (await workspace.query("SELECT strftime(min(created_at), '%Y-%m-%d') AS day FROM responses"))[0]?.['day'];
+    expect(await firstDay()).toBe(counted);
+    expect((await workspace.sync()).status).toBe('complete');
+    expect(await firstDay()).toBe(addDays(dayOf(NOW_MS), -11));
+  });
+});
+
+test('a cursor that is answered by an empty page after a while begins its window anew, and deletes nothing', async () => {
+  let forgotten = 0;
+  const responses = bent('responses', (_question, rows, isFirst) => (!isFirst && forgotten-- > 0 ? [] : rows()));
+  const workspace = await openWorkspace({ ...long, fixtures: responses });
+  await workspace.sync();
+  await stopWithin(workspace, 2, { full: true });
+  forgotten = 1;
+  const summary = await workspace.sync({ full: true });
+  expect(summary).toMatchObject({ status: 'complete', failures: [] });
+  expect(forgotten).toBeLessThan(0);
+  expect(summary.tables['responses']?.deleted).toBe(0);
+  await expectEqualToUpstream(workspace);
+});
+
+test('of a list that does not change, what an unfinished read of its new part has left out is read later', async () => {
+  let count = 10;
+  let isBroken = false;
+  const rowOf = (index: number): Row => {
+    const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+    const atMs = NOW_MS - 86_400_000 + index * 1000;
+    return { id, atMs, item: () => ({ id, headline: `${index}`, detectedAt: new Date(atMs).toISOString() }) };
+  };
+  const alerts: Fixture<Workspace> = {
+    rows: (_question, after) => {
+      const rows = pagedFrom(
+        Array.from({ length: count }, (_, index) => rowOf(index)),
+        after,
+      );
+      if (isBroken && rows.length < 150) throw new Refusal(500, 'internal', 'broken');
+      return rows;
+    },
+  };
+  const workspace = await openWorkspace({ brands: 1, prompts: 2, days: 3, fixtures: { alerts } });
+  const held = async (): Promise<number> =>
+    Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);
+  await workspace.sync();
+  count = 310;
+  isBroken = true;
+  expect((await workspace.sync()).status).toBe('partial');
+  expect(await held()).toBe(210);
+  isBroken = false;
+  // Too late for going on where the run stopped.
+  workspace.sandbox.advance({ days: 1 });
+  expect((await workspace.sync()).status).toBe('complete');
+  expect(await held()).toBe(310);
+});
