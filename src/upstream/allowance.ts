@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Budget } from './budget.ts';
+import type { Budget, Slot } from './budget.ts';
 
 /** What a run may use at most. */
 export interface Allowance {
@@ -7,6 +7,9 @@ export interface Allowance {
   /** Epoch milliseconds after which no request is sent. */
   readonly deadline: number | null;
 }
+
+/** No timer sleeps longer, and no wait for the budget is nearly as long. */
+const SLEEP_MS_MAX = 2 ** 31 - 1;
 
 /** The run has used what it was allowed: a normal end, after which the next run goes on. */
 export class AllowanceReached extends Error {
@@ -21,8 +24,20 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
     if (maxRequests !== null && sent >= maxRequests) {
       throw new AllowanceReached(`the allowance of ${maxRequests} requests is used up`);
     }
-    if (deadline !== null && clock.now() >= deadline) {
-      throw new AllowanceReached(`the allowance of time ended at ${new Date(deadline).toISOString()}`);
+    if (deadline !== null && clock.now() >= deadline) throw timeIsUp(deadline);
+  };
+  // A wait for the budget, or for a closed gate, may be longer than the time that is left.
+  const acquireBefore = async (until: number, signal: AbortSignal): Promise<Slot> => {
+    const over = new AbortController();
+    const done = new AbortController();
+    clock.sleep(Math.min(until - clock.now(), SLEEP_MS_MAX), done.signal).then(
+      () => over.abort(timeIsUp(until)),
+      () => undefined,
+    );
+    try {
+      return await budget.acquire(AbortSignal.any([signal, over.signal]));
+    } finally {
+      done.abort();
     }
   };
   return {
@@ -30,9 +45,13 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
       check();
       // Counted before the wait, or everybody who waits would be let through.
       sent += 1;
-      return budget.acquire(signal);
+      return deadline === null ? budget.acquire(signal) : acquireBefore(deadline, signal);
     },
     closeGate: (ms) => budget.closeGate(ms),
     state: () => budget.state(),
   };
+}
+
+function timeIsUp(deadline: number): AllowanceReached {
+  return new AllowanceReached(`the allowance of time ended at ${new Date(deadline).toISOString()}`);
 }

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { AllowanceReached, withAllowance } from '../../src/upstream/allowance.ts';
+import { createBudget } from '../../src/upstream/budget.ts';
+import { virtualClock } from '../support/clocks.ts';
+import { openWorkspace } from '../support/workspace.ts';
+
+const { signal } = new AbortController();
+
+test('nothing is sent after the deadline, however long the wait for the budget or a gate', async () => {
+  const clock = virtualClock();
+  const budget = withAllowance(createBudget({ clock }), { maxRequests: null, deadline: clock.now() + 60_000 }, clock);
+  budget.closeGate(600_000);
+  const ends: [string, number][] = [];
+  for (let index = 0; index < 3; index++) {
+    budget.acquire(signal).then(
+      () => ends.push(['sent', clock.monotonic()]),
+      (thrown: unknown) => ends.push([(thrown as Error).name, clock.monotonic()]),
+    );
+  }
+  await clock.advanceTo(700_000);
+  expect(ends).toEqual(Array.from({ length: 3 }, () => [AllowanceReached.name, 60_000]));
+});
+
+test('a deadline that is farther away than any timer reaches is none', async () => {
+  const clock = virtualClock();
+  const slept: number[] = [];
+  const watched = {
+    ...clock,
+    sleep: (ms: number, stop?: AbortSignal): Promise<void> => {
+      slept.push(ms);
+      return clock.sleep(ms, stop);
+    },
+  };
+  const allowance = { maxRequests: null, deadline: clock.now() + 1e12 };
+  await withAllowance(createBudget({ clock: watched }), allowance, watched).acquire(signal);
+  expect(Math.max(...slept)).toBeLessThan(2 ** 31);
+});
+
+test.for([
+  { maxRequests: 1, deadline: null },
+  { maxRequests: null, deadline: 0 },
+])(
+  'an allowance that is used up before the first chain is a normal end: $maxRequests, $deadline',
+  async (allowance) => {
+    const workspace = await openWorkspace({ brands: 1, days: 2 });
+    const summary = await workspace.sync({ allowance });
+    expect(summary).toMatchObject({ status: 'partial', error: null, allowance: expect.stringContaining('allowance') });
+    expect(summary.requests).toBe(allowance.maxRequests ?? 0);
+    expect((await workspace.sync()).status).toBe('complete');
+  },
+);
