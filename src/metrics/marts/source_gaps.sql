@@ -31,10 +31,10 @@ WITH recent AS (
   FROM answers WHERE NOT brand_mentioned
   GROUP BY GROUPING SETS ((brand_id, engine), (brand_id))
 ), citing AS (
-  SELECT DISTINCT a.brand_id, a.engine, c.domain, a.response_id, a.brand_mentioned
+  SELECT a.brand_id, a.engine, c.domain, a.brand_mentioned
   FROM answers a
   JOIN (
-    SELECT response_id, domain FROM response_citations
+    SELECT DISTINCT response_id, domain FROM response_citations
     WHERE _deleted_at IS NULL AND domain IS NOT NULL AND created_at >= (SELECT day FROM earliest)
   ) c ON c.response_id = a.response_id
 ), counted AS (
