@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../schemas/catalogue.ts';
+import { describeTables, toMarkdown } from '../src/app/dictionary.ts';
 import { errorTable } from '../src/base/errors.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
@@ -53,6 +54,27 @@ describe('the README', () => {
       expect(readme).toContain(file);
       expect(existsSync(join(root, file))).toBe(true);
     }
+  });
+});
+
+describe('the data dictionary', () => {
+  it('is what `npm run docs` writes', async () => {
+    const written = readFileSync(join(root, 'docs/data-dictionary.md'), 'utf8');
+    expect(written, 'stale: run `npm run docs`').toBe(toMarkdown(await describeTables()));
+  });
+});
+
+describe('what is written of BI tools', () => {
+  it('names commands, tables and files that are there', async () => {
+    const text = readFileSync(join(root, 'docs/bi.md'), 'utf8');
+    const commands = createProgram(() => undefined).commands.map((command) => command.name());
+    const named = [...text.matchAll(/`sightline (\w+)/g)].map((match) => match[1]);
+    expect(named.length).toBeGreaterThan(3);
+    for (const command of named) expect(commands).toContain(command);
+    const tables = (await describeTables()).map(({ name }) => name);
+    for (const [, table] of text.matchAll(/latest[/\\](\w+)/g)) expect(tables).toContain(table);
+    for (const [, file] of text.matchAll(/\]\(([^)]+\.md)\)/g))
+      expect(existsSync(join(root, 'docs', file ?? ''))).toBe(true);
   });
 });
 
