@@ -10,16 +10,18 @@ import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { hashes } from './readers.ts';
 
 const DISK_BYTES = 8 * 1024 * 1024;
+/** Of the operating system, and there for root alone as a rule: without them the tests are skipped. */
+const tools = { mount: 'mount', unmount: 'umount' } as const;
 
 // A file system in memory of its own, where the machine lets a test have one.
 async function smallDisk(): Promise<string | null> {
   const folder = await temporaryFolder();
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'ignore' });
+    execFileSync(tools.mount, ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'ignore' });
   } catch {
     return null;
   }
-  onTestFinished(() => void execFileSync('umount', [folder]));
+  onTestFinished(() => void execFileSync(tools.unmount, [folder]));
   return folder;
 }
 
