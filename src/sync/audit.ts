@@ -2,7 +2,7 @@ import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { addDays, daysInRange } from '../contract/time.ts';
 import { type Audit, writeAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
-import { type Member, readClosedChains } from '../warehouse/state.ts';
+import { type Member, readChainsOf } from '../warehouse/state.ts';
 import type { Chain } from './chain.ts';
 import { coveredBy, type PlanContext } from './context.ts';
 import { countDays } from './follow.ts';
@@ -51,7 +51,7 @@ export async function auditWindow(
 }
 
 async function readDays(database: Database, resource: Resource, brand: Member): Promise<ReadonlyMap<string, number>> {
-  return coveredBy(await readClosedChains(database)).days(resource.name, brand.id);
+  return coveredBy(await readChainsOf(database, resource.name, brand.id)).days(resource.name, brand.id);
 }
 
 // Days that agree are confirmed. A difference counts as known only where the day was read whole in this run and no longer

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
@@ -194,7 +194,7 @@ export async function readContext(
   passId: string | null,
 ): Promise<PlanContext> {
   const { database } = warehouse;
-  const chains = await readClosedChains(database);
+  const chains = await readClosedChains(database, { passId, ...lastingChains(catalogue) });
   return {
     range: options.range,
     full: options.full === true,
@@ -208,6 +208,17 @@ export async function readContext(
     closed: chains.filter((chain) => chain.passId === passId),
     open: passId === null ? [] : await readOpenChains(database, passId),
     begun: await readBegunChains(database),
+  };
+}
+
+// Windows and walks are planned by all that was ever read of them, totals of a day by whether they were; of the others
+// only what was read lately tells anything.
+function lastingChains(catalogue: Catalogue): { lasting: string[]; daily: string[] } {
+  const named = (matters: (change: Resource['change']) => boolean): string[] =>
+    catalogue.resources.filter(({ change }) => matters(change)).map(({ name }) => name);
+  return {
+    lasting: named(({ kind }) => kind === 'window' || kind === 'walk'),
+    daily: named((change) => change.kind === 'report' && change.span === 'history' && change.eachDay === true),
   };
 }
 

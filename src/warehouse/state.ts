@@ -1,6 +1,6 @@
 import type { Resource } from '../contract/catalogue.ts';
 import { columnOf, type ResourceTable } from '../contract/tables.ts';
-import type { Database } from './database.ts';
+import type { Database, Parameter } from './database.ts';
 import { quoted } from './schema.ts';
 
 /** A row of a list as planning sees it: its id, and since when it has data. */
@@ -93,12 +93,40 @@ export async function readFirstDay(
 const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
   strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
 
-/** Every chain that was ever read whole, the latest read of each, in the order in which they were closed. */
-export async function readClosedChains(database: Database): Promise<ClosedChain[]> {
+/** Which reads matter, of all that there ever were: every night adds some of each brand, and most say nothing later. */
+export interface ChainScope {
+  /** The pass of which every chain matters, if any. */
+  readonly passId: string | null;
+  /** Resources of which every chain matters, however old. */
+  readonly lasting: readonly string[];
+  /** Resources of which the chains of a single day matter, however old. */
+  readonly daily: readonly string[];
+}
+
+/** What else is as old as this, counted from the newest, is not looked at. */
+const RECENT = 'INTERVAL 8 DAY';
+
+/** The chains that were read whole and matter, the latest read of each, in the order in which they were closed. */
+export function readClosedChains(database: Database, { passId, lasting, daily }: ChainScope): Promise<ClosedChain[]> {
+  return closedChains(
+    database,
+    `pass_id = CAST($1 AS UUID) OR list_contains($2, resource) OR (list_contains($3, resource) AND range_from = range_to)
+       OR closed_at > (SELECT max(closed_at) FROM sync.coverage) - ${RECENT}`,
+    [passId, lasting, daily],
+  );
+}
+
+/** The chains of one resource of a brand that were ever read whole, in the order in which they were closed. */
+export function readChainsOf(database: Database, resource: string, brandId: string): Promise<ClosedChain[]> {
+  return closedChains(database, 'resource = $1 AND brand_id = CAST($2 AS UUID)', [resource, brandId]);
+}
+
+async function closedChains(database: Database, where: string, values: readonly Parameter[]): Promise<ClosedChain[]> {
   const rows = await database.exclusive((session) =>
     session.all(
       `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms, CAST(pass_id AS VARCHAR) AS pass_id, rows, state
-       FROM sync.coverage ORDER BY closed_at`,
+       FROM sync.coverage WHERE ${where} ORDER BY closed_at`,
+      values,
     ),
   );
   return rows.map((row) => ({
