@@ -19,6 +19,9 @@ const BACKOFF_MS_MAX = 30_000;
 /** Wait after a 429 that names none, and the longest wait that is obeyed rather than reported. */
 const RETRY_AFTER_MS_DEFAULT = 5_000;
 export const RETRY_AFTER_MS_MAX = 15 * 60_000;
+/** What is waited at least after a 429, doubled for each that follows it, up to upstream's whole window. */
+const REFUSED_MS_FIRST = 500;
+const REFUSED_MS_MAX = 60_000;
 /** Spread of the moment at which a closed gate opens. */
 const GATE_JITTER_MS = 500;
 /** Longest excerpt of an upstream message that is repeated. */
@@ -149,7 +152,7 @@ export function createClient(options: ClientOptions): Client {
         const waitMs = error.retryAfterMs ?? 0;
         if (error.status === 429) {
           refusals += 1;
-          closeGate(error);
+          closeGate(error, refusals);
         } else failures += 1;
         const givenUp = failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX || waitMs > RETRY_AFTER_MS_MAX;
         if (!error.retryable || givenUp) throw error;
@@ -161,10 +164,12 @@ export function createClient(options: ClientOptions): Client {
     close: () => pool.destroy(),
   };
 
-  // One gate for everybody: all requests of the key wait, and they do not all come back in the same instant.
-  function closeGate({ retryAfterMs }: UpstreamError): void {
-    const waitMs = retryAfterMs ?? RETRY_AFTER_MS_DEFAULT;
-    if (waitMs <= RETRY_AFTER_MS_MAX) budget.closeGate(waitMs + clock.random() * GATE_JITTER_MS);
+  // One gate for everybody: all requests of the key wait, and they do not all come back in the same instant. Who is
+  // refused again has waited too short, whatever upstream says: others may use up what becomes free.
+  function closeGate({ retryAfterMs }: UpstreamError, refusals: number): void {
+    const asked = retryAfterMs ?? RETRY_AFTER_MS_DEFAULT;
+    const waitMs = Math.max(asked, Math.min(REFUSED_MS_MAX, REFUSED_MS_FIRST * 2 ** (refusals - 1)));
+    if (asked <= RETRY_AFTER_MS_MAX) budget.closeGate(waitMs + clock.random() * GATE_JITTER_MS);
   }
 }
 

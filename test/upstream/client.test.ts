@@ -149,6 +149,17 @@ describe('waiting between attempts', () => {
     expect(attempts.at(-1)).toMatchObject({ status: 200, error: null, attempt: 9 });
   });
 
+  test('after 429s that name too short a wait outlasts a window that others have filled', async () => {
+    const since = performance.now();
+    const setup = await open((_request, response) => {
+      // The hurried clock makes a minute of 60 ms.
+      const isFull = performance.now() - since < 90;
+      json(response, isFull ? 429 : 200, refusal('wait'), isFull ? { 'retry-after': '0' } : {});
+    });
+    await setup.get();
+    expect(setup.requests.length).toBeGreaterThan(3);
+  });
+
   test('ends: a 429 that never stops is given up', async () => {
     const { failure, requests } = await open((_request, response) =>
       json(response, 429, refusal('wait'), { 'retry-after': '1' }),
