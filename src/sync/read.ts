@@ -41,7 +41,16 @@ export interface ReaderParts {
 /** How upstream may say that it does not take a cursor any more: the specification leaves it open. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
 
-class CursorLost extends Error {}
+/** A cursor that is younger than this is not taken for forgotten. */
+const CURSOR_MS_MIN = 60_000;
+
+class CursorLost extends UpstreamError {
+  constructor(path: string) {
+    super('bad_answer', `upstream's cursor for ${path} leads to an empty page, as if it were forgotten`, {
+      status: 200,
+    });
+  }
+}
 
 function isEmpty(tables: readonly TableRows[]): boolean {
   return tables.every(({ seen, unidentified }) => seen.length + unidentified === 0);
@@ -98,7 +107,8 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       });
       for await (const page of walk) {
         // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
-        if (from !== null && page.cursor === from && isEmpty(page.value)) throw new CursorLost();
+        const isOld = page.cursor === from || page.date - date > CURSOR_MS_MIN;
+        if (page.cursor !== null && isOld && isEmpty(page.value)) throw new CursorLost(chain.path);
         pages.count += 1;
         date = page.date;
         const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;

@@ -42,10 +42,12 @@ export async function beginRun(
   );
   const continues = last !== undefined && last['status'] !== 'complete';
   const passId = continues ? String(last['pass_id']) : run.runId;
-  // Too old for any run to go on from; both dates are upstream's.
+  // Too old for any run to go on from; both dates are upstream's. What was begun and is forgotten here is read whole next.
+  const tooOld = 'WHERE read_at < (SELECT max(read_at) FROM sync.checkpoints) - INTERVAL 2 DAY';
   await session.run(
-    'DELETE FROM sync.checkpoints WHERE read_at < (SELECT max(read_at) FROM sync.checkpoints) - INTERVAL 2 DAY',
+    `UPDATE sync.coverage SET state = NULL WHERE chain IN (SELECT chain FROM sync.checkpoints ${tooOld})`,
   );
+  await session.run(`DELETE FROM sync.checkpoints ${tooOld}`);
   await session.run(
     `INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, pid)
      SELECT CAST($1 AS UUID), CAST($2 AS UUID), CAST($3 AS TIMESTAMP), 'running', $4, $5`,

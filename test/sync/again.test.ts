@@ -135,35 +135,60 @@ test('a cursor that is answered by an empty page after a while begins its window
   await expectEqualToUpstream(workspace);
 });
 
-test('of a list that does not change, what an unfinished read of its new part has left out is read later', async () => {
-  let count = 10;
-  let isBroken = false;
-  const rowOf = (index: number): Row => {
-    const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
-    const atMs = NOW_MS - 86_400_000 + index * 1000;
-    return { id, atMs, item: () => ({ id, headline: `${index}`, detectedAt: new Date(atMs).toISOString() }) };
-  };
-  const alerts: Fixture<Workspace> = {
-    rows: (_question, after) => {
-      const rows = pagedFrom(
-        Array.from({ length: count }, (_, index) => rowOf(index)),
-        after,
-      );
-      if (isBroken && rows.length < 150) throw new Refusal(500, 'internal', 'broken');
-      return rows;
-    },
-  };
-  const workspace = await openWorkspace({ brands: 1, prompts: 2, days: 3, fixtures: { alerts } });
-  const held = async (): Promise<number> =>
-    Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);
+test('a cursor that is forgotten during a run begins its window anew, once', async () => {
+  let forgotten = 0;
+  let forget = (): void => undefined;
+  const responses = bent('responses', (_question, rows, isFirst) => {
+    if (isFirst && forgotten > 0) forget();
+    return isFirst || forgotten-- <= 0 ? rows() : [];
+  });
+  const workspace = await openWorkspace({ ...long, fixtures: responses });
   await workspace.sync();
-  count = 310;
-  isBroken = true;
-  expect((await workspace.sync()).status).toBe('partial');
-  expect(await held()).toBe(210);
-  isBroken = false;
-  // Too late for going on where the run stopped.
-  workspace.sandbox.advance({ days: 1 });
-  expect((await workspace.sync()).status).toBe('complete');
-  expect(await held()).toBe(310);
+  // As after a gate that was closed for long.
+  forget = () => void workspace.sandbox.advance({ days: 0.005 });
+  forgotten = 1;
+  const summary = await workspace.sync({ full: true, connections: 1 });
+  expect(summary).toMatchObject({ status: 'complete', failures: [] });
+  expect(summary.tables['responses']?.deleted).toBe(0);
+  forgotten = 1000;
+  const failing = await workspace.sync({ full: true, connections: 1 });
+  expect(failing).toMatchObject({ status: 'partial', error: null });
+  expect(failing.tables['responses']?.deleted).toBe(0);
 });
+
+test.for([1, 3])(
+  'of a list that does not change, what an unfinished read of its new part left out is read %i days later',
+  async (days) => {
+    let count = 10;
+    let isBroken = false;
+    const rowOf = (index: number): Row => {
+      const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+      const atMs = NOW_MS - 86_400_000 + index * 1000;
+      return { id, atMs, item: () => ({ id, headline: `${index}`, detectedAt: new Date(atMs).toISOString() }) };
+    };
+    const alerts: Fixture<Workspace> = {
+      rows: (_question, after) => {
+        const rows = pagedFrom(
+          Array.from({ length: count }, (_, index) => rowOf(index)),
+          after,
+        );
+        if (isBroken && rows.length < 150) throw new Refusal(500, 'internal', 'broken');
+        return rows;
+      },
+    };
+    const workspace = await openWorkspace({ ...long, days: 3, fixtures: { alerts } });
+    const held = async (): Promise<number> =>
+      Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);
+    await workspace.sync();
+    count = 310;
+    isBroken = true;
+    expect((await workspace.sync()).status).toBe('partial');
+    expect(await held()).toBe(210);
+    isBroken = false;
+    // Too late for going on where the run stopped.
+    workspace.sandbox.advance({ days });
+    await stopWithin(workspace, 2, { only: ['responses'], range: { from: dayOf(NOW_MS), to: dayOf(NOW_MS) } });
+    expect((await workspace.sync()).status).toBe('complete');
+    expect(await held()).toBe(310);
+  },
+);
