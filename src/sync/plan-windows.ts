@@ -10,7 +10,7 @@ import { packWindows, pagesPerWindow } from './windows.ts';
 /** Days that must differ for good, and their part of all that were counted, before the census is not believed. */
 const UNRELIABLE_DAYS_MIN = 5;
 const UNRELIABLE_SHARE = 0.5;
-/** Days that are read again in every run when the census is not to be believed. */
+/** Days that are read again in every run when there is no census, or none to be believed. */
 const LOOKBACK_DAYS = 7;
 /** What upstream's census says of a window's days, beside what is held and what was found before. */
 export interface CountedDays {
@@ -46,7 +46,7 @@ export function planWindows(
   const days = dueDays({
     range: { from, to },
     today: context.today,
-    settleDays: unreliable ? Math.max(LOOKBACK_DAYS, context.settleDays) : context.settleDays,
+    settleDays: counted === null || unreliable ? Math.max(LOOKBACK_DAYS, context.settleDays) : context.settleDays,
     full: context.full || context.range !== null,
     stateOf: stateReader(resource, brandId, unreliable ? null : counted, context),
   });

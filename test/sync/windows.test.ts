@@ -291,7 +291,7 @@ describe('the plan of a windowed resource', () => {
     expect(read({ range: { from: dayBefore(8), to: dayBefore(7) } })).toEqual([dayBefore(8), dayBefore(7)]);
   });
 
-  test('goes back to the last days alone when the census never agrees, and says so', () => {
+  test('goes back to the last days alone when the census never agrees, and says so, and when there is none', () => {
     const resource = windowed[0] as (typeof windowed)[number];
     const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
     const counted: CountedDays = {
@@ -302,6 +302,8 @@ describe('the plan of a windowed resource', () => {
     const planned = planWindows(resource, brandOf(29), counted, context({ covered }));
     expect(planned.unreliable).toBe(true);
     expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
+    const without = planWindows(resource, brandOf(29), null, context({ covered }));
+    expect(without.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
   });
 });
 
