@@ -16,7 +16,7 @@ import { layoutOf } from './snapshot/layout.ts';
 import { REPLICA_OPTIONS } from './warehouse/replica.ts';
 
 /** Sorting a month and writing it needs no more; what would goes to disk. The other core reads back what was written. */
-const EXPORT_RESOURCES = { memoryLimitMb: 256, threads: 1 };
+const EXPORT_RESOURCES = { memoryLimitMb: 320, threads: 2 };
 
 /** Publishes a Parquet snapshot of a workspace. */
 export async function exportWorkspace(

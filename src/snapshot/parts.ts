@@ -30,7 +30,7 @@ export async function partsOf(session: Session, table: WarehouseTable, month: st
   );
   const folderOf = (name: string): string => `${table.name}/month=${name}`;
   if (found.length === 0) {
-    const sums = { rows: 0, min: null, max: null, forward: '0', backward: '0' };
+    const sums = { rows: 0, min: null, max: null, sum: '0', xor: '0' };
     return [{ folder: folderOf(month), where: '', sums }];
   }
   return found.map((row) => {

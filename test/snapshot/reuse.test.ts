@@ -210,7 +210,7 @@ test('a file that does not read back as what the warehouse holds is not kept', a
       const { path } = await settlePart(scratch, table, tried, folder, aside);
       return existsSync(join(folder, path));
     };
-    for (const wrong of [{ rows: sums.rows + 1 }, { max: null }, { forward: '1' }, { backward: '1' }]) {
+    for (const wrong of [{ rows: sums.rows + 1 }, { max: null }, { sum: '1' }, { xor: '1' }]) {
       await expect(write(wrong)).rejects.toMatchObject({
         code: 'internal',
         message: expect.stringContaining('does not read back'),
