@@ -2,8 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { MART_SCHEMA, marts } from '../../src/metrics/marts/marts.ts';
 import { publishAnalytics } from '../../src/snapshot/analytics.ts';
 import type { Session } from '../../src/warehouse/database.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 
 /** Days over which the answers are spread, the last of them today. */
@@ -41,6 +43,7 @@ export async function generate(dataFolder: string, responses: number, brands = 1
       await note(session, today);
       await session.run('CHECKPOINT');
     });
+    await ensureViews(database, MART_SCHEMA, marts());
     await publishAnalytics(database, paths.copy);
     const [first] = await database.exclusive((session) => session.all('SELECT CAST(id AS VARCHAR) AS id FROM brands'));
     return { folder, ...paths, brandId: String(first?.['id']), today };
