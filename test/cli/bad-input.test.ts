@@ -140,7 +140,6 @@ const flags: Case[] = [
   { name: 'an unknown flag', args: ['sync', '--forse'], env: settings, code: 'usage', says: ['--forse'] },
   { name: 'an unknown command', args: ['snyc'], code: 'usage', says: ['snyc', 'sync', 'export', 'sql'] },
   { name: 'a flag before the command', args: ['--data-dir', 'x', 'sync'], code: 'usage', says: ['--data-dir'] },
-  { name: 'a missing argument', args: ['keys', 'create'], code: 'usage', says: ["'name'"] },
   { name: 'no query at all', args: ['sql'], code: 'usage', says: ['the query is empty'] },
   { name: 'an argument too many', args: ['sync', 'now'], env: settings, code: 'usage', says: ['too many arguments'] },
   { name: 'a flag without its value', args: ['sync', '--data-dir'], code: 'usage', says: ['--data-dir'] },
