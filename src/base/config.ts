@@ -36,6 +36,8 @@ export interface WorkspaceConfig {
   readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
   /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
   readonly conventions: Readonly<Record<string, unknown>>;
+  /** What the file changes about jobs, by name, as it stands there; src/scheduler knows what it may be. */
+  readonly jobs: Readonly<Record<string, unknown>>;
   /** How to reach upstream; throws `config_invalid` when that is not set. */
   upstream(): UpstreamConfig;
 }
@@ -68,6 +70,7 @@ const allowed = {
   weekly: 'a whole number of snapshots from 0 to 10000',
   monthly: 'a whole number of snapshots from 0 to 10000',
   conventions: 'an object with a member for each convention',
+  jobs: 'an object with a member for each job',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -91,7 +94,8 @@ const keep = z.strictObject({
   weekly: snapshots.optional(),
   monthly: snapshots.optional(),
 });
-const inFile = { ...common, keep: keep.optional(), conventions: z.record(z.string(), z.unknown()).optional() };
+const anything = z.record(z.string(), z.unknown());
+const inFile = { ...common, keep: keep.optional(), conventions: anything.optional(), jobs: anything.optional() };
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
 const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
@@ -134,6 +138,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     conventions: { ...file.conventions, ...declared?.conventions },
+    jobs: { ...file.jobs, ...declared?.jobs },
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;

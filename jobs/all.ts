@@ -1,0 +1,7 @@
+import { hourly } from './hourly.ts';
+import { nightly } from './nightly.ts';
+import { report } from './report.ts';
+import { weeklyAudit } from './weekly-audit.ts';
+
+/** Every job that is there without any configuration. */
+export const declaredJobs = [nightly, hourly, weeklyAudit, report] as const;

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { declaredJobs } from '../../jobs/all.ts';
+import { declarations } from '../../schemas/catalogue.ts';
+import { SightlineError } from '../../src/base/errors.ts';
+import { defineJob, type Job } from '../../src/scheduler/job.ts';
+import { toJobs } from '../../src/scheduler/settings.ts';
+
+const resources = declarations.map(({ name }) => name);
+
+function jobsOf(settings: Record<string, unknown>): Map<string, Job> {
+  return new Map(toJobs(declaredJobs, settings, resources).map((job) => [job.name, job]));
+}
+
+describe('jobs', () => {
+  it('are those that are declared, in their zone and with what they read', () => {
+    const jobs = jobsOf({});
+    expect([...jobs.keys()]).toEqual(['nightly', 'hourly', 'weekly-audit', 'report']);
+    for (const job of jobs.values()) {
+      expect(job).toMatchObject({ timeZone: 'UTC', enabled: true });
+      for (const step of job.steps)
+        if (step.do === 'sync') expect(resources).toEqual(expect.arrayContaining([...(step.only ?? [])]));
+    }
+  });
+
+  it('change with the settings, and are joined by others', () => {
+    const jobs = jobsOf({
+      nightly: { cron: '0 1 * * *', timeZone: 'Europe/Berlin', allowance: { maxRequests: 50 } },
+      hourly: { enabled: false },
+      mine: { cron: '0 12 * * 1-5', steps: ['export', { do: 'verify', fresh: true, onFailure: 'go on' }] },
+    });
+    expect(jobs.get('nightly')).toMatchObject({ timeZone: 'Europe/Berlin', cron: { text: '0 1 * * *' } });
+    expect(jobs.get('nightly')?.steps).toMatchObject([{ do: 'sync', allowance: { maxRequests: 50 } }, {}, {}]);
+    expect(jobs.get('hourly')?.enabled).toBe(false);
+    expect(jobs.get('mine')?.steps).toEqual([{ do: 'export' }, { do: 'verify', fresh: true, onFailure: 'go on' }]);
+  });
+
+  it.each([
+    [{ nightly: 1 }, 'jobs.nightly is 1'],
+    [{ nightly: { crn: 'x' } }, 'jobs.nightly has an unknown setting "crn"'],
+    [{ nightly: { cron: '61 * * * *' } }, 'jobs.nightly.cron is "61 * * * *"'],
+    [{ nightly: { cron: 5 } }, 'jobs.nightly.cron is 5'],
+    [{ nightly: { timeZone: 'Berlin' } }, 'jobs.nightly.timeZone is "Berlin"'],
+    [{ nightly: { enabled: 'no' } }, 'jobs.nightly.enabled is "no"'],
+    [{ nightly: { allowance: {} } }, 'jobs.nightly.allowance is empty'],
+    [{ nightly: { allowance: { maxRequests: 0 } } }, 'jobs.nightly.allowance.maxRequests is 0'],
+    [{ mine: { cron: '* * * * *' } }, 'jobs.mine.steps is not set'],
+    [{ mine: { steps: ['sync'] } }, 'jobs.mine.cron is not set'],
+    [{ mine: { cron: '* * * * *', steps: [] } }, 'jobs.mine.steps is []'],
+    [{ mine: { cron: '* * * * *', steps: ['sink'] } }, 'jobs.mine.steps.0 is "sink"'],
+    [{ mine: { cron: '* * * * *', steps: [{}] } }, 'jobs.mine.steps.0.do is not set'],
+    [{ mine: { cron: '* * * * *', steps: [{ do: 'sync', only: ['x'] }] } }, 'jobs.mine.steps.0.only is ["x"]'],
+    [
+      { mine: { cron: '* * * * *', steps: [{ do: 'export', full: true }] } },
+      'jobs.mine.steps.0 has an unknown setting',
+    ],
+    [{ mine: { cron: '* * * * *', steps: [{ do: 'sync', onFailure: 'x' }] } }, 'jobs.mine.steps.0.onFailure is "x"'],
+    [{ 'My Job': {} }, 'jobs has the name "My Job"'],
+  ])('are refused with what is wrong and what is allowed: %j', (settings, said) => {
+    try {
+      jobsOf(settings);
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(SightlineError);
+      expect(thrown).toMatchObject({ code: 'config_invalid' });
+      expect((thrown as Error).message).toContain(said);
+      expect((thrown as Error).message).toContain('; allowed: ');
+      return;
+    }
+    throw new Error('it was not refused');
+  });
+
+  it('cannot be declared with a cron expression or a zone that is none', () => {
+    const job = { name: 'x', about: 'x', cron: '0 0 * * *', steps: [{ do: 'sync' }] } as const;
+    expect(() => defineJob({ ...job, cron: '0 0 31 4 *' })).toThrow('job x: cron');
+    expect(() => defineJob({ ...job, timeZone: 'Mars/Olympus' })).toThrow('Mars/Olympus');
+    expect(() => defineJob({ ...job, steps: [] })).toThrow('no steps');
+  });
+});
