@@ -1,9 +1,11 @@
+import { jobsOf } from '../app/jobs.ts';
 import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
-import { listWorkspaces, loadConfig, readEnvironment, type WorkspaceConfig } from '../base/config.ts';
+import { listWorkspaces, loadConfig, type WorkspaceConfig } from '../base/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
 import { toOverrides } from '../metrics/overrides.ts';
+import { terminal } from './terminal.ts';
 
 /** Flags that every command on a workspace takes. */
 export interface WorkspaceFlags {
@@ -15,10 +17,11 @@ export interface WorkspaceFlags {
 
 /** Settings of the workspace that the flags, the environment and the configuration file describe. */
 export function readConfig(flags: WorkspaceFlags) {
-  const folder = process.cwd();
-  const config = loadConfig({ flags, environment: readEnvironment(folder), folder });
+  const { folder, environment } = terminal();
+  const config = loadConfig({ flags, environment: environment(), folder });
   // Whichever command it is: who wrote it wants to know now.
   toOverrides(config.conventions);
+  jobsOf(config);
   return config;
 }
 
@@ -34,8 +37,8 @@ export type Configured =
 export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all and --workspace exclude each other');
   if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all and --base-url exclude each other');
-  const folder = process.cwd();
-  return listWorkspaces({ environment: readEnvironment(folder), folder }).map((name) => {
+  const { folder, environment } = terminal();
+  return listWorkspaces({ environment: environment(), folder }).map((name) => {
     try {
       return { name, config: readConfig({ ...flags, workspace: name }) };
     } catch (thrown) {

@@ -1,13 +1,14 @@
 import { hideKeys, type SightlineError } from '../base/errors.ts';
+import { terminal } from './terminal.ts';
 
 /** Writes data for the next program to standard output. */
 export function printData(text: string): void {
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  terminal().stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 }
 
 /** Writes something for a person to standard error. */
 export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+  terminal().stderr.write(`${text}\n`);
 }
 
 /** Reports an error: a sentence and what to do for a person, or one JSON line on standard output for a program. */

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { addJobs } from './program-jobs.ts';
 import { addReading } from './program-reading.ts';
 import { addRecords } from './program-records.ts';
 
@@ -141,6 +142,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
       choose(flags.json === true, async (signal) => (await import('./commands/serve.ts')).serve(flags, signal)),
     );
 
+  addJobs(program, onWorkspace, choose);
   addKeys(program.command('keys'), onWorkspace, choose);
 
   onWorkspace(program.command('mcp'))

@@ -2,6 +2,7 @@ import { createLogUpdate } from 'log-update';
 import type { Tally } from '../sync/tally.ts';
 import type { Budget } from '../upstream/budget.ts';
 import { count, duration } from './output.ts';
+import { terminal } from './terminal.ts';
 
 /** Redraws no more often than this. */
 const REDRAW_MS = 100;
@@ -15,9 +16,9 @@ export interface SyncProgress {
 }
 
 /** Progress on standard error. */
-export function createSyncProgress(enabled = process.stderr.isTTY === true): SyncProgress {
+export function createSyncProgress(enabled = terminal().stderr.isTTY === true): SyncProgress {
   if (!enabled) return { update: () => undefined, done: () => undefined };
-  const log = createLogUpdate(process.stderr);
+  const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);
   const startedAt = performance.now();
   let drawnAt = Number.NEGATIVE_INFINITY;
   let last: (() => string) | null = null;
@@ -62,8 +63,8 @@ function bar(done: number, expected: number): string {
 }
 
 /** One line of progress on a terminal; silent where standard error is none. */
-export function createLineProgress(enabled = process.stderr.isTTY === true) {
+export function createLineProgress(enabled = terminal().stderr.isTTY === true) {
   if (!enabled) return { update: () => undefined, done: () => undefined };
-  const log = createLogUpdate(process.stderr);
+  const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);
   return { update: (line: string): void => log(line), done: (): void => log.clear() };
 }

@@ -1,0 +1,117 @@
+import { jobOf, jobsOf } from '../../app/jobs.ts';
+import { systemClock } from '../../base/clock.ts';
+import { EXIT } from '../../base/errors.ts';
+import { ensureWritableFolder } from '../../base/files.ts';
+import { type JobRun, openBook, readJobRuns } from '../../scheduler/book.ts';
+import type { Job, Step } from '../../scheduler/job.ts';
+import { runJob } from '../../scheduler/run-job.ts';
+import { upcoming } from '../../scheduler/schedule.ts';
+import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
+import { formatRows } from '../format.ts';
+import { performStep } from '../job-steps.ts';
+import { duration, printData, say } from '../output.ts';
+
+const LIMIT_MAX = 1_000;
+
+/** Flags of `jobs next`. */
+export interface NextFlags extends WorkspaceFlags {
+  readonly limit: string;
+}
+
+/** Runs `sightline jobs` and returns its exit code. */
+export async function listJobs(flags: WorkspaceFlags): Promise<number> {
+  const config = readConfig(flags);
+  const jobs = jobsOf(config);
+  const runs = await readJobRuns(config.folder);
+  const now = systemClock.now();
+  const listed = jobs.map((job) => {
+    const { name, about, cron, timeZone, enabled, catchUp, steps } = job;
+    const at = upcoming([job], now, 1)[0]?.atMs;
+    return {
+      name,
+      about,
+      cron: cron.text,
+      timeZone,
+      enabled,
+      catchUp,
+      steps,
+      next: at === undefined ? null : new Date(at).toISOString(),
+      last: runs.find((run) => run.job === name) ?? null,
+    };
+  });
+  if (flags.json === true) printData(JSON.stringify(listed));
+  else {
+    const rows = listed.map(({ name, cron, timeZone, enabled, steps, next, last }) => [
+      name,
+      cron,
+      timeZone,
+      steps.map((step) => step.do).join(', '),
+      enabled ? toMinute(next) : 'off',
+      last === null ? 'never' : toMinute(last.startedAt),
+      last === null ? '' : describeResult(last),
+    ]);
+    printData(tableOf(['job', 'cron', 'zone', 'steps', 'next run', 'last run', 'result'], rows));
+    say('They run while `sightline serve` does, or when cron or systemd calls `sightline jobs run NAME`.');
+  }
+  return EXIT.done;
+}
+
+/** Runs `sightline jobs next` and returns its exit code. */
+export async function nextJobs(flags: NextFlags): Promise<number> {
+  const limit = toInteger('--limit', flags.limit, 1, LIMIT_MAX);
+  const next = upcoming(jobsOf(readConfig(flags)), systemClock.now(), limit).map(({ job, atMs }) => ({
+    job: job.name,
+    at: new Date(atMs).toISOString(),
+    timeZone: job.timeZone,
+  }));
+  if (flags.json === true) printData(JSON.stringify(next));
+  else {
+    const rows = next.map(({ job, at, timeZone }) => [toMinute(at), toLocal(at, timeZone), job]);
+    printData(tableOf(['at', 'in its zone', 'job'], rows));
+  }
+  return EXIT.done;
+}
+
+/** Runs `sightline jobs run` and returns its exit code: that of the step that needs a person most. */
+export async function runJobCommand(name: string, flags: WorkspaceFlags, signal: AbortSignal): Promise<number> {
+  const config = readConfig(flags);
+  const job = jobOf(config, name);
+  await ensureWritableFolder(config.folder);
+  const results: unknown[] = [];
+  const perform = (step: Step) => {
+    if (flags.json !== true) say(`${job.name}: ${step.do}`);
+    const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
+    return performStep(job, step, flags, signal, onResult);
+  };
+  const run = await runJob(job, { clock: systemClock, signal, dueMs: null, perform });
+  await (await openBook(config.folder)).add(job, run);
+  if (flags.json === true) {
+    const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
+    printData(JSON.stringify({ ...run, steps }));
+  } else describeRun(job, run);
+  return run.exitCode;
+}
+
+/** Says how a run ended, in a line, and which steps it left out. */
+export function describeRun(job: Job, run: JobRun): void {
+  const took = duration(Date.parse(run.endedAt) - Date.parse(run.startedAt));
+  const steps = run.steps.map(({ step, status }) => `${step} ${status}`);
+  say(`job ${job.name} ${run.status} in ${took}: ${steps.join(', ')}`);
+}
+
+function describeResult({ status, steps }: JobRun): string {
+  const failed = steps.find((step) => step.status === status && step.error !== null);
+  return status === 'done' || failed === undefined ? status : `${status}: ${failed.step}: ${failed.error}`;
+}
+
+function tableOf(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
+}
+
+function toMinute(time: string | null): string {
+  return time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function toLocal(time: string, timeZone: string): string {
+  return new Date(time).toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+}

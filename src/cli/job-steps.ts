@@ -1,0 +1,128 @@
+import { Writable } from 'node:stream';
+import { EXIT, errorTable, toSightlineError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import type { Job, Step } from '../scheduler/job.ts';
+import type { StepResult } from '../scheduler/run-job.ts';
+import { commandContext, type WorkspaceFlags } from './context.ts';
+import { plural, printData, reportError, say, size } from './output.ts';
+import { withTerminal } from './terminal.ts';
+
+/** Text of a step's result that is read at most. */
+const RESULT_CHARACTERS_MAX = 10_000_000;
+
+/**
+ * Runs a step of a job as the command that it is, with that command's words and exit code, and does not throw. With
+ * `onResult` it runs with --json, and what it would print goes there instead.
+ */
+export async function performStep(
+  job: Job,
+  step: Step,
+  flags: WorkspaceFlags,
+  signal: AbortSignal,
+  onResult?: (result: unknown) => void,
+): Promise<StepResult> {
+  const json = onResult !== undefined;
+  const printed = json ? createCapture() : null;
+  const run = async (): Promise<StepResult> => {
+    try {
+      const exitCode = await commandOf(job, step, { ...flags, json }, signal);
+      return { exitCode, error: exitCode === EXIT.done ? null : (errorOf(printed?.text()) ?? null) };
+    } catch (thrown) {
+      const error = toSightlineError(thrown);
+      reportError(error, json);
+      return { exitCode: error.exit, error: error.message };
+    }
+  };
+  const result = await (printed === null ? run() : withTerminal({ stdout: printed.stream }, run));
+  onResult?.(parse(printed?.text()));
+  return result;
+}
+
+async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: AbortSignal): Promise<number> {
+  const { workspace, dataDir, json } = flags;
+  const common = {
+    ...(workspace === undefined ? {} : { workspace }),
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(json === undefined ? {} : { json }),
+  };
+  const context = () => commandContext(`jobs run ${job.name}`, common, signal);
+  switch (step.do) {
+    case 'sync': {
+      const { maxRequests, maxMinutes } = step.allowance ?? {};
+      return (await import('./commands/sync.ts')).sync(
+        {
+          ...common,
+          ...(step.only === undefined ? {} : { only: step.only }),
+          ...(step.full === undefined ? {} : { full: step.full }),
+          ...(maxRequests === undefined ? {} : { maxRequests: String(maxRequests) }),
+          ...(maxMinutes === undefined ? {} : { maxMinutes: String(maxMinutes) }),
+        },
+        signal,
+      );
+    }
+    case 'verify': {
+      const { fresh = false, repair = false } = step;
+      return (await import('./commands/verify.ts')).verify({ ...common, fresh, repair }, signal);
+    }
+    case 'export':
+      return (await import('./commands/export.ts')).exportCommand(common, signal);
+    case 'report':
+      return (await import('./commands/report.ts')).report({ ...common, weeks: String(step.weeks ?? 26) });
+    case 'retention': {
+      const deleted = await (await import('../app/jobs-maintenance.ts')).retainSnapshots(context());
+      return end(json, { deleted }, `${plural(deleted.length, 'older snapshot')} deleted.`);
+    }
+    case 'compact': {
+      const { before, after } = await (await import('../app/jobs-maintenance.ts')).compactWarehouse(context());
+      const said =
+        after < before ? `compacted to ${size(after)} from ${size(before)}` : `${size(before)}, compact already`;
+      return end(json, { before, after }, `warehouse ${said}`);
+    }
+    case 'check': {
+      const flaws = await (await import('../app/jobs-maintenance.ts')).checkWarehouse(context());
+      if (flaws.length === 0)
+        return end(json, { flaws }, 'every key is there once, and every nested row has its parent');
+      const said = flaws.map(({ table, kind, count }) => `${table}: ${kind}, ${plural(count, 'time')}`);
+      const error = { code: 'warehouse_invalid', message: said.join('; '), hint: errorTable.warehouse_invalid.hint };
+      end(json, { flaws, error }, said.join('\n'));
+      return EXIT.failed;
+    }
+  }
+}
+
+function end(json: boolean | undefined, result: unknown, text: string): number {
+  if (json === true) printData(JSON.stringify(result));
+  say(text);
+  return EXIT.done;
+}
+
+function createCapture(): { stream: Writable; text: () => string } {
+  const chunks: Buffer[] = [];
+  let characters = 0;
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      characters += chunk.length;
+      if (characters <= RESULT_CHARACTERS_MAX) chunks.push(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString() };
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return null;
+  }
+}
+
+function errorOf(text: string | undefined): string | null {
+  const result = parse(text);
+  const error = isRecord(result) ? result['error'] : undefined;
+  if (isRecord(error)) return String(error['message']);
+  const failures = isRecord(result) && Array.isArray(result['failures']) ? result['failures'] : [];
+  const [first] = failures as unknown[];
+  if (isRecord(first)) return `${String(first['chain'])}: ${String(first['message'])}`;
+  return isRecord(result) && typeof result['allowance'] === 'string' ? result['allowance'] : null;
+}

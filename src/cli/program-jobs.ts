@@ -1,0 +1,30 @@
+import { type Command, Option } from 'commander';
+import { SightlineError } from '../base/errors.ts';
+
+/** Told what was asked for. */
+type Choose = (json: boolean, action: (signal: AbortSignal) => Promise<number>) => void;
+
+/** Adds the commands of what runs by the clock. */
+export function addJobs(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
+  const jobs = program.command('jobs').description('list what runs by the clock, tell what is next, or run a job now');
+  const load = () => import('./commands/jobs.ts');
+  onWorkspace(jobs.command('list', { isDefault: true }))
+    .description('list the jobs, with their next run and the result of the last')
+    .argument('[command]')
+    .action((given: string | undefined, flags) => {
+      if (given !== undefined) {
+        throw new SightlineError('usage', `jobs has no command ${JSON.stringify(given)}; allowed: list, next, run`);
+      }
+      choose(flags.json === true, async () => (await load()).listJobs(flags));
+    });
+  onWorkspace(jobs.command('next'))
+    .description('tell which jobs are due next, and when')
+    .addOption(new Option('--limit <number>', 'how many runs').default('10'))
+    .action((flags) => choose(flags.json === true, async () => (await load()).nextJobs(flags)));
+  onWorkspace(jobs.command('run'))
+    .description("run a job's steps now, as cron or systemd would")
+    .argument('<name>', 'the job')
+    .action((name: string, flags) =>
+      choose(flags.json === true, async (signal) => (await load()).runJobCommand(name, flags, signal)),
+    );
+}

@@ -1,0 +1,43 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Writable } from 'node:stream';
+import { readEnvironment } from '../base/config.ts';
+
+/** Where a command's words go. */
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Where a command runs: its own process, or one that it is carried out for. */
+export interface Terminal {
+  /** Takes what the next program reads. */
+  readonly stdout: Output;
+  /** Takes what a person reads. */
+  readonly stderr: Output;
+  /** The folder in which it was given. */
+  readonly folder: string;
+  /** Its settings, by variable. */
+  environment(): Readonly<Record<string, string | undefined>>;
+}
+
+const given = new AsyncLocalStorage<Terminal>();
+
+/** Where the command under way runs; this process itself, unless it is carried out for another. */
+export function terminal(): Terminal {
+  return given.getStore() ?? own;
+}
+
+/** Runs `work` with another terminal, or with parts of one. */
+export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<T>): Promise<T> {
+  return given.run({ ...terminal(), ...changes }, work);
+}
+
+const own: Terminal = {
+  get stdout() {
+    return process.stdout;
+  },
+  get stderr() {
+    return process.stderr;
+  },
+  get folder() {
+    return process.cwd();
+  },
+  environment: () => readEnvironment(process.cwd()),
+};

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Job } from './job.ts';
+
+/** Runs that are kept. */
+const RUNS_MAX = 200;
+/** A clock that was this far ahead was wrong. */
+const AHEAD_MS_MAX = 3_600_000;
+
+const time = z.iso.datetime();
+const statusSchema = z.enum(['done', 'partial', 'failed', 'locked', 'interrupted']);
+const stepSchema = z.object({
+  step: z.string(),
+  status: z.enum([...statusSchema.options, 'left out']),
+  exitCode: z.int().nullable(),
+  durationMs: z.number().nullable(),
+  error: z.string().nullable(),
+});
+const runSchema = z.object({
+  job: z.string(),
+  /** When it should have begun; null for a run that somebody asked for. */
+  dueAt: time.nullable(),
+  startedAt: time,
+  endedAt: time,
+  status: statusSchema,
+  exitCode: z.int(),
+  steps: z.array(stepSchema),
+});
+const bookSchema = z.object({
+  version: z.literal(1),
+  jobs: z.record(z.string(), z.object({ schedule: z.string(), through: time })),
+  runs: z.array(runSchema),
+});
+
+/** How a run of a job, or a step of it, ended; by the exit codes of the command line. */
+export type JobStatus = z.infer<typeof statusSchema>;
+/** A step of a run; `left out` are those after one that failed. */
+export type StepRun = z.infer<typeof stepSchema>;
+/** A run of a job. */
+export type JobRun = z.infer<typeof runSchema>;
+
+/** What is known of the jobs of a workspace: up to when each is settled, and how its last runs ended. */
+export interface JobBook {
+  /** The last runs, the newest first. */
+  runs(): readonly JobRun[];
+  /**
+   * Up to when nothing of a job is owed, epoch milliseconds: since its last run, or since it was first seen with this
+   * schedule, which is now where it never was.
+   */
+  settledThrough(job: Job, nowMs: number): Promise<number>;
+  /** Owes nothing of a job up to a moment. */
+  settle(job: Job, untilMs: number): Promise<void>;
+  /** Keeps a run; one that was interrupted, or met another's lock, is still owed. */
+  add(job: Job, run: JobRun): Promise<void>;
+}
+
+/** Where a workspace's book is. */
+export function bookPath(folder: string): string {
+  return join(folder, 'jobs.json');
+}
+
+/** Reads the last runs of a workspace's jobs, the newest first; none where there is no book, or one that cannot be read. */
+export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
+  return (await readBook(bookPath(folder))).runs.toReversed();
+}
+
+/** Opens the book of a workspace. One process at a time may have it. */
+export async function openBook(folder: string): Promise<JobBook> {
+  const path = bookPath(folder);
+  const book = await readBook(path);
+  let writing = Promise.resolve();
+  const write = (): Promise<void> => {
+    writing = writing.then(() => replace(path, `${JSON.stringify(book)}\n`));
+    return writing;
+  };
+  const settle = async (job: Job, untilMs: number): Promise<void> => {
+    book.jobs[job.name] = { schedule: scheduleOf(job), through: new Date(untilMs).toISOString() };
+    await write();
+  };
+  return {
+    runs: () => book.runs.toReversed(),
+    settledThrough: async (job, nowMs) => {
+      const known = book.jobs[job.name];
+      const through = known?.schedule === scheduleOf(job) ? Date.parse(known.through) : Number.POSITIVE_INFINITY;
+      if (through <= nowMs + AHEAD_MS_MAX) return through;
+      await settle(job, nowMs);
+      return nowMs;
+    },
+    settle,
+    add: async (job, run) => {
+      book.runs = [...book.runs, run].slice(-RUNS_MAX);
+      const isOwed = run.status === 'interrupted' || run.status === 'locked';
+      if (isOwed) await write();
+      else await settle(job, Date.parse(run.startedAt));
+    },
+  };
+}
+
+function scheduleOf({ cron, timeZone }: Job): string {
+  return `${cron.text} ${timeZone}`;
+}
+
+// What cannot be read is begun anew: no job is worth less for it.
+async function readBook(path: string): Promise<z.infer<typeof bookSchema>> {
+  try {
+    return bookSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch {
+    return { version: 1, jobs: {}, runs: [] };
+  }
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(aside, text);
+    await rename(aside, path);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
