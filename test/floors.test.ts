@@ -29,7 +29,7 @@ interface Source {
   readonly imports: readonly string[];
 }
 
-const sources = [...walk('src'), ...walk('schemas')].map(readSource);
+const sources = [...walk('src'), ...walk('schemas'), ...walk('jobs')].map(readSource);
 const inSrc = sources.filter(({ path }) => path.startsWith('src/'));
 
 describe('floors', () => {
@@ -81,7 +81,13 @@ describe('floors', () => {
     const users = inSrc.filter(
       ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
     );
-    expect([...new Set(users.map(({ path }) => dirname(path)))].sort()).toEqual([
+    // The local socket over which a workspace's owner is reached.
+    const local = ['src/app/owner.ts', 'src/app/owner-client.ts', 'src/app/owner-frames.ts'];
+    expect(users.filter(({ path }) => path.startsWith('src/app/')).map(({ path }) => path)).toEqual(
+      expect.arrayContaining(local),
+    );
+    const others = users.filter(({ path }) => !local.includes(path));
+    expect([...new Set(others.map(({ path }) => dirname(path)))].sort()).toEqual([
       'src/sandbox',
       'src/serve/http',
       'src/upstream',

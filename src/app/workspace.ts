@@ -26,6 +26,18 @@ export interface Context {
   readonly command: string;
 }
 
+const ownedHere = new Set<string>();
+
+/**
+ * Says that work on a workspace's live file may be under way in this process at any moment, until the returned function is
+ * called: whoever reads is given the copy. A second opening of the file in one process would undo the first one's lock.
+ */
+export function readOnlyCopies(folder: string): () => void {
+  const { warehouse } = layoutOf(folder);
+  ownedHere.add(warehouse);
+  return () => ownedHere.delete(warehouse);
+}
+
 /** A workspace's data, opened for reading; `stale` when it is a copy older than the live file, which is in use. */
 export interface Newest {
   readonly reader: Reader;
@@ -50,6 +62,10 @@ export async function openNewestWith<T>(
 ): Promise<{ opened: T; stale: boolean }> {
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
+  if (ownedHere.has(layout.warehouse)) {
+    if (copy === 0) throw nothingYet(config);
+    return { opened: await open(layout.analytics), stale: copy < live };
+  }
   if (copy >= live) return { opened: await open(layout.analytics), stale: false };
   try {
     return { opened: await open(layout.warehouse), stale: false };
@@ -57,9 +73,13 @@ export async function openNewestWith<T>(
     const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
     if (!locked) throw thrown;
     if (copy > 0) return { opened: await open(layout.analytics), stale: true };
-    const message = `workspace ${config.name} has nothing to read yet: its first sync is still running`;
-    throw new SightlineError('no_data', message, { cause: thrown });
+    throw nothingYet(config, thrown);
   }
+}
+
+function nothingYet({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
+  const message = `workspace ${name} has nothing to read yet: its first sync is still running`;
+  return new SightlineError('no_data', message, { cause });
 }
 
 /** A workspace's warehouse, opened for writing. */

@@ -164,6 +164,17 @@ export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'fla
   return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
 }
 
+/** What of an environment is settings of ours: our own variables, and those that the file names for keys. */
+export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
+  const keys = Object.values(readFile(folder).workspaces ?? {}).map((workspace) => workspace.apiKeyVariable);
+  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || keys.includes(name);
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value !== undefined && isOurs(name) ? [[name, value]] : [],
+    ),
+  );
+}
+
 function chooseWorkspace(
   flag: string | undefined,
   environment: ConfigSources['environment'],

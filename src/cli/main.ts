@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { reportError, say } from './output.ts';
+import { EXIT, SightlineError } from '../base/errors.ts';
+import { say } from './output.ts';
 import { parseArguments } from './program.ts';
+import { runArguments } from './run-arguments.ts';
 
 // The one place that ends the process.
 async function main(argv: readonly string[]): Promise<number> {
@@ -14,17 +15,11 @@ async function main(argv: readonly string[]): Promise<number> {
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
-  let json = argv.includes('--json');
-  try {
-    const invocation = await parseArguments(argv);
-    if (invocation === null) return EXIT.done;
-    json = invocation.json;
-    return await invocation.action(stop.signal);
-  } catch (thrown) {
-    const error = toSightlineError(thrown);
-    reportError(error, json);
-    return error.exit;
-  }
+  return runArguments(parseArguments, argv, async ({ action, carried }) => {
+    const exitCode =
+      carried === null ? null : await (await import('./carried.ts')).askOwner(argv, carried, stop.signal);
+    return exitCode ?? action(stop.signal);
+  });
 }
 
 // A reader that has seen enough, such as head, closes the pipe; that is no error.

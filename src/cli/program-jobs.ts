@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
-
-/** Told what was asked for. */
-type Choose = (json: boolean, action: (signal: AbortSignal) => Promise<number>) => void;
+import type { Choose } from './invocation.ts';
 
 /** Adds the commands of what runs by the clock. */
 export function addJobs(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
@@ -25,6 +23,9 @@ export function addJobs(program: Command, onWorkspace: (command: Command) => Com
     .description("run a job's steps now, as cron or systemd would")
     .argument('<name>', 'the job')
     .action((name: string, flags) =>
-      choose(flags.json === true, async (signal) => (await load()).runJobCommand(name, flags, signal)),
+      choose(flags.json === true, async (signal) => (await load()).runJobCommand(name, flags, signal), {
+        flags,
+        needsWarehouse: true,
+      }),
     );
 }

@@ -1,7 +1,5 @@
 import { type Command, Option } from 'commander';
-
-/** Told what was asked for. */
-type Choose = (json: boolean, action: (signal: AbortSignal) => Promise<number>) => void;
+import type { Choose } from './invocation.ts';
 
 /** Adds the commands of those who read the data: questions in SQL, where the data are, and what they mean. */
 export function addReading(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {

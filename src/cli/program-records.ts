@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import type { StateFlags } from './commands/state.ts';
-
-/** Told what was asked for. */
-type Choose = (json: boolean, action: (signal: AbortSignal) => Promise<number>) => void;
+import type { Choose } from './invocation.ts';
 
 /** Adds the commands that tell what is there, what it cost, and whether it is right. */
 export function addRecords(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
@@ -14,12 +12,21 @@ export function addRecords(program: Command, onWorkspace: (command: Command) => 
     .option('--fresh', 'read the reports again first')
     .option('--repair', 'read the days that differ again, and verify once more')
     .action((flags) =>
-      choose(flags.json === true, async (signal) => (await import('./commands/verify.ts')).verify(flags, signal)),
+      choose(flags.json === true, async (signal) => (await import('./commands/verify.ts')).verify(flags, signal), {
+        flags,
+        needsWarehouse: true,
+      }),
     );
   onWorkspace(program.command('status'))
     .description('tell how current, whole and healthy the copy is, also while a sync is running')
     .option('--all', 'of every configured workspace')
-    .action((flags) => choose(flags.json === true, async () => (await import('./commands/status.ts')).status(flags)));
+    .action((flags) =>
+      choose(
+        flags.json === true,
+        async () => (await import('./commands/status.ts')).status(flags),
+        flags.all === true ? undefined : { flags, needsWarehouse: false },
+      ),
+    );
   onWorkspace(program.command('runs'))
     .description('tell where the budget went, run by run, or of one run by resource')
     .argument('[id]', 'the run, or the beginning of its ID')

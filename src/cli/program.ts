@@ -1,18 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import type { Choose, Invocation } from './invocation.ts';
 import { addJobs } from './program-jobs.ts';
 import { addReading } from './program-reading.ts';
 import { addRecords } from './program-records.ts';
-
-/** Runs a command and gives its exit code. */
-type Action = (signal: AbortSignal) => Promise<number>;
-
-/** What the command line asks for, to be run by the caller. */
-export interface Invocation {
-  readonly action: Action;
-  readonly json: boolean;
-}
 
 /**
  * Reads the command line. Returns what to run, or null when help or the version was asked for and printed. Throws
@@ -20,8 +12,8 @@ export interface Invocation {
  */
 export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
   const chosen: { invocation: Invocation | null } = { invocation: null };
-  const program = createProgram((json, action) => {
-    chosen.invocation = { json, action };
+  const program = createProgram((json, action, carried = undefined) => {
+    chosen.invocation = { json, action, carried: carried ?? null };
   });
   if (argv.length === 0) {
     program.outputHelp();
@@ -41,7 +33,7 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
 }
 
 /** The command line as commander has it; `choose` is told what was asked for. */
-export function createProgram(choose: (json: boolean, action: Action) => void): Command {
+export function createProgram(choose: Choose): Command {
   const program = new Command('sightline')
     .description(
       "Copies a workspace's AI-visibility data into a DuckDB warehouse that you own, exactly and within the API's budget.",
@@ -82,7 +74,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .option('--until <time>', 'stop at a time of the day, HH:MM, local')
     .option('--all', 'every configured workspace, side by side')
     .action((flags) =>
-      choose(flags.json === true, async (signal) => (await import('./commands/sync.ts')).sync(flags, signal)),
+      choose(
+        flags.json === true,
+        async (signal) => (await import('./commands/sync.ts')).sync(flags, signal),
+        // Workspaces side by side have an owner each, or none.
+        flags.all === true ? undefined : { flags, needsWarehouse: true },
+      ),
     );
 
   onWorkspace(program.command('plan'))
@@ -121,15 +118,18 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .option('--compression <name>', 'of Parquet: snappy or zstd (default: as configured)')
     .option('-o, --output <folder>', 'where plain files go; - is standard output, for one table')
     .action((flags) =>
-      choose(flags.json === true, async (signal) =>
-        (await import('./commands/export.ts')).exportCommand(flags, signal),
+      choose(
+        flags.json === true,
+        async (signal) => (await import('./commands/export.ts')).exportCommand(flags, signal),
+        // Plain files are written from the copy, which anybody may read.
+        flags.output === undefined ? { flags, needsWarehouse: true } : undefined,
       ),
     );
 
   addReading(program, onWorkspace, choose);
 
   onWorkspace(program.command('serve'))
-    .description('answer the API from the copy, over REST and MCP, until it is stopped')
+    .description('answer the API from the copy, over REST and MCP, and run jobs when they are due, until it is stopped')
     .addOption(new Option('--host <address>', 'the address to listen on').default('127.0.0.1'))
     .addOption(new Option('--port <port>', 'port, or 0 for any').default('4000'))
     .option('--metrics-port <port>', 'serve Prometheus metrics on this port, or on any with 0')
@@ -138,8 +138,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .option('--cors-origin <origins...>', 'let pages of these origins read answers')
     .option('--allow-host <names...>', 'answer under these host names too, when listening on loopback')
     .addOption(new Option('--log-level <level>', 'how much is logged to standard error').default('info'))
+    .option('--no-jobs', 'run no jobs meanwhile')
     .action((flags) =>
-      choose(flags.json === true, async (signal) => (await import('./commands/serve.ts')).serve(flags, signal)),
+      choose(flags.json === true, async (signal) =>
+        (await import('./commands/serve.ts')).serve(flags, signal, parseArguments),
+      ),
     );
 
   addJobs(program, onWorkspace, choose);
@@ -181,11 +184,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
   return program;
 }
 
-function addKeys(
-  keys: Command,
-  onWorkspace: (command: Command) => Command,
-  choose: (json: boolean, action: Action) => void,
-): void {
+function addKeys(keys: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   keys
     .description('make, list and revoke the keys of `serve`')
     .argument('[command]')
@@ -198,17 +197,26 @@ function addKeys(
     .argument('<name>', 'what the key is for')
     .option('--expires <when>', 'a number of days, such as 30d, or the last day, YYYY-MM-DD (default: never)')
     .action((name, flags) =>
-      choose(flags.json === true, async () => (await import('./commands/keys.ts')).createKeyCommand(name, flags)),
+      choose(flags.json === true, async () => (await import('./commands/keys.ts')).createKeyCommand(name, flags), {
+        flags,
+        needsWarehouse: false,
+      }),
     );
   onWorkspace(keys.command('list'))
     .description('list the keys there are')
     .action((flags) =>
-      choose(flags.json === true, async () => (await import('./commands/keys.ts')).listKeysCommand(flags)),
+      choose(flags.json === true, async () => (await import('./commands/keys.ts')).listKeysCommand(flags), {
+        flags,
+        needsWarehouse: false,
+      }),
     );
   onWorkspace(keys.command('revoke'))
     .description('make a key useless, at once')
     .argument('<key>', 'its name, prefix or id')
     .action((which, flags) =>
-      choose(flags.json === true, async () => (await import('./commands/keys.ts')).revokeKeyCommand(which, flags)),
+      choose(flags.json === true, async () => (await import('./commands/keys.ts')).revokeKeyCommand(which, flags), {
+        flags,
+        needsWarehouse: false,
+      }),
     );
 }

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly stdout: Output;
   /** Takes what a person reads. */
   readonly stderr: Output;
+  /** Whether it runs in a process that does other things beside it. */
+  readonly isCarried: boolean;
   /** The folder in which it was given. */
   readonly folder: string;
   /** Its settings, by variable. */
@@ -30,6 +32,7 @@ export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<
 }
 
 const own: Terminal = {
+  isCarried: false,
   get stdout() {
     return process.stdout;
   },

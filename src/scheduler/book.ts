@@ -40,11 +40,10 @@ export type JobStatus = z.infer<typeof statusSchema>;
 export type StepRun = z.infer<typeof stepSchema>;
 /** A run of a job. */
 export type JobRun = z.infer<typeof runSchema>;
+type Book = z.infer<typeof bookSchema>;
 
 /** What is known of the jobs of a workspace: up to when each is settled, and how its last runs ended. */
 export interface JobBook {
-  /** The last runs, the newest first. */
-  runs(): readonly JobRun[];
   /**
    * Up to when nothing of a job is owed, epoch milliseconds: since its last run, or since it was first seen with this
    * schedule, which is now where it never was.
@@ -66,35 +65,42 @@ export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
   return (await readBook(bookPath(folder))).runs.toReversed();
 }
 
-/** Opens the book of a workspace. One process at a time may have it. */
-export async function openBook(folder: string): Promise<JobBook> {
+const turns = new Map<string, Promise<unknown>>();
+
+/** The book of a workspace; the file is read at each question, and one process at a time may write it. */
+export function openBook(folder: string): JobBook {
   const path = bookPath(folder);
-  const book = await readBook(path);
-  let writing = Promise.resolve();
-  const write = (): Promise<void> => {
-    writing = writing.then(() => replace(path, `${JSON.stringify(book)}\n`));
-    return writing;
+  const change = async (apply: (book: Book) => void): Promise<void> => {
+    const turn = (turns.get(path) ?? Promise.resolve()).then(async () => {
+      const book = await readBook(path);
+      apply(book);
+      await replace(path, `${JSON.stringify(book)}\n`);
+    });
+    turns.set(
+      path,
+      turn.catch(() => undefined),
+    );
+    await turn;
   };
-  const settle = async (job: Job, untilMs: number): Promise<void> => {
+  const note = (book: Book, job: Job, untilMs: number): void => {
     book.jobs[job.name] = { schedule: scheduleOf(job), through: new Date(untilMs).toISOString() };
-    await write();
   };
+  const settle = (job: Job, untilMs: number): Promise<void> => change((book) => note(book, job, untilMs));
   return {
-    runs: () => book.runs.toReversed(),
     settledThrough: async (job, nowMs) => {
-      const known = book.jobs[job.name];
+      const known = (await readBook(path)).jobs[job.name];
       const through = known?.schedule === scheduleOf(job) ? Date.parse(known.through) : Number.POSITIVE_INFINITY;
       if (through <= nowMs + AHEAD_MS_MAX) return through;
       await settle(job, nowMs);
       return nowMs;
     },
     settle,
-    add: async (job, run) => {
-      book.runs = [...book.runs, run].slice(-RUNS_MAX);
-      const isOwed = run.status === 'interrupted' || run.status === 'locked';
-      if (isOwed) await write();
-      else await settle(job, Date.parse(run.startedAt));
-    },
+    add: (job, run) =>
+      change((book) => {
+        book.runs = [...book.runs, run].slice(-RUNS_MAX);
+        const isOwed = run.status === 'interrupted' || run.status === 'locked';
+        if (!isOwed) note(book, job, Date.parse(run.startedAt));
+      }),
   };
 }
 
@@ -103,7 +109,7 @@ function scheduleOf({ cron, timeZone }: Job): string {
 }
 
 // What cannot be read is begun anew: no job is worth less for it.
-async function readBook(path: string): Promise<z.infer<typeof bookSchema>> {
+async function readBook(path: string): Promise<Book> {
   try {
     return bookSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch {

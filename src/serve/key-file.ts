@@ -106,12 +106,14 @@ async function write(folder: string, content: KeyFile, lock: Lock): Promise<void
   }
 }
 
-interface Lock {
+/** A lock that is held. */
+export interface Lock {
   isHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-async function takeLock(path: string): Promise<Lock> {
+/** Takes a lock among processes for a moment's work. Throws `warehouse_locked` when another keeps it for long. */
+export async function takeLock(path: string, work = 'is changing the keys'): Promise<Lock> {
   const mine = JSON.stringify({ pid: process.pid, token: randomUUID(), atMs: Date.now() });
   const isHeld = async (): Promise<boolean> => (await textOf(path)) === mine;
   const release = async (): Promise<void> => {
@@ -123,7 +125,7 @@ async function takeLock(path: string): Promise<Lock> {
     if (theirs !== null && isStale(theirs)) await breakLock(path, theirs);
     else await delay(LOCK_POLL_MS);
   }
-  throw locked(`another process is changing the keys, and holds ${path}`);
+  throw locked(`another process ${work}, and holds ${path}`);
 }
 
 // Linked into place with its text, so that no lock is ever seen without its owner.

@@ -8,6 +8,7 @@ import { commandContext, toDayFlag, type WorkspaceFlags } from '../context.ts';
 import { listOf } from '../flags.ts';
 import { count, plural, printData, say, size } from '../output.ts';
 import { createLineProgress } from '../progress.ts';
+import { terminal } from '../terminal.ts';
 
 /** Flags of `export`. */
 export interface ExportFlags extends WorkspaceFlags {
@@ -128,10 +129,10 @@ function outputOf(
   if (output !== STDOUT) return output;
   if (tables?.length !== 1) throw refuse('--output - takes one table; name it with --tables');
   if (json === true) throw refuse('--output - and --json both want standard output');
-  if (BINARY.includes(format) && process.stdout.isTTY === true) {
+  if (BINARY.includes(format) && terminal().stdout.isTTY === true) {
     throw refuse(`${format} is not for a terminal; send it to a file or a program, or use --format csv`);
   }
-  return process.stdout;
+  return terminal().stdout;
 }
 
 function compressionOf({ compression }: ExportFlags): (typeof COMPRESSIONS)[number] | undefined {

@@ -1,15 +1,17 @@
 import { jobOf, jobsOf } from '../../app/jobs.ts';
+import { claimWorkspace } from '../../app/owner.ts';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { ensureWritableFolder } from '../../base/files.ts';
 import { type JobRun, openBook, readJobRuns } from '../../scheduler/book.ts';
 import type { Job, Step } from '../../scheduler/job.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
+import { refusal } from '../carried.ts';
 import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { formatRows } from '../format.ts';
 import { performStep } from '../job-steps.ts';
 import { duration, printData, say } from '../output.ts';
+import { terminal } from '../terminal.ts';
 
 const LIMIT_MAX = 1_000;
 
@@ -76,20 +78,31 @@ export async function nextJobs(flags: NextFlags): Promise<number> {
 export async function runJobCommand(name: string, flags: WorkspaceFlags, signal: AbortSignal): Promise<number> {
   const config = readConfig(flags);
   const job = jobOf(config, name);
-  await ensureWritableFolder(config.folder);
   const results: unknown[] = [];
   const perform = (step: Step) => {
     if (flags.json !== true) say(`${job.name}: ${step.do}`);
     const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
     return performStep(job, step, flags, signal, onResult);
   };
-  const run = await runJob(job, { clock: systemClock, signal, dueMs: null, perform });
-  await (await openBook(config.folder)).add(job, run);
+  const run = await alone(config.folder, job, async () => {
+    const ended = await runJob(job, { clock: systemClock, signal, dueMs: null, perform });
+    await openBook(config.folder).add(job, ended);
+    return ended;
+  });
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
     printData(JSON.stringify({ ...run, steps }));
   } else describeRun(job, run);
   return run.exitCode;
+}
+
+// From the first step to the last nobody else has a turn, also while no step has the warehouse open.
+async function alone<T>(folder: string, job: Job, work: () => Promise<T>): Promise<T> {
+  if (terminal().isCarried) return work();
+  const since = new Date(systemClock.now()).toISOString();
+  const claim = await claimWorkspace({ folder, command: `jobs run ${job.name}`, since, carry: null });
+  if (!claim.isOurs) throw refusal(folder, claim.owner);
+  return work().finally(claim.release);
 }
 
 /** Says how a run ended, in a line, and which steps it left out. */

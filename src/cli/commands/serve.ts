@@ -1,9 +1,14 @@
+import { jobsOf } from '../../app/jobs.ts';
+import type { Context } from '../../app/workspace.ts';
 import { type ServedWorkspace, serveWorkspace } from '../../app.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
+import { upcoming } from '../../scheduler/schedule.ts';
 import { isLoopback } from '../../serve/http/hosts.ts';
 import { LOG_LEVELS } from '../../serve/http/log.ts';
 import { commandContext, toInteger, type WorkspaceFlags } from '../context.ts';
+import type { Parse } from '../invocation.ts';
 import { printData, say } from '../output.ts';
+import { type Ownership, ownWorkspace } from '../serve-owner.ts';
 
 type Options = Parameters<typeof serveWorkspace>[1];
 
@@ -20,24 +25,56 @@ export interface ServeFlags extends WorkspaceFlags {
   readonly corsOrigin?: readonly string[];
   readonly allowHost?: readonly string[];
   readonly logLevel: string;
+  readonly jobs: boolean;
 }
 
-/** Runs `sightline serve` until the signal is aborted, and returns its exit code: to be stopped is its good end. */
-export async function serve(flags: ServeFlags, signal: AbortSignal): Promise<number> {
+/** Runs `sightline serve` until the signal is aborted, carrying out what others ask for as `parse` reads it, and returns its exit code: to be stopped is its good end. */
+export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse): Promise<number> {
   const options = toOptions(flags);
   const context = commandContext('serve', flags, signal);
   const server = await start(context, options, flags);
+  const ownership = await own(context, options, flags, parse);
   if (flags.json === true) {
     const { baseUrl, mcpUrl, metricsUrl } = server;
     printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl }));
-  } else describe(server, context.config.name);
+  } else {
+    describe(server, context.config.name);
+    if (ownership?.owner === null && flags.jobs) say(describeJobs(context));
+  }
   if (!isLoopback(options.host)) {
     say('It can be reached from other machines, in the clear: put a proxy that speaks TLS in front of it.');
   }
   if (server.keys === 0) say('There is no key yet: make one with `sightline keys create NAME`; no restart is needed.');
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  await server.close();
+  await Promise.all([ownership?.close(), server.close()]);
   return EXIT.done;
+}
+
+// Where nothing can be written there is nothing to own: what is there is served all the same.
+async function own(
+  context: Context,
+  { logLevel, log }: Options,
+  flags: ServeFlags,
+  parse: Parse,
+): Promise<Ownership | null> {
+  try {
+    const ownership = await ownWorkspace(context, flags, { runsJobs: flags.jobs, parse, logLevel, log });
+    if (ownership.owner !== null) {
+      const { command, pid } = ownership.owner;
+      say(`Jobs are left to \`sightline ${command}\` (process ${pid}), which owns the workspace.`);
+    }
+    return ownership;
+  } catch (thrown) {
+    if (!(thrown instanceof SightlineError) || thrown.code !== 'folder_unwritable') throw thrown;
+    say(`No job runs here: ${thrown.message}`);
+    return null;
+  }
+}
+
+function describeJobs({ config, clock }: Context): string {
+  const [next] = upcoming(jobsOf(config), clock.now(), 1);
+  if (next === undefined) return 'No job is turned on.';
+  return `The next job is ${next.job.name}, at ${new Date(next.atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
 }
 
 async function start(

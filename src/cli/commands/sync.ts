@@ -6,11 +6,12 @@ import { allowanceOf, listOf, rangeOf } from '../flags.ts';
 import { printData, reportError } from '../output.ts';
 import { createSyncProgress } from '../progress.ts';
 import { describe, exitCodeOf, type SyncFlags, toJson } from '../sync-summary.ts';
+import { terminal } from '../terminal.ts';
 
 /** Runs `sightline sync` and returns its exit code. */
 export async function sync(flags: SyncFlags, signal: AbortSignal): Promise<number> {
-  // Pages come and go by the thousand; V8 would rather let its heap grow than collect them.
-  setFlagsFromString('--optimize-for-size');
+  // Pages come and go by the thousand; V8 would rather let its heap grow than collect them; where others run beside it, it may.
+  if (!terminal().isCarried) setFlagsFromString('--optimize-for-size');
   const options = {
     only: listOf('--only', flags.only),
     range: rangeOf(flags),

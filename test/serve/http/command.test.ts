@@ -14,7 +14,7 @@ interface Serving extends Running {
 }
 
 async function serve({ start }: CliWorkspace, ...flags: readonly string[]): Promise<Serving> {
-  const running = start('serve', '--json', '--port', '0', ...flags);
+  const running = start('serve', '--json', '--port', '0', '--no-jobs', ...flags);
   const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
   const line = await new Promise<string>((resolve, reject) => {
     lines.once('line', resolve);

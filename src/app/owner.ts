@@ -1,0 +1,165 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
+import { EXIT, SightlineError } from '../base/errors.ts';
+import { ensureWritableFolder } from '../base/files.ts';
+import { isRecord } from '../base/json.ts';
+import { VERSION } from '../base/version.ts';
+import { takeLock } from '../serve/key-file.ts';
+import { greet } from './owner-client.ts';
+import { type Carried, type Greeting, readFrames, sendFrame } from './owner-frames.ts';
+
+/** A socket's path may have 107 bytes, on some systems 103. */
+const PATH_BYTES_MAX = 103;
+const SHORT_FOLDER = 'sightline-';
+
+/** Where a carried-out command writes. */
+export interface CarriedOutput {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+/** Carries out a command and gives its exit code; does not throw. The signal is aborted when who asked wants it stopped, or has gone. */
+export type Carry = (command: Carried, output: CarriedOutput, signal: AbortSignal) => Promise<number>;
+
+/** What a process claims a workspace for. */
+export interface ClaimRequest {
+  readonly folder: string;
+  /** The command, for what others are told. */
+  readonly command: string;
+  readonly since: string;
+  /** Carries out others' commands; null where they are refused. */
+  readonly carry: Carry | null;
+}
+
+/** A workspace that is claimed by this process, or by another. */
+export type Claim =
+  | { readonly isOurs: true; release(): Promise<void> }
+  | { readonly isOurs: false; readonly owner: Greeting };
+
+/** Where it is written down who owns a workspace, and where they are reached. */
+export function claimPath(folder: string): string {
+  return join(folder, 'serving.json');
+}
+
+/** The socket at which a workspace's owner is reached; null where nobody says to own it. */
+export async function readClaim(folder: string): Promise<string | null> {
+  try {
+    const claim: unknown = JSON.parse(await readFile(claimPath(folder), 'utf8'));
+    return isRecord(claim) && typeof claim['socket'] === 'string' ? claim['socket'] : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Claims a workspace until it is released, unless a process that lives has done so. Throws `folder_unwritable`. */
+export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
+  const { folder } = request;
+  await ensureWritableFolder(folder);
+  const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace');
+  try {
+    const earlier = await readClaim(folder);
+    const owner = earlier === null ? null : await greet(earlier);
+    if (owner !== null) return { isOurs: false, owner };
+    // What a process left that was killed.
+    if (earlier !== null) await removeSocket(earlier);
+    const path = await choosePath(folder);
+    const { server, close } = createOwner(request);
+    await listen(server, path);
+    await writeFile(claimPath(folder), `${JSON.stringify({ pid: process.pid, socket: path })}\n`, { mode: 0o600 });
+    const release = async (): Promise<void> => {
+      await rm(claimPath(folder), { force: true });
+      await close();
+      await removeSocket(path);
+    };
+    return { isOurs: true, release };
+  } finally {
+    await lock.release();
+  }
+}
+
+function createOwner({ command, since, carry }: ClaimRequest): { server: Server; close: () => Promise<void> } {
+  const open = new Map<Socket, { readonly stop: AbortController; work: Promise<void> | null }>();
+  const greeting: Greeting = { pid: process.pid, command, since, version: VERSION, carries: carry !== null };
+  const server = createServer((socket) => {
+    const stop = new AbortController();
+    const cancel = (): void => stop.abort(new SightlineError('interrupted', 'stopped'));
+    const one: { readonly stop: AbortController; work: Promise<void> | null } = { stop, work: null };
+    open.set(socket, one);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      cancel();
+      open.delete(socket);
+    });
+    readFrames(socket, (frame) => {
+      if (frame.kind === 'cancel') cancel();
+      if (frame.kind === 'run' && one.work === null && carry !== null)
+        one.work = carryOut(socket, frame.command, carry, stop.signal);
+    });
+    void sendFrame(socket, { kind: 'greeting', greeting });
+  });
+  const close = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const { stop } of open.values()) stop.abort(new SightlineError('interrupted', 'stopped'));
+    // Who asked for work is told how it ended.
+    await Promise.all([...open.values()].map(({ work }) => work));
+    for (const socket of open.keys()) socket.destroy();
+    await closed;
+  };
+  return { server, close };
+}
+
+async function carryOut(socket: Socket, command: Carried, carry: Carry, signal: AbortSignal): Promise<void> {
+  const output = { stdout: outputOf(socket, 'stdout', command), stderr: outputOf(socket, 'stderr', command) };
+  const exitCode = await carry(command, output, signal).catch(() => EXIT.failed);
+  // What it wrote goes first.
+  await Promise.all(
+    [output.stdout, output.stderr].map((stream) => new Promise<void>((done) => stream.end(() => done()))),
+  );
+  await sendFrame(socket, { kind: 'end', exitCode });
+  socket.end();
+}
+
+function outputOf(socket: Socket, stream: 'stdout' | 'stderr', command: Carried): Writable {
+  const { isTTY, columns } = command[stream];
+  const output = new Writable({
+    decodeStrings: true,
+    write: (chunk: Buffer, _encoding, done) => {
+      void sendFrame(socket, { kind: 'output', stream, bytes: chunk.toString('base64') }).then(() => done());
+    },
+  });
+  return Object.assign(output, { isTTY, columns: columns ?? undefined });
+}
+
+// Made with the permissions that it keeps: there is no moment in which others could connect.
+async function listen(server: Server, path: string): Promise<void> {
+  const before = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, () => resolve());
+      process.umask(before);
+    });
+  } finally {
+    process.umask(before);
+  }
+  await chmod(path, 0o600);
+}
+
+async function choosePath(folder: string): Promise<string> {
+  const path = join(folder, 'owner.sock');
+  if (Buffer.byteLength(path) <= PATH_BYTES_MAX) {
+    await rm(path, { force: true });
+    return path;
+  }
+  return join(await mkdtemp(join(tmpdir(), SHORT_FOLDER)), 'owner.sock');
+}
+
+async function removeSocket(path: string): Promise<void> {
+  const folder = dirname(path);
+  if (dirname(folder) === tmpdir() && basename(folder).startsWith(SHORT_FOLDER)) {
+    await rm(folder, { recursive: true, force: true });
+  } else if (basename(path) === 'owner.sock') await rm(path, { force: true });
+}

@@ -1,0 +1,55 @@
+import { readClaim } from '../app/owner.ts';
+import { connectOwner } from '../app/owner-client.ts';
+import type { Carried, Greeting } from '../app/owner-frames.ts';
+import { pickSettings } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { VERSION } from '../base/version.ts';
+import { readConfig } from './context.ts';
+import type { CarriedInvocation } from './invocation.ts';
+import { terminal } from './terminal.ts';
+
+/**
+ * Has the process that owns the workspace carry out a command, with its words here, and gives the exit code; null where no
+ * process owns it, or where it can be done beside its owner. Throws `warehouse_locked` where the owner lets nobody in.
+ */
+export async function askOwner(
+  argv: readonly string[],
+  { flags, needsWarehouse }: CarriedInvocation,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const { folder } = readConfig(flags);
+  const socket = await readClaim(folder);
+  const connection = socket === null ? null : await connectOwner(socket);
+  if (connection === null) return null;
+  const { greeting } = connection;
+  if (greeting.carries && greeting.version === VERSION) {
+    const { stdout, stderr } = terminal();
+    return connection.carry(
+      toCarried(argv),
+      (stream, bytes) => (stream === 'stdout' ? stdout : stderr).write(bytes),
+      signal,
+    );
+  }
+  connection.close();
+  if (needsWarehouse) throw refusal(folder, greeting);
+  return null;
+}
+
+function toCarried(argv: readonly string[]): Carried {
+  const { stdout, stderr, folder, environment } = terminal();
+  const sizeOf = ({ isTTY = false, columns }: typeof stdout) => ({ isTTY, columns: columns ?? null });
+  return {
+    arguments: argv,
+    folder,
+    environment: pickSettings({ environment: environment(), folder }),
+    stdout: sizeOf(stdout),
+    stderr: sizeOf(stderr),
+  };
+}
+
+/** The error of a command that needs a workspace while another process owns it and lets nobody in. */
+export function refusal(folder: string, { command, pid, since, version }: Greeting): SightlineError {
+  const other = version === VERSION ? '' : `, which is version ${version} and not ${VERSION}`;
+  const owner = `\`sightline ${command}\` (process ${pid}, since ${since})${other}`;
+  return new SightlineError('warehouse_locked', `the workspace in ${folder} is in use by ${owner}`);
+}

@@ -1,0 +1,24 @@
+import { EXIT, toSightlineError } from '../base/errors.ts';
+import type { Invocation, Parse } from './invocation.ts';
+import { reportError } from './output.ts';
+
+/**
+ * Reads a command line, has `run` run what it asks for, and gives its exit code; errors are reported, and do not leave.
+ */
+export async function runArguments(
+  parse: Parse,
+  argv: readonly string[],
+  run: (invocation: Invocation) => Promise<number>,
+): Promise<number> {
+  let json = argv.includes('--json');
+  try {
+    const invocation = await parse(argv);
+    if (invocation === null) return EXIT.done;
+    json = invocation.json;
+    return await run(invocation);
+  } catch (thrown) {
+    const error = toSightlineError(thrown);
+    reportError(error, json);
+    return error.exit;
+  }
+}
