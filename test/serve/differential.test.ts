@@ -96,7 +96,8 @@ describe.each(variants)('sandbox and mirror: $name', ({ name: _, ...options }) =
     await compareWalks(mirror, later);
     const withRows = asked.rows + askedLater.rows;
     expect(withRows, 'questions whose answer has rows').toBeGreaterThan(options.prompts === 0 ? 20 : 150);
-    expect(asked.refused + askedLater.refused, 'questions that were refused').toBeGreaterThan(20);
+    // About 38 of 500, by chance; no more than this once in hundreds of thousands of runs.
+    expect(asked.refused + askedLater.refused, 'questions that were refused').toBeGreaterThan(10);
   });
 });
 
