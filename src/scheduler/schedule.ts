@@ -26,19 +26,30 @@ export interface ScheduleParts {
 export async function keepSchedule({ jobs, clock, signal, book, run }: ScheduleParts): Promise<void> {
   const underWay = new Map<string, Promise<void>>();
   const enabled = jobs.filter((job) => job.enabled);
+  const settled = new Map<Job, number>();
   const begin = (job: Job, dueMs: number): void => {
-    const ended = run(job, dueMs).finally(() => underWay.delete(job.name));
+    const ended = run(job, dueMs).finally(() => {
+      underWay.delete(job.name);
+      settled.delete(job);
+    });
     underWay.set(job.name, ended);
+  };
+  const settledThrough = async (job: Job, now: number): Promise<number> => {
+    const known = settled.get(job);
+    const through = known !== undefined && known <= now ? known : await book.settledThrough(job, now);
+    settled.set(job, through);
+    return through;
   };
   while (!signal.aborted) {
     const now = clock.now();
     let wake = now + LOOK_EVERY_MS;
     for (const job of enabled) {
-      const through = await book.settledThrough(job, now);
-      const due = lastRun(job.cron, job.timeZone, through, now);
-      if (due !== null && !underWay.has(job.name)) {
-        if (job.catchUp || now - due <= LATE_MS) begin(job, due);
-        else await book.settle(job, now);
+      if (underWay.has(job.name)) continue;
+      const due = lastRun(job.cron, job.timeZone, await settledThrough(job, now), now);
+      if (due !== null && (job.catchUp || now - due <= LATE_MS)) begin(job, due);
+      else if (due !== null) {
+        await book.settle(job, now);
+        settled.delete(job);
       }
       wake = Math.min(wake, nextRun(job.cron, job.timeZone, now) ?? wake);
     }

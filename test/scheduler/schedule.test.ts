@@ -1,0 +1,185 @@
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { bookPath, openBook, readJobRuns } from '../../src/scheduler/book.ts';
+import { defineJob, type Job } from '../../src/scheduler/job.ts';
+import { runJob } from '../../src/scheduler/run-job.ts';
+import { keepSchedule, upcoming } from '../../src/scheduler/schedule.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What happens to a process that keeps a schedule. */
+interface Life {
+  readonly from: string;
+  readonly until: string;
+  /** The machine sleeps from the first of these until the second. */
+  readonly asleep?: readonly [string, string];
+  /** Exit code of each run; done where there is none. */
+  readonly exitCode?: (job: string, at: string) => number;
+  /** Dies in the middle of the run that begins at this moment. */
+  readonly diesIn?: string;
+  readonly tookMs?: number;
+}
+
+/** Keeps a schedule through simulated days, and tells when which job began. */
+async function live(folder: string, jobs: readonly Job[], life: Life): Promise<string[]> {
+  const stop = new AbortController();
+  const began: string[] = [];
+  let now = Date.parse(life.from);
+  const [asleepFrom, asleepUntil] = (life.asleep ?? ['9999-01-01', '9999-01-01']).map((day) => Date.parse(day));
+  const clock: Clock = {
+    now: () => now,
+    monotonic: () => now,
+    random: () => 0.5,
+    sleep: async (ms) => {
+      // Time passes once what has begun is written down.
+      await Promise.all(underWay);
+      now += ms;
+      if (now >= (asleepFrom as number) && now < (asleepUntil as number)) now = asleepUntil as number;
+      if (now >= Date.parse(life.until)) stop.abort(new Error('over'));
+    },
+  };
+  const book = openBook(folder);
+  const underWay: Promise<void>[] = [];
+  const begin = async (job: Job, dueMs: number): Promise<void> => {
+    const at = new Date(now).toISOString().slice(5, 16);
+    began.push(`${job.name} ${at}`);
+    if (life.diesIn === at) {
+      stop.abort(new Error('killed'));
+      return;
+    }
+    const exitCode = life.exitCode?.(job.name, at) ?? 0;
+    const perform = async () => {
+      now += life.tookMs ?? 0;
+      return { exitCode, error: null };
+    };
+    await book.add(job, await runJob(job, { clock, signal: new AbortController().signal, dueMs, perform }));
+  };
+  const run = (job: Job, dueMs: number): Promise<void> => {
+    const ended = begin(job, dueMs);
+    underWay.push(ended);
+    return ended;
+  };
+  await keepSchedule({ jobs, clock, signal: stop.signal, book, run });
+  return began;
+}
+
+function job(name: string, cron: string, changes: Partial<Parameters<typeof defineJob>[0]> = {}): Job {
+  return defineJob({ name, about: name, cron, steps: [{ do: 'sync' }], ...changes });
+}
+
+describe('a schedule', () => {
+  it('is kept through a week with a change of clocks, a crash and a missed night', async () => {
+    const folder = await temporaryFolder();
+    const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' }), job('report', '0 6 * * 1')];
+    const first = await live(folder, jobs, {
+      from: '2026-03-26T12:00:00Z',
+      until: '2026-04-01T12:00:00Z',
+      asleep: ['2026-03-27T20:00:00Z', '2026-03-28T07:10:00Z'],
+      diesIn: '03-30T00:30',
+    });
+    expect(first).toEqual([
+      'nightly 03-27T01:30',
+      // Missed in the night, made up for once.
+      'nightly 03-28T07:10',
+      // The night in which 02:30 is not shown.
+      'nightly 03-29T01:30',
+      'nightly 03-30T00:30',
+    ]);
+    // Began, but never ended: it is owed. Two more nights and a Monday went by meanwhile.
+    const second = await live(folder, jobs, { from: '2026-04-01T05:00:00Z', until: '2026-04-02T12:00:00Z' });
+    expect(second).toEqual(['nightly 04-01T05:00', 'report 04-01T05:00', 'nightly 04-02T00:30']);
+    const runs = await readJobRuns(folder);
+    expect(runs).toHaveLength(6);
+    expect(runs[0]).toMatchObject({ job: 'nightly', dueAt: '2026-04-02T00:30:00.000Z', status: 'done', exitCode: 0 });
+  });
+
+  it('runs once where clocks are set back', async () => {
+    const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' })];
+    const life = { from: '2026-10-24T12:00:00Z', until: '2026-10-26T12:00:00Z' };
+    expect(await live(await temporaryFolder(), jobs, life)).toEqual(['nightly 10-25T00:30', 'nightly 10-26T01:30']);
+  });
+
+  it('catches nothing up of a job that says so, nor of one that has another schedule now, nor of one that is new', async () => {
+    const folder = await temporaryFolder();
+    const life = { from: '2026-06-01T00:30:00Z', until: '2026-06-01T08:30:00Z' };
+    const asleep = ['2026-06-01T02:10:00Z', '2026-06-01T06:30:00Z'] as const;
+    const hourly = job('hourly', '0 * * * *', { catchUp: false });
+    const began = ['01:00', '02:00', '07:00', '08:00'].map((at) => `hourly 06-01T${at}`);
+    expect(await live(folder, [hourly], { ...life, asleep })).toEqual(began);
+    const changed = [job('hourly', '50 8 * * *'), job('new', '0 8 * * *')];
+    const next = { from: '2026-06-02T08:40:00Z', until: '2026-06-02T09:00:00Z' };
+    expect(await live(folder, changed, next)).toEqual(['hourly 06-02T08:50']);
+  });
+
+  // What is owed begins at the next look, at most a minute after it could.
+  it('begins no second run of a job that takes longer than its time, and owes one', async () => {
+    const life = { from: '2026-06-01T00:30:00Z', until: '2026-06-01T06:30:00Z', tookMs: 2.5 * HOUR_MS };
+    const began = await live(await temporaryFolder(), [job('slow', '0 * * * *')], life);
+    expect(began).toEqual(['slow 06-01T01:00', 'slow 06-01T03:31', 'slow 06-01T06:02']);
+  });
+
+  it('tries again within minutes what met the lock of another process, but not what failed', async () => {
+    const folder = await temporaryFolder();
+    const exitCode = (name: string, at: string): number => (name === 'fails' ? 1 : at < '06-01T02:03' ? 4 : 0);
+    const life = { from: '2026-06-01T01:30:00Z', until: '2026-06-01T02:30:00Z', exitCode };
+    const began = await live(folder, [job('locked', '0 2 * * *'), job('fails', '0 2 * * *')], life);
+    expect(began.filter((one) => one.startsWith('fails'))).toEqual(['fails 06-01T02:00']);
+    expect(began.filter((one) => one.startsWith('locked')).at(-1)).toBe('locked 06-01T02:03');
+    expect(began).toHaveLength(5);
+  });
+
+  it('outlives a clock that was wrong, and a book that cannot be read', async () => {
+    const folder = await temporaryFolder();
+    const jobs = [job('nightly', '0 2 * * *')];
+    await openBook(folder).settle(jobs[0] as Job, Date.parse('2031-01-01'));
+    const life = { from: '2026-06-01T01:30:00Z', until: '2026-06-01T02:30:00Z' };
+    expect(await live(folder, jobs, life)).toEqual(['nightly 06-01T02:00']);
+    await writeFile(bookPath(folder), '{');
+    expect(await readJobRuns(folder)).toEqual([]);
+    expect(await live(folder, jobs, life)).toEqual(['nightly 06-01T02:00']);
+  });
+
+  it('is told in the order of time, without what is turned off', () => {
+    const off = { ...job('off', '* * * * *'), enabled: false };
+    const next = upcoming([job('a', '0 2 * * *'), off, job('b', '0 */12 * * *')], Date.parse('2026-06-01T01:00Z'), 3);
+    expect(next.map(({ job: { name }, atMs }) => `${name} ${new Date(atMs).toISOString().slice(5, 16)}`)).toEqual([
+      'a 06-01T02:00',
+      'b 06-01T12:00',
+      'b 06-02T00:00',
+    ]);
+  });
+});
+
+describe('a run', () => {
+  const clock: Clock = { now: () => 0, monotonic: () => 0, random: () => 0, sleep: async () => undefined };
+  const steps = [{ do: 'sync' }, { do: 'verify', onFailure: 'go on' }, { do: 'export' }] as const;
+
+  it.each([
+    [[0, 0, 0], 0, ['done', 'done', 'done']],
+    [[3, 3, 0], 3, ['partial', 'partial', 'done']],
+    [[1], 1, ['failed', 'left out', 'left out']],
+    [[0, 1, 0], 1, ['done', 'failed', 'done']],
+    [[0, 4], 4, ['done', 'locked', 'left out']],
+    [[3, 130], 130, ['partial', 'interrupted', 'left out']],
+    [[2], 2, ['failed', 'left out', 'left out']],
+  ])('whose steps end with %j ends with %i', async (codes, exitCode, statuses) => {
+    let step = 0;
+    const perform = async () => ({ exitCode: codes[step++] as number, error: null });
+    const parts = { clock, signal: new AbortController().signal, dueMs: null, perform };
+    const run = await runJob(job('x', '0 0 * * *', { steps }), parts);
+    expect(run).toMatchObject({ exitCode, steps: statuses.map((status) => ({ status })) });
+  });
+
+  it('begins no step once it is stopped', async () => {
+    const stop = new AbortController();
+    const perform = async () => {
+      stop.abort(new Error('stopped'));
+      return { exitCode: 0, error: null };
+    };
+    const run = await runJob(job('x', '0 0 * * *', { steps }), { clock, signal: stop.signal, dueMs: null, perform });
+    expect(run).toMatchObject({ exitCode: 130, status: 'interrupted' });
+    expect(run.steps.map(({ status }) => status)).toEqual(['done', 'left out', 'left out']);
+  });
+});
