@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import type { Database } from '../warehouse/database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
+import { clearSpills } from '../warehouse/spill.ts';
 
 /**
  * Publishes the analysts' copy: everything in the warehouse, written aside and put in place by rename, so that readers
@@ -11,6 +12,7 @@ export async function publishAnalytics(database: Database, path: string): Promis
   const aside = `${path}.new`;
   await rm(aside, { force: true });
   await rm(`${aside}.wal`, { force: true });
+  await clearSpills(path, Date.now());
   try {
     await database.exclusive(async (session) => {
       const [row] = await session.all('SELECT current_database() AS name');

@@ -2,6 +2,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement } f
 import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import { bindValue, type Query, toOpenError, toSimpleRows } from './database.ts';
+import { spillFolder } from './spill.ts';
 
 /** Statements that a connection keeps prepared. */
 const STATEMENTS_MAX = 128;
@@ -160,6 +161,8 @@ async function createInstance(path: string, { memoryLimitMb }: ReplicaOptions): 
       access_mode: 'READ_ONLY',
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
+      // Set before what locks it.
+      temp_directory: spillFolder(path),
       enable_external_access: 'false',
       memory_limit: `${memoryLimitMb}MB`,
     });
