@@ -13,9 +13,10 @@ import {
   DuckDBTimestampValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { SightlineError } from '../base/errors.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toOpenError } from './database.ts';
 import { literal, quoted } from './schema.ts';
+import { spillFolder } from './spill.ts';
 
 /** What the binding says of a text that holds no statement, such as a lone semicolon. */
 const SAID_OF_NOTHING = 'Error in native callback';
@@ -57,6 +58,7 @@ export async function openReader(path: string, { output }: { output?: string } =
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       memory_limit: MEMORY_LIMIT,
+      temp_directory: spillFolder(path),
     });
   } catch (thrown) {
     throw toOpenError(path, thrown);
@@ -72,6 +74,8 @@ export async function openReader(path: string, { output }: { output?: string } =
       const columns = reader.columnNames().map((name, index) => ({ name, type: String(types[index]) }));
       return { columns, rows: reader.getRows().map((row) => row.map(toPlain)) };
     } catch (thrown) {
+      const known = toSightlineError(thrown);
+      if (known.code === 'disk_full') throw known;
       const said = thrown instanceof Error ? thrown.message : String(thrown);
       const message = said === SAID_OF_NOTHING ? 'the query holds no statement' : said;
       throw new SightlineError('sql_invalid', message, { cause: thrown });

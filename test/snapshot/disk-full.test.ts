@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { exportSnapshot, type Snapshot } from '../../src/snapshot/export.ts';
 import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { hashes } from './readers.ts';
@@ -74,4 +76,16 @@ test('a disk without room for anything at all says so', async (context) => {
   await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize - 4096));
   await expect(take(workspace, layoutOf(disk))).rejects.toMatchObject({ code: 'disk_full' });
   expect(await readdir(join(disk, 'snapshots'))).toEqual([]);
+});
+
+test("a disk without room for a query's rows is no mistake in the query", async (context) => {
+  const disk = await smallDisk();
+  if (disk === null) return context.skip();
+  const path = join(await temporaryFolder(), 'rows.duckdb');
+  await (await openDatabase(path)).close();
+  const output = join(disk, 'rows.parquet');
+  const reader = await openReader(path, { output });
+  onTestFinished(() => reader.close());
+  const rows = 'SELECT hash(range)::VARCHAR AS text FROM range(2000000)';
+  await expect(reader.writeParquet(rows)).rejects.toMatchObject({ code: 'disk_full' });
 });
