@@ -58,6 +58,17 @@ test('marts of a warehouse that was never synced are empty, but for what labels 
   expect(labels.rows.map(([label, , lean]) => label === lean)).toEqual([true, true, true]);
 });
 
+test('dates out of this world do not cost the calendar the days of the world', async () => {
+  const warehouse = await openEmpty();
+  await ensureViews(warehouse.database, MART_SCHEMA, marts());
+  const moments = ['0001-01-01', '1969-12-31 23:59:59', '2023-05-06', '2026-11-20 12:00:00', '9999-12-31 23:59:59'];
+  const values = moments.map((moment) => `(uuid(), TIMESTAMP '${moment}')`).join(', ');
+  await warehouse.database.exclusive((s) => s.run(`INSERT INTO alerts (id, detected_at) VALUES ${values}`));
+  const reader = await readCopy(warehouse);
+  const { rows } = await reader.query(`SELECT min(day), max(day), count(*) FROM ${MART_SCHEMA}.dim_date`);
+  expect(rows).toEqual([['2023-01-01', '2026-12-31', 4 * 365 + 1]]);
+});
+
 test('views are made anew when they differ from what is there, and otherwise left alone', async () => {
   const { database } = await openEmpty();
   const view = { name: 'one', about: "It's one.", columns: [{ name: 'a', about: 'An a.' }], sql: 'SELECT 1 AS a' };

@@ -9,16 +9,16 @@
 -- column iso_week BIGINT: ISO week of that year, 1 to 53.
 -- column weekday BIGINT: ISO day of the week, Monday 1 to Sunday 7.
 -- column is_weekend BOOLEAN: Whether it is a Saturday or a Sunday.
-WITH bounds AS (
-  SELECT min(day) AS first_day, max(day) AS last_day FROM (
-    SELECT unnest([min(created_at), max(created_at)]) AS day FROM responses
-    UNION ALL SELECT unnest([min(date), max(date)]) FROM traffic_daily
-    UNION ALL SELECT unnest([min(date), max(date)]) FROM metrics_daily
-    UNION ALL SELECT unnest([min(detected_at), max(detected_at)]) FROM alerts
-    UNION ALL SELECT unnest([min(created_at), max(created_at)]) FROM forum_opportunities
-  )
+WITH moments AS (
+  SELECT created_at AS moment FROM responses
+  UNION ALL SELECT date FROM traffic_daily
+  UNION ALL SELECT date FROM metrics_daily
+  UNION ALL SELECT detected_at FROM alerts
+  UNION ALL SELECT created_at FROM forum_opportunities
+), bounds AS (
   -- A date out of this world would otherwise be a calendar of millions of days.
-  WHERE day BETWEEN TIMESTAMP '1970-01-01' AND TIMESTAMP '2199-12-31'
+  SELECT min(moment) AS first_day, max(moment) AS last_day FROM moments
+  WHERE moment >= TIMESTAMP '1970-01-01' AND moment < TIMESTAMP '2200-01-01'
 ), days AS (
   SELECT CAST(unnest(generate_series(
     date_trunc('year', first_day), date_trunc('year', last_day) + INTERVAL 1 YEAR - INTERVAL 1 DAY, INTERVAL 1 DAY
