@@ -107,7 +107,8 @@ function brandsOf(
 ): string[] {
   if (brands === null) return [];
   const provider = providerTable(catalogue);
-  const column = provider.name === name ? provider.id : 'brand_id';
+  const of = catalogue.histories.find((history) => history.name === name)?.of ?? name;
+  const column = provider.name === of ? provider.id : 'brand_id';
   if (!columns.some((candidate) => candidate.name === column)) return [];
   return [`CAST(${quoted(column)} AS VARCHAR) IN (${brands.map((id) => literal(id.toLowerCase())).join(', ')})`];
 }
