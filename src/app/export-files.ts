@@ -1,5 +1,17 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import {
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -46,7 +58,8 @@ export async function exportFiles(
 ): Promise<ExportedFiles> {
   const { output } = request;
   if (typeof output !== 'string') return exportStream(context, request, output, onProgress);
-  const folder = resolve(output);
+  // Where a symlink leads to: it is to stay, and files that are written aside belong on the disk that it names.
+  const folder = await realpath(output).catch(() => resolve(output));
   await checkReplaceable(folder);
   await ensureWritableFolder(dirname(folder));
   await clearLitter(folder);
@@ -62,7 +75,7 @@ export async function exportFiles(
     await syncToDisk(aside);
     context.signal.throwIfAborted();
     await replace(folder, aside);
-    return { path: folder, files, stale };
+    return { path: resolve(output), files, stale };
   } catch (thrown) {
     const error = toSightlineError(thrown);
     if (error.code !== 'disk_full') throw thrown;
@@ -156,13 +169,16 @@ async function listedIn(folder: string): Promise<string[]> {
   }
 }
 
-// What a process left that was killed while it wrote.
+// What a process left that was killed while it wrote. One that was killed in the moment in which there is no folder has
+// left the whole one under the name that was to go. In a container each process may have the number of the one before.
 async function clearLitter(folder: string): Promise<void> {
   const parent = dirname(folder);
+  const [fresh, old] = [`.${basename(folder)}.new-`, `.${basename(folder)}.old-`];
   for (const name of await readdir(parent)) {
-    const own = [`.${basename(folder)}.new-`, `.${basename(folder)}.old-`].find((prefix) => name.startsWith(prefix));
-    if (own === undefined || isAlive(Number(name.slice(own.length)))) continue;
-    await rm(join(parent, name), { recursive: true, force: true });
+    const pid = [fresh, old].filter((prefix) => name.startsWith(prefix)).map((prefix) => name.slice(prefix.length))[0];
+    if (pid === undefined || !/^\d+$/.test(pid) || (Number(pid) !== process.pid && isAlive(Number(pid)))) continue;
+    if (name.startsWith(old) && !existsSync(folder)) await rename(join(parent, name), folder);
+    else await rm(join(parent, name), { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
@@ -12,7 +12,7 @@ import { type CliWorkspace, openCliFor } from './helpers.ts';
 let workspace: CliWorkspace & { close: () => Promise<void> };
 
 beforeAll(async () => {
-  workspace = await openCliFor({ prompts: 3, days: 6 });
+  workspace = await openCliFor({ brands: 2, prompts: 3, days: 6 });
   expect(await workspace.run('sync')).toMatchObject({ code: 0 });
 });
 
@@ -91,18 +91,24 @@ describe('plain files', () => {
     );
     const { from, to, brand } = days as { from: string; to: string; brand: string };
     const range = ['--from', from, '--to', to, '--brand', brand.toUpperCase()];
-    const names = 'responses,response_citations,metrics_daily,brands,mart.visibility_weekly';
+    const names = 'responses,response_citations,metrics_daily,brands,brands_history,mart.visibility_weekly';
     const { tables } = await exportTo('some', '--tables', names, ...range);
     const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
     const between = `BETWEEN DATE '${from}' AND DATE '${to}'`;
+    const ofBrand = `brand_id = '${brand}'`;
     expect(rows).toEqual({
-      responses: await numberOf(`(SELECT count(*) FROM responses WHERE CAST(created_at AS DATE) ${between})`),
-      response_citations: await numberOf(
-        `(SELECT count(*) FROM response_citations WHERE CAST(created_at AS DATE) ${between})`,
+      responses: await numberOf(
+        `(SELECT count(*) FROM responses WHERE CAST(created_at AS DATE) ${between} AND ${ofBrand})`,
       ),
-      metrics_daily: await numberOf(`(SELECT count(*) FROM metrics_daily WHERE date ${between})`),
+      response_citations: await numberOf(
+        `(SELECT count(*) FROM response_citations WHERE CAST(created_at AS DATE) ${between} AND ${ofBrand})`,
+      ),
+      metrics_daily: await numberOf(`(SELECT count(*) FROM metrics_daily WHERE date ${between} AND ${ofBrand})`),
       brands: 1,
-      'mart.visibility_weekly': await numberOf(`(SELECT count(*) FROM mart.visibility_weekly WHERE week ${between})`),
+      brands_history: await numberOf(`(SELECT count(*) FROM brands_history WHERE id = '${brand}')`),
+      'mart.visibility_weekly': await numberOf(
+        `(SELECT count(*) FROM mart.visibility_weekly WHERE week ${between} AND ${ofBrand})`,
+      ),
     });
     expect(rows['responses']).toBeGreaterThan(0);
     const whole = await workspace.run('export', '--tables', 'brands', ...range, '--format', 'csv', '--output', '-');
@@ -125,6 +131,32 @@ describe('plain files', () => {
     const other = await workspace.run('export', '--tables', 'brands', '--output', join(parent, 'out'));
     expect(other.code).toBe(2);
     expect(await readdir(parent)).toContain('out');
+  });
+
+  test('go where a symlink leads, which stays', async () => {
+    const parent = await temporaryFolder();
+    await mkdir(join(parent, 'disk'));
+    const link = join(parent, 'out');
+    await symlink('disk', link);
+    for (const format of ['csv', 'ndjson']) {
+      const args = ['--tables', 'brands', '--format', format, '--output', link];
+      expect(await workspace.run('export', ...args)).toMatchObject({ code: 0, stdout: `${link}\n` });
+      expect((await readdir(join(parent, 'disk'))).sort()).toEqual([`brands.${format}`, 'export.json']);
+    }
+    expect(await readlink(link)).toBe('disk');
+    expect((await readdir(parent)).sort()).toEqual(['disk', 'out']);
+  });
+
+  test('are there again after a crash in the moment in which there were none', async () => {
+    const { folder } = await exportTo('out', '--tables', 'brands', '--format', 'csv');
+    const parent = join(folder, '..');
+    const before = hashes(folder);
+    await rename(folder, join(parent, '.out.old-999999999'));
+    await mkdir(join(parent, '.out.old-notes'));
+    const failed = await workspace.run('export', '--tables', 'nothing', '--output', folder);
+    expect(failed.code).toBe(2);
+    expect(hashes(folder)).toEqual(before);
+    expect((await readdir(parent)).sort()).toEqual(['.out.old-notes', 'out']);
   });
 
   test('are written while another process has the warehouse', async () => {
