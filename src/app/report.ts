@@ -51,7 +51,8 @@ export async function reportWorkspace(
   await ensureWritableFolder(folder);
   const written: WrittenReport[] = [];
   for (const report of reports) {
-    const name = `${slugOf(report.name)}-${report.id.slice(0, 8)}`;
+    // The whole id: the first digits of two that were made in the same minute may be the same.
+    const name = `${slugOf(report.name)}-${report.id}`;
     const page = join(folder, `${name}.html`);
     const charts = drawings(report).map((drawing) => ({
       path: join(folder, name, `${drawing.name}.svg`),

@@ -111,7 +111,8 @@ async function readHeadline(query: Query, of: string, from: string, to: string):
   );
   const [cited = []] = await query(
     `SELECT sum(citations) FILTER (d.owner = 'owned'), sum(citations) FROM mart.cited_domains_all c
-     LEFT JOIN mart.dim_domain d USING (brand_id, domain) WHERE ${of} AND ${days}`,
+     JOIN mart.dim_brand b USING (brand_id)
+     LEFT JOIN mart.dim_domain d USING (brand_id, domain) WHERE ${of} AND b.host IS NOT NULL AND ${days}`,
   );
   const [visits = []] = await query(`SELECT sum(sessions) FROM mart.fct_traffic_daily WHERE ${of} AND ${days}`);
   return {
@@ -145,7 +146,7 @@ async function readLines(query: Query, of: string, weeks: readonly string[], bra
   );
   const all = visible.filter(([, scope]) => scope === 'all engines');
   const perEngine = visible.filter(([, scope]) => scope !== 'all engines');
-  const engines = [...new Set(perEngine.map(([, , engine]) => String(engine)))];
+  const engines = [...new Set(perEngine.map(([, , engine]) => engine))];
   const voices = await query(
     `SELECT CAST(week AS VARCHAR), entity_type = 'brand', coalesce(CAST(competitor_id AS VARCHAR), ''), name, share_of_voice, mentions
      FROM mart.share_of_voice WHERE ${of} AND scope = 'all engines' AND ${since}`,
@@ -160,9 +161,14 @@ async function readLines(query: Query, of: string, weeks: readonly string[], bra
   };
   return {
     visibility: { name: brandName, values: byWeek(all, 3), lower: byWeek(all, 4), upper: byWeek(all, 5) },
-    engines: engines.map((name) => {
-      const rows = perEngine.filter(([, , engine]) => engine === name);
-      return { name, values: byWeek(rows, 3), lower: byWeek(rows, 4), upper: byWeek(rows, 5) };
+    engines: engines.map((slug) => {
+      const rows = perEngine.filter(([, , engine]) => engine === slug);
+      return {
+        name: String(slug ?? 'unknown'),
+        values: byWeek(rows, 3),
+        lower: byWeek(rows, 4),
+        upper: byWeek(rows, 5),
+      };
     }),
     shareOfVoice: loudest(voices).map(({ name, rows }) => ({ name: name ?? brandName, values: byWeek(rows, 4) })),
     sessions: { name: 'Sessions', values: byWeek(sessions, 1) },

@@ -9,9 +9,9 @@ type Attributes = Readonly<Record<string, string | number | null>>;
 
 /** Text as XML and HTML take it, in an element or an attribute. */
 export function escaped(text: string): string {
-  // XML has no way to write most control characters at all, nor half a character.
+  // XML has no way to write most control characters at all, nor half a character, nor these two that are none.
   return text
-    .replaceAll(/\p{Cc}|\p{Cs}/gu, ' ')
+    .replaceAll(/\p{Cc}|\p{Cs}|[\uFFFE\uFFFF]/gu, ' ')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')

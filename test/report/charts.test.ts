@@ -86,7 +86,7 @@ it('parts of a column stand on each other and fill it', () => {
 });
 
 it('texts cannot become markup, nor break it', () => {
-  expect(escaped(`<script>"'&\u0000\ud800`)).toBe('&lt;script&gt;&quot;&#39;&amp;  ');
+  expect(escaped(`<script>"'&\u0000\ud800\ufffe\uffff`)).toBe('&lt;script&gt;&quot;&#39;&amp;    ');
   const name = '</text><script>alert(1)</script>';
   const svg = lineChart(
     { ...head, days, series: [{ name, values: [1, 2, 3, 4] }], hasOwn: true, format },
