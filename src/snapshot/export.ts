@@ -16,6 +16,8 @@ import { createTableExport, type Tally } from './tables.ts';
 
 /** Marks a folder in which a snapshot is being written; such a folder is never read. */
 const ASIDE = '.new-';
+/** Names of symlinks that were to become `latest`. */
+const LINK_ASIDE = /^\.\d+-\d+-link$/;
 /** What reading one file back may use, in MB. */
 const SCRATCH_MB = 256;
 /** Snapshots that may be taken within one second. */
@@ -170,7 +172,7 @@ async function checkLink(path: string): Promise<void> {
 // Only the process that owns the warehouse exports, so what stands aside is left over from one that died.
 async function clearLitter(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (name.startsWith(ASIDE) || name.startsWith(LEAVING) || name.endsWith('-link'))
+    if (name.startsWith(ASIDE) || name.startsWith(LEAVING) || LINK_ASIDE.test(name))
       await rm(join(folder, name), { recursive: true, force: true });
   }
 }

@@ -233,8 +233,9 @@ describe('an export that is stopped', () => {
     await mkdir(join(snapshots, '.new-4711', 'responses'), { recursive: true });
     await writeFile(join(snapshots, '.new-4711', 'responses', 'aside.parquet'), 'PAR1');
     await symlink('20000101T000000Z', join(snapshots, '.4711-1-link'));
+    await mkdir(join(snapshots, 'bi-link', 'precious'), { recursive: true });
     const next = await take(layout);
-    expect((await readdir(snapshots)).sort()).toEqual([id, next.id, 'latest'].sort());
+    expect((await readdir(snapshots)).sort()).toEqual([id, next.id, 'bi-link', 'latest'].sort());
     expect(await readlink(latest)).toBe(next.id);
   });
 });
