@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createInterface, type Interface } from 'node:readline';
 import type { QuerySession } from '../app/query.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { literal } from '../warehouse/schema.ts';
 import { FORMATS, type Format, formatRows } from './format.ts';
 import { createCompleter, isFinished } from './shell-text.ts';
 
@@ -119,11 +120,11 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     help: async () => HELP,
     quit: async () => null,
     exit: async () => null,
-    tables: (text) => show(TABLES.replace('$1', `'%${text.replaceAll("'", "''")}%'`)),
+    tables: (text) => show(TABLES.replace('$1', () => literal(`%${text}%`))),
     describe: async (name) => {
-      const { rows } = await session.reader.query(DESCRIBE.replaceAll('$1', `'${name.replaceAll("'", "''")}'`));
+      const { rows } = await session.reader.query(DESCRIBE.replaceAll('$1', () => literal(name)));
       if (rows.length === 0) return `there is no table ${JSON.stringify(name)}; .tables lists those there are`;
-      return show(DESCRIBE.replaceAll('$1', `'${name.replaceAll("'", "''")}'`));
+      return show(DESCRIBE.replaceAll('$1', () => literal(name)));
     },
     format: async (name) => {
       const known = FORMATS.find((candidate) => candidate === name);
@@ -143,7 +144,7 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     if (typed.length === 0 && line.trim() === '') return '';
     if (typed.length === 0 && line.trimStart().startsWith('.')) {
       const [name = '', ...rest] = line.trim().slice(1).split(/\s+/);
-      const command = commands[name];
+      const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
       if (command === undefined) return `there is no command .${name}; .help lists those there are`;
       return command(rest.join(' '));
     }

@@ -70,6 +70,10 @@ describe('the shell', () => {
     await seen('legs,INTEGER,How many legs.');
     input.write('.describe cats\n');
     await seen('there is no table "cats"');
+    input.write(".tables $'\n");
+    await seen('name,about');
+    input.write('.toString\n');
+    await seen('there is no command .toString');
     input.write('.format json\n.nonsense\n');
     await seen('there is no command .nonsense');
     input.write('select legs from pets;\n');

@@ -67,6 +67,11 @@ describe('sql reads only', () => {
     },
   );
 
+  test.each(['csv', 'parquet'])('%s is not written in place of a folder', async (format) => {
+    const refused = await workspace.run('sql', 'SELECT 1', '--format', format, '--output', 'data', '--json');
+    expectRefusal(refused, 'usage', true);
+  });
+
   test('and nothing came of it', async () => {
     const [row] = await workspace.rows('select count(*) as n from prompts');
     expect(Number(row?.['n'])).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -56,6 +56,9 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   const statement = query ?? (await readStatement(flags.file ?? '-'));
   if (statement.trim() === '') throw new SightlineError('usage', 'the query is empty');
   const output = flags.output === '-' ? undefined : flags.output;
+  if (output !== undefined && (await stat(output).catch(() => null))?.isDirectory() === true) {
+    throw new SightlineError('usage', `--output ${output} is a folder; allowed: a file, there or not`);
+  }
   if (format === 'parquet') return writeParquet(config, statement, output, signal);
   const result = await queryWorkspace(config, statement, signal);
   const rows = formatRows(result, format);
