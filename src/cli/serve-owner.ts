@@ -70,7 +70,8 @@ export async function ownWorkspace(
         return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, flags, signal, () => undefined));
       };
       const ended = await turns.take(`job ${job.name}`, signal, () => runJob(job, { clock, signal, dueMs, perform }));
-      await book.add(job, ended);
+      // What met another process's lock is tried again at the next look; each try in the book would push out what it is for.
+      if (ended.status !== 'locked') await book.add(job, ended);
       const { status, dueAt, startedAt, steps } = ended;
       const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
       log(level, { msg: `job ${job.name} ${status}`, job: job.name, dueAt, startedAt, steps });

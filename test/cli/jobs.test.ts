@@ -1,0 +1,232 @@
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal, openCliFor, type Running, runCli, until } from './helpers.ts';
+
+let workspace: Awaited<ReturnType<typeof openCliFor>>;
+
+beforeAll(async () => {
+  workspace = await openCliFor({ brands: 1, prompts: 2, days: 20 });
+});
+afterAll(() => workspace.close());
+
+interface Step {
+  readonly step: string;
+  readonly status: string;
+  readonly exitCode: number | null;
+  readonly error: string | null;
+  readonly result: Record<string, unknown> | null;
+}
+
+interface Run {
+  readonly status: string;
+  readonly exitCode: number;
+  readonly steps: readonly Step[];
+}
+
+async function configure(jobs: unknown): Promise<void> {
+  await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ jobs }));
+}
+
+/** Starts serve, and resolves when it listens, and so owns the workspace. */
+async function serve(...flags: readonly string[]): Promise<Running & { baseUrl: string }> {
+  const running = workspace.start('serve', '--json', '--port', '0', '--no-jobs', ...flags);
+  const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
+  const line = await new Promise<string>((resolve, reject) => {
+    lines.once('line', resolve);
+    void running.finished.then(({ stderr }) => reject(new Error(stderr)));
+  });
+  return { ...running, baseUrl: (JSON.parse(line) as { baseUrl: string }).baseUrl };
+}
+
+async function stop(running: Running) {
+  running.process.kill('SIGTERM');
+  return running.finished;
+}
+
+/** Begins a command whose requests upstream leaves without an answer. */
+async function startStuck(...args: readonly string[]): Promise<Running> {
+  const { sandbox } = workspace;
+  const before = sandbox.requests.length;
+  sandbox.setFaults([{ kind: 'hang' }]);
+  const running = workspace.start(...args);
+  await until('a request hangs', () => sandbox.requests.slice(before).some(({ fault }) => fault === 'hang'));
+  return running;
+}
+
+describe('jobs', () => {
+  it('are listed, told in order, and run as their commands', async () => {
+    await configure({
+      nightly: { cron: '0 1 * * *', timeZone: 'Europe/Berlin' },
+      hourly: { enabled: false },
+      keep: { cron: '0 5 * * *', steps: ['retention', 'compact', 'check', { do: 'report', weeks: 4 }] },
+    });
+    const listed = JSON.parse((await workspace.run('jobs', '--json')).stdout);
+    expect(listed.map(({ name }: { name: string }) => name)).toEqual([
+      'nightly',
+      'hourly',
+      'weekly-audit',
+      'report',
+      'keep',
+    ]);
+    expect(listed[0]).toMatchObject({ cron: '0 1 * * *', timeZone: 'Europe/Berlin', enabled: true, last: null });
+    expect(listed[1]).toMatchObject({ enabled: false, next: null });
+    const next = JSON.parse((await workspace.run('jobs', 'next', '--limit', '20', '--json')).stdout) as {
+      at: string;
+    }[];
+    expect(next).toHaveLength(20);
+    expect(next.map(({ at }) => at)).toEqual(next.map(({ at }) => at).sort());
+
+    const { code, stdout, stderr } = await workspace.run('jobs', 'run', 'nightly', '--json');
+    expect(code, stderr).toBe(0);
+    const run = JSON.parse(stdout) as Run;
+    expect(run).toMatchObject({ job: 'nightly', status: 'done', exitCode: 0, dueAt: null });
+    expect(run.steps.map(({ step, status }) => [step, status])).toEqual([
+      ['sync', 'done'],
+      ['verify', 'done'],
+      ['export', 'done'],
+    ]);
+    expect(run.steps[0]?.result).toMatchObject({ status: 'complete' });
+    expect(run.steps[1]?.result).toMatchObject({ agrees: true });
+    expect(existsSync(join(workspace.data, 'snapshots', String(run.steps[2]?.result?.['snapshotId'])))).toBe(true);
+
+    const said = await workspace.run('jobs', 'run', 'keep');
+    expect(said.code, said.stderr).toBe(0);
+    for (const step of ['retention', 'compact', 'check', 'report']) expect(said.stderr).toContain(`keep: ${step}\n`);
+    expect(said.stderr).toContain('job keep done in ');
+    expect(
+      await workspace.rows('select count(*) as n from responses r anti join prompts p on r.prompt_id = p.id'),
+    ).toEqual([{ n: 0 }]);
+    const table = (await workspace.run('jobs')).stdout;
+    for (const text of ['Europe/Berlin', 'off', 'done', 'never']) expect(table).toContain(text);
+    expect((await workspace.run('verify')).code).toBe(0);
+  });
+
+  it('end with what went wrong, and leave the rest out where that is wanted', async () => {
+    await configure({
+      bounded: { cron: '0 5 * * *', steps: [{ do: 'sync', full: true, allowance: { maxRequests: 3 } }, 'check'] },
+      broken: { cron: '0 5 * * *', steps: ['sync', 'export'] },
+    });
+    const bounded = JSON.parse((await workspace.run('jobs', 'run', 'bounded', '--json')).stdout) as Run;
+    expect(bounded).toMatchObject({ status: 'partial', exitCode: 3, steps: [{ exitCode: 3 }, { exitCode: 0 }] });
+    expect(bounded.steps[0]?.error).toContain('3');
+    const env = { ...workspace.env, SIGHTLINE_API_KEY: 'gsk_not_the_right_one' };
+    const broken = await runCli(['jobs', 'run', 'broken', '--json'], { cwd: workspace.folder, env });
+    expect(broken.code).toBe(1);
+    const run = JSON.parse(broken.stdout) as Run;
+    expect(run.steps).toMatchObject([{ status: 'failed' }, { status: 'left out', exitCode: null, result: null }]);
+    expect(run.steps[0]?.error).toMatch(/key/i);
+    expect(await readFile(join(workspace.data, 'jobs.json'), 'utf8')).not.toContain('gsk_');
+    const unknown = await workspace.run('jobs', 'run', 'nope');
+    expectRefusal(unknown, 'usage', false);
+    expect(unknown.stderr).toContain('allowed: nightly, hourly');
+    expectRefusal(await workspace.run('jobs', 'nope'), 'usage', false);
+    await configure({ nightly: { cron: '61 * * * *' } });
+    const refused = await workspace.run('sync');
+    expectRefusal(refused, 'config_invalid', false);
+    expect(refused.stderr).toContain('jobs.nightly.cron is "61 * * * *"');
+    await configure({});
+  });
+
+  it('keep others out from their first step to their last, say so, and end well by a signal', async () => {
+    const job = await startStuck('jobs', 'run', 'nightly', '--json');
+    for (const args of [['sync'], ['jobs', 'run', 'nightly']]) {
+      const refused = await workspace.run(...args);
+      expectRefusal(refused, 'warehouse_locked', false);
+      expect(refused.stderr).toContain(`\`sightline jobs run nightly\` (process ${job.process.pid}`);
+    }
+    expect((await workspace.run('status')).code).toBe(0);
+    const { code, stdout } = await stop(job);
+    workspace.sandbox.setFaults([]);
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'interrupted', steps: [{ exitCode: 130 }, {}, {}] });
+    const listed = JSON.parse((await workspace.run('jobs', '--json')).stdout);
+    expect(listed[0].last).toMatchObject({ status: 'interrupted' });
+    expect((await readdir(workspace.data)).filter((name) => /serving|sock|owner/.test(name))).toEqual([]);
+  });
+});
+
+describe('a workspace that is served', () => {
+  it('lets others work through its owner, with the same words and codes', async () => {
+    const alone = await workspace.run('sync', '--json');
+    const server = await serve();
+    const socket = join(workspace.data, 'owner.sock');
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(join(workspace.data, 'serving.json')).mode & 0o777).toBe(0o600);
+    const carried = await workspace.run('sync', '--json');
+    expect(carried.code, carried.stderr).toBe(0);
+    expect(Object.keys(JSON.parse(carried.stdout))).toEqual(Object.keys(JSON.parse(alone.stdout)));
+    const words = (text: string): string => text.replaceAll(/[\d,]+/g, 'N');
+    expect(words(carried.stderr)).toBe(words(alone.stderr));
+    const [sync, exported, verified, job] = await Promise.all([
+      workspace.run('sync'),
+      workspace.run('export', '--json'),
+      workspace.run('verify', '--json'),
+      workspace.run('jobs', 'run', 'report', '--json'),
+    ]);
+    for (const { code, stderr } of [sync, exported, verified, job]) expect(code, stderr).toBe(0);
+    expect(JSON.parse(exported.stdout)).toMatchObject({ snapshotId: expect.any(String) });
+    expect(JSON.parse(verified.stdout)).toMatchObject({ agrees: true });
+    const made = await workspace.run('keys', 'create', 'one');
+    expect(made.stdout).toMatch(/^gsk_\S+\n$/);
+    const answer = await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': made.stdout.trim() } });
+    expect(answer.status).toBe(200);
+    expect((await workspace.run('status', '--json')).stdout).toContain('"stale":false');
+    expectRefusal(await workspace.run('sync', '--only', 'nothing'), 'usage', false);
+    expectRefusal(await workspace.run('export', '--compression', 'none', '--json'), 'usage', true);
+    // What needs the warehouse and is not carried out finds it free between two.
+    expect((await workspace.run('plan', '--offline')).code).toBe(0);
+    const { code, stderr } = await stop(server);
+    expect(code, stderr).toBe(0);
+    expect(stderr).not.toContain('gsk_');
+    expect(existsSync(socket)).toBe(false);
+  });
+
+  it('stops what a client no longer wants, and nothing else', async () => {
+    const server = await serve();
+    const stuck = await startStuck('sync', '--json');
+    const waiting = workspace.start('sync');
+    await new Promise<void>((resolve) => waiting.process.stderr?.once('data', () => resolve()));
+    stuck.process.kill('SIGINT');
+    const stopped = await stuck.finished;
+    workspace.sandbox.setFaults([]);
+    expect(stopped.code).toBe(130);
+    expect(JSON.parse(stopped.stdout)).toMatchObject({ status: 'interrupted' });
+    const next = await waiting.finished;
+    expect(next.code, next.stderr).toBe(0);
+    expect(next.stderr).toMatch(/^Waiting for `sightline sync`, which has the warehouse\.\nsync complete: /);
+    // The end of the owner is the end of what it does for others.
+    const last = await startStuck('sync');
+    expect((await stop(server)).code).toBe(0);
+    expect((await last.finished).code).toBe(130);
+    workspace.sandbox.setFaults([]);
+  });
+
+  it('is nobody’s once its owner was killed, and never that of two', async () => {
+    const first = await serve();
+    const second = await serve();
+    first.process.kill('SIGKILL');
+    await first.finished;
+    expect((await stop(second)).stderr).toContain(`(process ${first.process.pid}), which owns the workspace`);
+    expect((await workspace.run('sync')).code).toBe(0);
+    const third = await serve();
+    expect(await readFile(join(workspace.data, 'serving.json'), 'utf8')).toContain(String(third.process.pid));
+    await stop(third);
+  });
+
+  it('is reached where its folder has too long a name for a socket', async () => {
+    const deep = join(workspace.folder, 'x'.repeat(60), 'y'.repeat(60));
+    await mkdir(deep, { recursive: true });
+    const server = await serve('--data-dir', deep);
+    const { socket } = JSON.parse(await readFile(join(deep, 'default', 'serving.json'), 'utf8'));
+    expect(statSync(join(socket, '..')).mode & 0o777).toBe(0o700);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    const synced = await workspace.run('sync', '--only', 'brands', '--data-dir', deep);
+    expect(synced.code, synced.stderr).toBe(0);
+    const { stderr } = await stop(server);
+    expect(stderr).not.toContain('error');
+    expect(existsSync(join(socket, '..'))).toBe(false);
+  });
+});
