@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/cli/context.ts';
+import { parseArguments } from '../../src/cli/program.ts';
+import { ownWorkspace } from '../../src/cli/serve-owner.ts';
+import { withTerminal } from '../../src/cli/terminal.ts';
+import { readJobRuns } from '../../src/scheduler/book.ts';
+import { openCli, until } from './helpers.ts';
+
+/** A clock that runs ahead until a moment, and stands still there. */
+function clockUntil(from: string, to: string): Clock {
+  let now = Date.parse(from);
+  return {
+    now: () => now,
+    monotonic: () => performance.now(),
+    random: () => 0.5,
+    sleep: async (ms, signal) => {
+      if (now < Date.parse(to)) {
+        now += ms;
+        await new Promise((resolve) => setImmediate(resolve));
+      } else await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+}
+
+it('runs a job when it is due, stops it with the server, and makes up for it after the next start', async () => {
+  const workspace = await openCli({ days: 10 });
+  const { folder, env, data, sandbox } = workspace;
+  const off = { nightly: { enabled: false }, hourly: { enabled: false }, 'weekly-audit': { enabled: false } };
+  const jobs = { ...off, report: { enabled: false }, mine: { cron: '15 2 * * *', steps: ['sync', 'export'] } };
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ jobs }));
+  const lines: string[] = [];
+  const own = (from: string, to: string) =>
+    withTerminal({ folder, environment: () => env }, async () => {
+      const { signal } = new AbortController();
+      const context = { config: readConfig({}), clock: clockUntil(from, to), signal, command: 'serve' };
+      const log = (text: string): unknown => lines.push(text);
+      return ownWorkspace(context, {}, { runsJobs: true, parse: parseArguments, logLevel: 'info', log });
+    });
+
+  sandbox.setFaults([{ kind: 'hang' }]);
+  const first = await own('2026-03-14T02:10:00Z', '2026-03-14T02:20:00Z');
+  await until('the job asks', () => sandbox.requests.length > 0);
+  await first.close();
+  sandbox.setFaults([]);
+  const interrupted = { job: 'mine', status: 'interrupted', dueAt: '2026-03-14T02:15:00.000Z' };
+  expect(await readJobRuns(data)).toMatchObject([
+    { ...interrupted, steps: [{ exitCode: 130 }, { status: 'left out' }] },
+  ]);
+
+  const second = await own('2026-03-14T09:00:00Z', '2026-03-14T09:10:00Z');
+  expect(second.owner).toBeNull();
+  await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
+  // What others ask for meanwhile is done in the same process, beside the schedule.
+  const synced = await workspace.run('sync');
+  expect(synced.code, synced.stderr).toBe(0);
+  await second.close();
+  const [run, ...earlier] = await readJobRuns(data);
+  expect(earlier).toMatchObject([interrupted]);
+  expect(run).toMatchObject({
+    status: 'done',
+    dueAt: '2026-03-14T02:15:00.000Z',
+    steps: [{ exitCode: 0 }, { exitCode: 0 }],
+  });
+  const logged = lines.map((line) => JSON.parse(line) as { msg: string; step?: string });
+  expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
+  expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
+  expect(lines.join('')).not.toContain('gsk_');
+});
