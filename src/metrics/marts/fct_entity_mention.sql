@@ -22,10 +22,10 @@ WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL
   AND NOT EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
 UNION ALL
 -- Only where upstream was ever seen to list a competitor twice: to tell is many times the work of counting.
-(SELECT DISTINCT ON (m.response_id, m.competitor_id) m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at,
+(SELECT DISTINCT ON (m.brand_id, m.response_id, m.competitor_id) m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at,
   CAST(m.created_at AS DATE), 'competitor', m.competitor_id, m.position, m.sentiment
 FROM response_competitors m
 SEMI JOIN mart.dim_competitor c ON c.brand_id = m.brand_id AND c.competitor_id = m.competitor_id
 WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL
   AND EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
-ORDER BY m.response_id, m.competitor_id, m.ordinal)
+ORDER BY m.brand_id, m.response_id, m.competitor_id, m.ordinal)

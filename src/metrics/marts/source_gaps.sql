@@ -18,14 +18,14 @@ WITH recent AS (
 ), earliest AS (
   SELECT min(recent_from) AS day FROM mart.periods
 ), rivals AS (
-  SELECT response_id FROM (
+  SELECT brand_id, response_id FROM (
     SELECT brand_id, competitor_id, response_id FROM response_competitors
     WHERE _deleted_at IS NULL AND created_at >= (SELECT day FROM earliest)
   ) SEMI JOIN mart.dim_competitor USING (brand_id, competitor_id)
 ), answers AS (
   SELECT * FROM recent WHERE brand_mentioned
   UNION ALL
-  SELECT * FROM recent SEMI JOIN rivals USING (response_id) WHERE NOT brand_mentioned
+  SELECT * FROM recent SEMI JOIN rivals USING (brand_id, response_id) WHERE NOT brand_mentioned
 ), totals AS (
   SELECT brand_id, if(grouping(engine) = 0, 'engine', 'all engines') AS scope, engine, count(*) AS gap_responses_of_all
   FROM answers WHERE NOT brand_mentioned
@@ -34,9 +34,9 @@ WITH recent AS (
   SELECT a.brand_id, a.engine, c.domain, a.brand_mentioned
   FROM answers a
   JOIN (
-    SELECT DISTINCT response_id, domain FROM response_citations
+    SELECT DISTINCT brand_id, response_id, domain FROM response_citations
     WHERE _deleted_at IS NULL AND domain IS NOT NULL AND created_at >= (SELECT day FROM earliest)
-  ) c ON c.response_id = a.response_id
+  ) c ON c.brand_id = a.brand_id AND c.response_id = a.response_id
 ), counted AS (
   SELECT
     brand_id,
