@@ -1,5 +1,5 @@
-import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, swapSymlink, syncToDisk } from '../base/files.ts';
@@ -165,8 +165,24 @@ async function freeId(folder: string, createdAt: string): Promise<string> {
 // A folder that somebody has put there would be found out only after all is written.
 async function checkLink(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
-  if (found === null || found.isSymbolicLink()) return;
-  throw new SightlineError('folder_unwritable', `${path} is no symlink and is not replaced; move it away`);
+  if (found !== null && !found.isSymbolicLink())
+    throw new SightlineError('folder_unwritable', `${path} is no symlink and is not replaced; move it away`);
+  await checkSymlinks(dirname(path));
+}
+
+// Without them each export would write a whole snapshot that never becomes the latest, and that none would delete.
+async function checkSymlinks(folder: string): Promise<void> {
+  const trial = join(folder, `.${process.pid}-0-link`);
+  await rm(trial, { force: true });
+  try {
+    await symlink('nothing', trial);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw thrown;
+    const message = `no symlink can be made in ${folder} (${code}), and \`latest\` is one`;
+    throw new SightlineError('folder_unwritable', message, { cause: thrown });
+  }
+  await rm(trial);
 }
 
 // Only the process that owns the warehouse exports, so what stands aside is left over from one that died.
