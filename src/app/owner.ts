@@ -14,6 +14,8 @@ import { type Carried, type Greeting, readFrames, sendFrame } from './owner-fram
 /** A socket's path may have 107 bytes, on some systems 103. */
 const PATH_BYTES_MAX = 103;
 const SHORT_FOLDER = 'sightline-';
+/** Of what a command writes, in one frame. */
+const OUTPUT_BYTES_MAX = 65_536;
 
 /** Where a carried-out command writes. */
 export interface CarriedOutput {
@@ -127,10 +129,17 @@ function outputOf(socket: Socket, stream: 'stdout' | 'stderr', command: Carried)
   const output = new Writable({
     decodeStrings: true,
     write: (chunk: Buffer, _encoding, done) => {
-      void sendFrame(socket, { kind: 'output', stream, bytes: chunk.toString('base64') }).then(() => done());
+      void sendOutput(socket, stream, chunk).then(() => done());
     },
   });
   return Object.assign(output, { isTTY, columns: columns ?? undefined });
+}
+
+async function sendOutput(socket: Socket, stream: 'stdout' | 'stderr', chunk: Buffer): Promise<void> {
+  for (let from = 0; from < chunk.length; from += OUTPUT_BYTES_MAX) {
+    const bytes = chunk.subarray(from, from + OUTPUT_BYTES_MAX).toString('base64');
+    await sendFrame(socket, { kind: 'output', stream, bytes });
+  }
 }
 
 // Made with the permissions that it keeps: there is no moment in which others could connect.

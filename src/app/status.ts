@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
+import { type JobRun, readJobRuns } from '../scheduler/book.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
 import { readStatus, type WarehouseStatus } from '../warehouse/status.ts';
@@ -26,6 +27,8 @@ export interface WorkspaceStatus {
     readonly snapshots: number;
     readonly all: number;
   };
+  /** The last run of each job that has run. */
+  readonly jobs: readonly JobRun[];
   /** Null while the first sync runs, or before it. */
   readonly data: WarehouseStatus | null;
 }
@@ -42,7 +45,9 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     snapshots,
     all: sizeOf(config.folder, new Set()),
   };
-  const beside = { workspace: config.name, folder: config.folder, owner, bytes };
+  const runs = await readJobRuns(config.folder);
+  const jobs = runs.filter((run, index) => runs.findIndex(({ job }) => job === run.job) === index);
+  const beside = { workspace: config.name, folder: config.folder, owner, bytes, jobs };
   try {
     const { value, stale, asOfMs } = await readNewest(config, (query) => readStatus(query, catalogue, clock.now()));
     return { ...beside, asOf: new Date(asOfMs).toISOString(), stale, data: value };

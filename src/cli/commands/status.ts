@@ -45,7 +45,7 @@ async function statusOrError(config: WorkspaceConfig): Promise<WorkspaceStatus |
   }
 }
 
-function describe({ workspace, folder, owner, asOf, stale, bytes, data }: WorkspaceStatus): string {
+function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: WorkspaceStatus): string {
   const lines = [`${workspace}  ${folder}`];
   const add = (label: string, text: string): void => {
     lines.push(`  ${label.padEnd(12)} ${text}`);
@@ -58,6 +58,10 @@ function describe({ workspace, folder, owner, asOf, stale, bytes, data }: Worksp
   );
   if (data === null) add('data', 'none yet: the first sync is running');
   else describeData(data, add);
+  for (const { job, status: ended, startedAt, steps } of jobs) {
+    const why = steps.find(({ status: of, error }) => of === ended && ended !== 'done' && error !== null);
+    add('job', `${job} ${ended} at ${toMinute(startedAt)}${why === undefined ? '' : `: ${why.step}: ${why.error}`}`);
+  }
   return lines.join('\n');
 }
 
