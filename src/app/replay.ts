@@ -170,8 +170,11 @@ async function settle(
   return { ...summary, path: layout.warehouse, replaced: true, kept };
 }
 
-// With its log written into it, the old file is whole by itself; one that cannot be opened keeps its log beside it.
-async function keepOld(path: string, kept: string, old: Warehouse | null): Promise<void> {
+/**
+ * Moves a warehouse away to another name. With its log written into it, the old file is whole by itself; one that cannot be
+ * opened (`old` is null) keeps its log beside it.
+ */
+export async function keepOld(path: string, kept: string, old: Warehouse | null): Promise<void> {
   await old?.database.exclusive((session) => session.run('CHECKPOINT'));
   if (old === null && existsSync(`${path}.wal`)) await rename(`${path}.wal`, `${kept}.wal`);
   await rename(path, kept);
@@ -215,7 +218,8 @@ function withSharedTables(names: readonly string[]): ReadonlySet<string> {
   return new Set(known.filter((name) => tablesOf(name).some((table) => tables.has(table))));
 }
 
-async function removeDatabase(path: string): Promise<void> {
+/** Removes a database file that is made aside, with its log, where it is there. */
+export async function removeDatabase(path: string): Promise<void> {
   await rm(path, { force: true });
   await rm(`${path}.wal`, { force: true });
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import type { Choose, Invocation } from './invocation.ts';
+import { addCare } from './program-care.ts';
 import { addJobs } from './program-jobs.ts';
 import { addReading } from './program-reading.ts';
 import { addRecords } from './program-records.ts';
@@ -146,6 +147,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     );
 
   addJobs(program, onWorkspace, choose);
+  addCare(program, onWorkspace, choose);
   addKeys(program.command('keys'), onWorkspace, choose);
 
   onWorkspace(program.command('mcp'))

@@ -1,0 +1,200 @@
+import { existsSync, statSync } from 'node:fs';
+import { realpath, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { learnConventions } from '../metrics/learn.ts';
+import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import type { Manifest } from '../snapshot/manifest.ts';
+import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../warehouse/backup.ts';
+import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
+import { isServed } from './backup.ts';
+import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './backup-snapshot.ts';
+import { keepOld, removeDatabase } from './replay.ts';
+import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
+
+const RESOURCES = { memoryLimitMb: 256 } as const;
+const NOTHING_MISSING = { missing: [], unknown: [] } as const;
+
+/** What a warehouse is to be restored from, once it was looked at. */
+export type RestoreSource = { readonly path: string; readonly asOf: string | null } & (
+  | { readonly kind: 'backup'; readonly file: BackupFile }
+  | { readonly kind: 'snapshot'; readonly manifest: Manifest }
+);
+
+/** A warehouse that was restored. */
+export interface Restored extends RestoredSnapshot {
+  readonly source: string;
+  readonly kind: RestoreSource['kind'];
+  /** Of when the data are, ISO 8601; null where the file does not say. */
+  readonly asOf: string | null;
+  /** The workspace's warehouse. */
+  readonly path: string;
+  /** Where the warehouse is that it replaced, or null. */
+  readonly kept: string | null;
+  /** Whether syncs go on where the source was, or begin anew because it does not say. */
+  readonly continues: boolean;
+}
+
+/**
+ * Looks at what a workspace is to be restored from, and whether it may be. Throws `usage` where there is nothing, or the
+ * workspace has data and not `force`, `warehouse_locked` while it is served, `warehouse_invalid` and `warehouse_newer`.
+ */
+export async function readRestoreSource(
+  { config }: Context,
+  given: string,
+  force: boolean,
+): Promise<{ source: RestoreSource; hasData: boolean }> {
+  const layout = layoutOf(config.folder);
+  const found = statSync(given, { throwIfNoEntry: false });
+  if (found === undefined) {
+    throw new SightlineError(
+      'usage',
+      `there is no ${given}; allowed: a file of \`backup\`, or the folder of a snapshot`,
+    );
+  }
+  const path = await realpath(resolve(given));
+  if (path === (await realpath(layout.warehouse).catch(() => null))) {
+    throw new SightlineError('usage', `${given} is the workspace's own warehouse; allowed: another file`);
+  }
+  const source: RestoreSource = found.isDirectory() ? await ofSnapshot(path) : await ofBackup(path);
+  if (await isServed(config.folder)) {
+    throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`);
+  }
+  const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
+  const hasData = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
+  if (hasData && !force) {
+    const held = `workspace ${config.name} has data in ${config.folder}`;
+    throw new SightlineError(
+      'usage',
+      `${held}; --force puts the restored warehouse in their place and keeps them beside it`,
+    );
+  }
+  return { source, hasData };
+}
+
+async function ofSnapshot(path: string): Promise<RestoreSource> {
+  const manifest = await readSnapshot(path);
+  return { kind: 'snapshot', path, manifest, asOf: manifest.createdAt };
+}
+
+async function ofBackup(path: string): Promise<RestoreSource> {
+  const file = await readBackupFile(path, catalogue);
+  return { kind: 'backup', path, file, asOf: file.asOf };
+}
+
+/**
+ * Builds a workspace's warehouse from a backup or a snapshot, aside, checks it and puts it in place; the file that was there
+ * is kept. Then publishes the analysts' copy. Whatever goes wrong before changes nothing.
+ */
+export async function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
+  const { config, clock } = context;
+  const layout = layoutOf(config.folder);
+  await ensureWritableFolder(config.folder);
+  const { built, kept } = await replaceWarehouse(context, source, layout);
+  await withWarehouse(context, RESOURCES, async ({ warehouse, copy }) => {
+    // A snapshot does not hold what was learned of upstream's numbers.
+    await learnConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
+    await publish(warehouse, layout, copy);
+  });
+  const { kind, path, asOf } = source;
+  return { source: path, kind, asOf, path: layout.warehouse, kept, continues: kind === 'backup', ...built };
+}
+
+interface Replaced {
+  readonly built: RestoredSnapshot;
+  readonly kept: string | null;
+}
+
+// Whoever owns the warehouse owns it until the new one is in its place.
+async function replaceWarehouse(context: Context, source: RestoreSource, layout: Layout): Promise<Replaced> {
+  const aside = join(context.config.folder, '.restore.duckdb');
+  const isThere = existsSync(layout.warehouse);
+  // What an earlier restore left is removed, but not while it is at work: opening says so.
+  if (existsSync(aside)) await inWarehouse(aside, layout.temporary, () => Promise.resolve()).catch(throwIfLocked);
+  const replace = async (old: Warehouse | null): Promise<Replaced> => {
+    try {
+      await removeDatabase(aside);
+      const built = await build(context, source, aside);
+      context.signal.throwIfAborted();
+      await syncToDisk(aside);
+      if (!isThere && existsSync(layout.warehouse)) {
+        throw new SightlineError('warehouse_locked', `another process has made ${layout.warehouse} meanwhile`);
+      }
+      const kept = await keepData(context, layout, source, old);
+      await publishByRename(aside, layout.warehouse);
+      return { built, kept };
+    } finally {
+      await removeDatabase(aside);
+    }
+  };
+  if (!isThere) return replace(null);
+  let isOwned = false;
+  try {
+    return await withWarehouse(context, RESOURCES, ({ warehouse }) => {
+      isOwned = true;
+      return replace(warehouse);
+    });
+  } catch (thrown) {
+    // A file that cannot be opened can be owned by nobody.
+    const unreadable = ['warehouse_invalid', 'warehouse_newer'];
+    if (isOwned || !(thrown instanceof SightlineError) || !unreadable.includes(thrown.code)) throw thrown;
+    return replace(null);
+  }
+}
+
+function throwIfLocked(thrown: unknown): void {
+  if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') throw thrown;
+}
+
+async function keepData(
+  { config, clock }: Context,
+  { warehouse, analytics }: Layout,
+  source: RestoreSource,
+  old: Warehouse | null,
+): Promise<string | null> {
+  const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
+  if (existsSync(warehouse)) {
+    const kept = join(config.folder, `warehouse.${stamp}.duckdb`);
+    await keepOld(warehouse, kept, old);
+    return kept;
+  }
+  // Where the live file was lost, the copy is all there is; the new one would replace it.
+  await rm(`${warehouse}.wal`, { force: true });
+  if (!existsSync(analytics) || source.path === (await realpath(analytics))) return null;
+  const kept = join(config.folder, `analytics.${stamp}.duckdb`);
+  await rename(analytics, kept);
+  return kept;
+}
+
+async function build(context: Context, source: RestoreSource, aside: string): Promise<RestoredSnapshot> {
+  const { temporary } = layoutOf(context.config.folder);
+  if (source.kind === 'backup') return copyBackup(source.path, aside, temporary);
+  return inWarehouse(aside, temporary, (warehouse) =>
+    fillFromSnapshot(warehouse, source.path, source.manifest, context.signal),
+  );
+}
+
+async function copyBackup(from: string, aside: string, temporaryFolder: string): Promise<RestoredSnapshot> {
+  const tables = await copyClosed(from, aside, { temporaryFolder, forReaders: false });
+  await checkCopy(aside, tables);
+  // What an older version wrote is brought to this one before it is put in place.
+  await inWarehouse(aside, temporaryFolder, () => Promise.resolve());
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  return { tables: tables.length, rows, ...NOTHING_MISSING };
+}
+
+async function inWarehouse<T>(
+  path: string,
+  temporaryFolder: string,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openWarehouse(path, catalogue, { ...RESOURCES, temporaryFolder });
+  try {
+    const result = await work(warehouse);
+    await warehouse.database.exclusive((session) => session.run('CHECKPOINT'));
+    return result;
+  } finally {
+    await warehouse.close();
+  }
+}

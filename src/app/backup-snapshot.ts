@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { isAbsolute, join, normalize } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
+import type { WarehouseTable } from '../contract/catalogue.ts';
+import type { HistoryTable } from '../contract/histories.ts';
+import { hashedSql, sameSums, sumsSql, toSums } from '../snapshot/fingerprint.ts';
+import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../snapshot/manifest.ts';
+import { hashFile } from '../snapshot/parquet.ts';
+import type { Session } from '../warehouse/database.ts';
+import { backfillSql } from '../warehouse/history.ts';
+import { literal, quoted, SCHEMA_VERSION, sqlTypes } from '../warehouse/schema.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { catalogue } from './workspace.ts';
+
+/** What a snapshot gave a warehouse. */
+export interface RestoredSnapshot {
+  readonly tables: number;
+  readonly rows: number;
+  /** Tables of this version that the snapshot does not have, and that are begun anew; histories begin with what rows are. */
+  readonly missing: readonly string[];
+  /** Tables of the snapshot that this version does not have. */
+  readonly unknown: readonly string[];
+}
+
+/** Reads the manifest of a snapshot's folder. Throws `warehouse_invalid` where there is none, `warehouse_newer` for a later one. */
+export async function readSnapshot(folder: string): Promise<Manifest> {
+  const manifest = await readManifest(folder);
+  if (manifest === null) {
+    throw new SightlineError('warehouse_invalid', `${folder} is no snapshot: it has no manifest that can be read`);
+  }
+  if (manifest.schemaVersion > SCHEMA_VERSION) {
+    const found = `${folder} has schema version ${manifest.schemaVersion}, this sightline knows ${SCHEMA_VERSION}`;
+    throw new SightlineError('warehouse_newer', found);
+  }
+  return manifest;
+}
+
+/** What is wrong with the files of a snapshot, each in a sentence: those that lack, and those that are not what was written. */
+export async function findDamagedFiles(folder: string, manifest: Manifest): Promise<string[]> {
+  const damages: string[] = [];
+  for (const { path, bytes, sha256 } of manifest.tables.flatMap(({ files }) => files)) {
+    const full = join(folder, path);
+    const isWithin = !isAbsolute(path) && !normalize(path).startsWith('..');
+    if (!isWithin || !existsSync(full)) damages.push(`${path} is missing`);
+    else if ((await stat(full)).size !== bytes) damages.push(`${path} has not the size that was written`);
+    else if ((await hashFile(full)) !== sha256) damages.push(`${path} is not what was written: its SHA-256 is another`);
+  }
+  return damages;
+}
+
+/**
+ * Fills an empty warehouse from a snapshot's files, table by table, in the types of the warehouse. Throws `warehouse_invalid`
+ * where a file is damaged, or rows are not those that the manifest counts.
+ */
+export async function fillFromSnapshot(
+  warehouse: Warehouse,
+  folder: string,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<RestoredSnapshot> {
+  const damages = await findDamagedFiles(folder, manifest);
+  if (damages.length > 0) throw new SightlineError('warehouse_invalid', `snapshot ${folder}: ${damages.join('; ')}`);
+  const known: readonly (WarehouseTable | HistoryTable)[] = [...catalogue.tables, ...catalogue.histories];
+  const held = new Map(manifest.tables.map((table) => [table.name, table]));
+  let rows = 0;
+  await warehouse.database.transaction(async (session) => {
+    for (const table of known) {
+      signal.throwIfAborted();
+      const source = held.get(table.name);
+      if (source !== undefined) rows += await fillTable(session, table, source, folder);
+      // As where a table gets its first history: it begins with what the rows are.
+      else if ('of' in table && held.has(table.of)) await session.run(backfillSql(table));
+    }
+  });
+  const names = new Set(known.map(({ name }) => name));
+  return {
+    tables: known.filter(({ name }) => held.has(name)).length,
+    rows,
+    missing: known.map(({ name }) => name).filter((name) => !held.has(name)),
+    unknown: [...held.keys()].filter((name) => !names.has(name)),
+  };
+}
+
+async function fillTable(
+  session: Session,
+  table: WarehouseTable,
+  { name, rows, files, columns }: SnapshotTable,
+  folder: string,
+): Promise<number> {
+  if (files.length === 0) return 0;
+  const source = sourceOf(files, folder);
+  const there = new Set(columns.map((column) => column.name));
+  const taken = table.columns.filter((column) => there.has(column.name));
+  const list = taken.map((column) => quoted(column.name)).join(', ');
+  const values = taken.map((column) => `CAST(${quoted(column.name)} AS ${sqlTypes[column.kind]})`).join(', ');
+  await session.run(`INSERT INTO ${quoted(name)} (${list}) SELECT ${values} FROM ${source}`);
+  const part = { ...table, columns: taken };
+  const [read, written] = [await sumsOf(session, part, source), await sumsOf(session, part, quoted(name))];
+  if (read.rows === rows && sameSums(read, written)) return rows;
+  const told = `the manifest counts ${rows} rows, its files have ${read.rows}, and ${written.rows} were restored`;
+  throw new SightlineError('warehouse_invalid', `${name} is not restored as it was written: ${told}`);
+}
+
+async function sumsOf(session: Session, table: WarehouseTable, source: string) {
+  const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
+  return toSums(row ?? {});
+}
+
+function sourceOf(files: readonly SnapshotFile[], folder: string): string {
+  const paths = files.map(({ path }) => literal(join(folder, path))).join(', ');
+  return `read_parquet([${paths}], hive_partitioning = false, union_by_name = true)`;
+}

@@ -1,0 +1,111 @@
+import { existsSync, statSync } from 'node:fs';
+import { realpath, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../warehouse/backup.ts';
+import { readClaim } from './owner.ts';
+import { greet } from './owner-client.ts';
+import { agesOf, type Context, noData, withWarehouse } from './workspace.ts';
+
+const RESOURCES = { memoryLimitMb: 256 } as const;
+
+/** A backup that was written. */
+export interface Backup {
+  readonly path: string;
+  readonly bytes: number;
+  /** How many tables it has, and how many rows they have together. */
+  readonly tables: number;
+  readonly rows: number;
+  /** Of when the data are, ISO 8601. */
+  readonly asOf: string;
+  /** Whether the live file, which another process owns, holds more. */
+  readonly stale: boolean;
+}
+
+/**
+ * Writes a workspace's warehouse whole into one file, aside, reads it back and puts it in place by rename: from the live file,
+ * or from the published copy while another process owns that. Throws `usage` for a file that is there, unless `force`,
+ * `no_data`, and `warehouse_invalid` for a copy that lacks rows.
+ */
+export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
+  const layout = layoutOf(context.config.folder);
+  const path = await checkTarget(output, layout, force);
+  const { copy, live } = agesOf(layout);
+  if (copy === 0 && live === 0) throw noData(context.config);
+  await ensureWritableFolder(dirname(path));
+  const aside = `${path}.new`;
+  try {
+    await removeFile(aside);
+    const { tables, asOfMs, stale } = await copyNewest(context, layout, aside);
+    context.signal.throwIfAborted();
+    await checkCopy(aside, tables);
+    await syncToDisk(aside);
+    await publishByRename(aside, path);
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    const asOf = new Date(asOfMs).toISOString();
+    return { path, bytes: statSync(path).size, tables: tables.length, rows, asOf, stale };
+  } catch (thrown) {
+    const error = toSightlineError(thrown);
+    if (error.code !== 'disk_full') throw thrown;
+    throw new SightlineError('disk_full', `there is no room for the backup ${path}: ${error.message}`, {
+      cause: thrown,
+    });
+  } finally {
+    await removeFile(aside);
+  }
+}
+
+/** Whether a process that serves the workspace may open its warehouse at any moment. */
+export async function isServed(folder: string): Promise<boolean> {
+  const socket = await readClaim(folder);
+  return socket !== null && (await greet(socket)) !== null;
+}
+
+async function checkTarget(output: string, { warehouse, analytics }: Layout, force: boolean): Promise<string> {
+  const given = resolve(output);
+  const folder = await realpath(dirname(given)).catch(() => dirname(given));
+  const path = join(folder, basename(given));
+  for (const own of [warehouse, analytics]) {
+    if (path !== own && path !== (await realpath(own).catch(() => own))) continue;
+    throw new SightlineError('usage', `${output} is the workspace's own file; allowed: another one`);
+  }
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw new SightlineError('usage', `${output} is a folder; allowed: a file`);
+  if (existsSync(path) && !force) {
+    throw new SightlineError('usage', `${output} is there already; --force writes over it`);
+  }
+  return path;
+}
+
+interface Copied {
+  readonly tables: readonly CountedTable[];
+  readonly asOfMs: number;
+  readonly stale: boolean;
+}
+
+async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
+  const { copy, live } = agesOf(layout);
+  // Who serves the workspace opens the live file whenever a job is due, and must not find it locked.
+  if (live > 0 && !(await isServed(context.config.folder))) {
+    try {
+      return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {
+        return { tables: await copyOpened(warehouse.database, aside), asOfMs: context.clock.now(), stale: false };
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_locked') throw thrown;
+    }
+  }
+  if (copy === 0) {
+    const message = `workspace ${context.config.name} has nothing published yet: its first sync is still running`;
+    throw new SightlineError('no_data', message);
+  }
+  const tables = await copyClosed(layout.analytics, aside, { temporaryFolder: `${aside}.temporary`, forReaders: true });
+  return { tables, asOfMs: copy, stale: copy < live };
+}
+
+async function removeFile(path: string): Promise<void> {
+  for (const each of [path, `${path}.wal`]) await rm(each, { force: true });
+  await rm(`${path}.temporary`, { recursive: true, force: true });
+}

@@ -1,0 +1,21 @@
+import { backupWorkspace } from '../../app/backup.ts';
+import { EXIT } from '../../base/errors.ts';
+import { commandContext, type WorkspaceFlags } from '../context.ts';
+import { plural, printData, say, size } from '../output.ts';
+
+/** Flags of `backup`. */
+export interface BackupFlags extends WorkspaceFlags {
+  readonly force?: boolean;
+}
+
+/** Runs `sightline backup FILE` and returns its exit code. */
+export async function backup(file: string, flags: BackupFlags, signal: AbortSignal): Promise<number> {
+  const context = commandContext('backup', flags, signal);
+  const written = await backupWorkspace(context, file, flags.force === true);
+  const { path, bytes, tables, rows, asOf, stale } = written;
+  if (flags.json === true) printData(JSON.stringify({ path, bytes, tables, rows, asOf, stale }));
+  say(`${plural(rows, 'row')} of ${plural(tables, 'table')} written and read back, ${size(bytes)}, as of ${asOf}`);
+  if (stale) say('note: another process owns the warehouse and holds more; this is the last published copy');
+  if (flags.json !== true) printData(path);
+  return EXIT.done;
+}

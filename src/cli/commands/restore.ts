@@ -1,0 +1,41 @@
+import { type Restored, readRestoreSource, restoreWorkspace } from '../../app/backup-restore.ts';
+import { EXIT } from '../../base/errors.ts';
+import { confirm } from '../confirm.ts';
+import { commandContext, type WorkspaceFlags } from '../context.ts';
+import { plural, printData, say } from '../output.ts';
+
+/** Flags of `restore`. */
+export interface RestoreFlags extends WorkspaceFlags {
+  readonly force?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Runs `sightline restore SOURCE` and returns its exit code. */
+export async function restore(from: string, flags: RestoreFlags, signal: AbortSignal): Promise<number> {
+  const context = commandContext('restore', flags, signal);
+  const { source, hasData } = await readRestoreSource(context, from, flags.force === true);
+  const what = `this puts the warehouse of ${source.path} in place of that of workspace ${context.config.name}, which is kept beside it`;
+  // Where nothing is there, nothing is lost.
+  if (hasData && !(await confirm(what, flags.yes === true, signal))) {
+    say('Nothing was changed.');
+    return EXIT.failed;
+  }
+  const restored = await restoreWorkspace(context, source);
+  if (flags.json === true) printData(JSON.stringify(restored));
+  describe(restored);
+  if (flags.json !== true) printData(restored.path);
+  return EXIT.done;
+}
+
+function describe({ kind, tables, rows, asOf, kept, continues, missing, unknown }: Restored): void {
+  const of = asOf === null ? '' : `, as of ${asOf}`;
+  say(`${plural(rows, 'row')} of ${plural(tables, 'table')} restored from a ${kind} and checked${of}`);
+  if (missing.length > 0) say(`begun anew, because the snapshot does not have them: ${missing.join(', ')}`);
+  if (unknown.length > 0) say(`left out, because this version does not know them: ${unknown.join(', ')}`);
+  if (kept !== null) say(`what was there is kept as ${kept}`);
+  say(
+    continues
+      ? 'The next sync goes on from there.'
+      : 'A snapshot does not hold what syncs go on from, nor runs, requests and quarantine: the next sync reads everything again.',
+  );
+}

@@ -1,0 +1,164 @@
+import { SightlineError } from '../base/errors.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import { type Database, openDatabase, type Session } from './database.ts';
+import { openReader, type Reader } from './reader.ts';
+import { literal, quoted, SCHEMA_VERSION } from './schema.ts';
+
+/** What copying may use in memory, in MB. */
+const COPY_MEMORY_MB = 256;
+const SOURCE = 'copied_from';
+const TARGET = 'copied_to';
+/** Without these a file is no warehouse, whatever its version. */
+const BOOKS = ['meta', 'runs', 'requests', 'coverage', 'checkpoints', 'quarantine'];
+
+/** A table, with its schema where that is not `main`, and how many rows it has. */
+export interface CountedTable {
+  readonly name: string;
+  readonly rows: number;
+}
+
+/** Copies an open warehouse whole into a new file at `path`; returns the tables that the file has to have. */
+export async function copyOpened(database: Database, path: string): Promise<CountedTable[]> {
+  return database.exclusive(async (session) => {
+    const [row] = await session.all('SELECT current_database() AS name');
+    return copyDatabase(session, String(row?.['name']), path, true);
+  });
+}
+
+/**
+ * Copies a file that nobody writes to, without opening it for writing; returns the tables that the copy has to have. A copy
+ * `forReaders` is one that older versions of DuckDB read too, as all of an open warehouse are.
+ */
+export async function copyClosed(
+  from: string,
+  path: string,
+  { temporaryFolder, forReaders }: { temporaryFolder: string; forReaders: boolean },
+): Promise<CountedTable[]> {
+  const database = await openDatabase(':memory:', { memoryLimitMb: COPY_MEMORY_MB, temporaryFolder });
+  try {
+    return await database.exclusive(async (session) => {
+      await session.run(`ATTACH ${literal(from)} AS ${SOURCE} (READ_ONLY)`);
+      return copyDatabase(session, SOURCE, path, forReaders);
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+async function copyDatabase(
+  session: Session,
+  source: string,
+  path: string,
+  forReaders: boolean,
+): Promise<CountedTable[]> {
+  const counted = await countTables(session.query, source);
+  await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
+  try {
+    await session.run(`COPY FROM DATABASE ${quoted(source)} TO ${TARGET}`);
+  } finally {
+    await session.run(`DETACH ${TARGET}`);
+  }
+  return counted;
+}
+
+/** Opens a copy read-only and holds it to the tables that were copied. Throws `warehouse_invalid` where it lacks any row. */
+export async function checkCopy(path: string, expected: readonly CountedTable[]): Promise<void> {
+  await reading(path, async (reader) => {
+    await readVersion(reader, path);
+    const found = new Map((await countAll(reader)).map(({ name, rows }) => [name, rows]));
+    for (const { name, rows } of expected) {
+      if (found.get(name) === rows) continue;
+      const has = found.has(name) ? `${found.get(name)} of ${rows} rows` : 'nothing';
+      throw new SightlineError('warehouse_invalid', `the copy has ${has} of ${name}; it was not put in place`);
+    }
+  });
+}
+
+/** What a file says of itself that a warehouse is to be restored from. */
+export interface BackupFile {
+  readonly schemaVersion: number;
+  /** When its last run ended, ISO 8601; null without one. */
+  readonly asOf: string | null;
+  readonly tables: readonly CountedTable[];
+}
+
+/**
+ * Looks at a file from which a warehouse is to be restored. Throws `warehouse_invalid` for one that is no DuckDB database, is
+ * no warehouse, or lacks tables of what it says it has read, and `warehouse_newer` for one of a later version.
+ */
+export async function readBackupFile(path: string, catalogue: Catalogue): Promise<BackupFile> {
+  return reading(path, async (reader) => {
+    const schemaVersion = await readVersion(reader, path);
+    const tables = await countAll(reader);
+    const names = new Set(tables.map(({ name }) => name));
+    const lacking = BOOKS.map((name) => `sync.${name}`).filter((name) => !names.has(name));
+    if (lacking.length > 0) throw lacks(path, lacking);
+    const { rows: read } = await reader.query('SELECT DISTINCT resource FROM sync.coverage');
+    const covered = new Set(read.map(([resource]) => String(resource)));
+    lacking.push(...tablesOf(catalogue, covered, schemaVersion).filter((name) => !names.has(name)));
+    if (lacking.length > 0) throw lacks(path, lacking);
+    const { rows } = await reader.query("SELECT strftime(max(ended_at), '%Y-%m-%dT%H:%M:%SZ') FROM sync.runs");
+    return { schemaVersion, asOf: (rows[0]?.[0] ?? null) as string | null, tables };
+  });
+}
+
+// A table that is missing would be begun empty, and never be filled where its rows are held to have been read.
+function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>, schemaVersion: number): string[] {
+  const read = catalogue.resources.filter(({ name }) => covered.has(name)).flatMap(({ derived }) => derived);
+  const own = new Set(read.map(({ name }) => name));
+  const histories = catalogue.histories.filter(({ of }) => schemaVersion === SCHEMA_VERSION && own.has(of));
+  const all = [...read, ...read.flatMap(({ children }) => children), ...histories];
+  return [...new Set(all.map(({ name }) => name))];
+}
+
+function lacks(path: string, tables: readonly string[]): SightlineError {
+  return new SightlineError('warehouse_invalid', `${path} is no whole warehouse: it lacks ${tables.join(', ')}`);
+}
+
+async function reading<T>(path: string, work: (reader: Reader) => Promise<T>): Promise<T> {
+  const reader = await openReader(path);
+  try {
+    return await work(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+async function readVersion(reader: Reader, path: string): Promise<number> {
+  const { rows } = await reader
+    .query("SELECT value FROM sync.meta WHERE name = 'schema_version'")
+    .catch(() => ({ rows: [] }));
+  const version = Number(rows[0]?.[0]);
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new SightlineError(
+      'warehouse_invalid',
+      `${path} is no warehouse: it does not say which schema version it has`,
+    );
+  }
+  if (version > SCHEMA_VERSION) {
+    const found = `${path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
+    throw new SightlineError('warehouse_newer', found);
+  }
+  return version;
+}
+
+type Ask = (sql: string) => Promise<readonly (readonly unknown[])[]>;
+
+async function countAll(reader: Reader): Promise<CountedTable[]> {
+  const ask: Ask = async (sql) => (await reader.query(sql)).rows;
+  const [row] = await ask('SELECT current_database()');
+  return countTables(ask, String(row?.[0]));
+}
+
+async function countTables(ask: Ask, database: string): Promise<CountedTable[]> {
+  const tables = await ask(
+    `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ${literal(database)} AND NOT internal
+     ORDER BY ALL`,
+  );
+  const counted: CountedTable[] = [];
+  for (const [schema, table] of tables.map((row) => row.map(String) as [string, string])) {
+    const [row] = await ask(`SELECT count(*) FROM ${quoted(database)}.${quoted(schema)}.${quoted(table)}`);
+    counted.push({ name: schema === 'main' ? table : `${schema}.${table}`, rows: Number(row?.[0]) });
+  }
+  return counted;
+}

@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { chmod, cp, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { catalogue } from '../../src/app/workspace.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
+import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+
+const TABLES = [...catalogue.tables, ...catalogue.histories].map(({ name }) => name);
+const COUNTS = TABLES.map((name) => `SELECT '${name}' AS name, count(*) AS rows FROM "${name}"`).join(' UNION ALL ');
+
+let workspace: CliWorkspace & { close: () => Promise<void> };
+let held: Record<string, unknown>[];
+let snapshot: string;
+
+beforeAll(async () => {
+  const now = Date.now();
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 20, clock: () => now });
+  const { run, rows, sandbox } = workspace;
+  expect((await run('sync')).code).toBe(0);
+  sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });
+  expect((await run('sync')).code).toBe(0);
+  held = await rows(COUNTS);
+  snapshot = JSON.parse((await run('export', '--json')).stdout).path;
+});
+
+afterAll(() => workspace.close());
+
+// Opens the live file as the tests of the engine do.
+async function expectAsUpstream(data: string): Promise<void> {
+  const database = await openDatabase(join(data, 'warehouse.duckdb'));
+  const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
+  try {
+    const opened: Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'> = {
+      sandbox: workspace.sandbox,
+      catalogue,
+      query,
+    };
+    await expectEqualToUpstream(opened as TestWorkspace);
+  } finally {
+    await database.close();
+  }
+}
+
+describe('backup', () => {
+  test('writes the whole warehouse into one file, and not over another', async () => {
+    const { run, folder, data } = workspace;
+    const { code, stdout, stderr } = await run('backup', 'copy.duckdb', '--json');
+    expect(code, stderr).toBe(0);
+    const path = join(folder, 'copy.duckdb');
+    const written = JSON.parse(stdout);
+    expect(written).toMatchObject({ path, stale: false });
+    expect(written.tables).toBeGreaterThan(TABLES.length);
+    expect(written.rows).toBeGreaterThan(held.reduce((sum, { rows }) => sum + Number(rows), 0));
+    expect((await readdir(folder)).filter((name) => name.startsWith('copy'))).toEqual(['copy.duckdb']);
+    expectRefusal(await run('backup', 'copy.duckdb', '--json'), 'usage', true);
+    expectRefusal(await run('backup', join(data, 'warehouse.duckdb'), '--force', '--json'), 'usage', true);
+    expectRefusal(await run('backup', 'other.duckdb', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
+    const again = await run('backup', 'copy.duckdb', '--force');
+    expect(again, again.stderr).toMatchObject({ code: 0, stdout: `${path}\n` });
+  });
+
+  test('is made of the published copy while another process owns the warehouse, and says so', async () => {
+    const { run, data } = workspace;
+    const database = await openDatabase(join(data, 'warehouse.duckdb'));
+    await database.exclusive((session) => session.run('CREATE TABLE newer AS SELECT 1 AS one'));
+    try {
+      const { code, stdout, stderr } = await run('backup', 'beside.duckdb', '--json');
+      expect(code, stderr).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ stale: true });
+      expect(stderr).toContain('published copy');
+    } finally {
+      await database.exclusive((session) => session.run('DROP TABLE newer'));
+      await database.close();
+    }
+  });
+});
+
+describe('restore', () => {
+  test('from a backup gives back what was there, and the next sync goes on', async () => {
+    const { run, rows, data } = workspace;
+    expectRefusal(await run('restore', 'copy.duckdb', '--json'), 'usage', true);
+    expectRefusal(await run('restore', 'copy.duckdb', '--force', '--json'), 'usage', true);
+    const { code, stdout, stderr } = await run('restore', 'copy.duckdb', '--force', '--yes', '--json');
+    expect(code, stderr).toBe(0);
+    const restored = JSON.parse(stdout);
+    expect(restored).toMatchObject({ kind: 'backup', continues: true, path: join(data, 'warehouse.duckdb') });
+    expect(existsSync(restored.kept)).toBe(true);
+    expect(await rows(COUNTS)).toEqual(held);
+    const next = JSON.parse((await run('sync', '--json')).stdout);
+    expect(next).toMatchObject({ status: 'complete', tables: { responses: { inserted: 0, updated: 0, deleted: 0 } } });
+    await expectAsUpstream(data);
+  });
+
+  test('from a snapshot alone gives all rows in their types, and a sync completes it', async () => {
+    const { run, folder, sandbox } = workspace;
+    const elsewhere = ['--data-dir', 'rebuilt'];
+    await cp(snapshot, join(folder, 'alone'), { recursive: true });
+    const { code, stdout, stderr } = await run('restore', 'alone', ...elsewhere, '--json');
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'snapshot', continues: false, kept: null, missing: [] });
+    expect(stderr).toContain('reads everything again');
+    const counted = await run('sql', COUNTS, '--json', ...elsewhere);
+    expect(JSON.parse(counted.stdout)).toEqual(held);
+    sandbox.world.advance({ editedResponses: 2, deletedResponses: 1 });
+    const next = await run('sync', '--json', ...elsewhere);
+    expect(next.code, next.stderr).toBe(0);
+    await expectAsUpstream(join(folder, 'rebuilt', 'default'));
+  });
+
+  test('refuses what is no warehouse, newer, incomplete or damaged, and changes nothing', async () => {
+    const { run, folder } = workspace;
+    await writeFile(join(folder, 'text.duckdb'), 'this is no database');
+    const damage = async (name: string, sql: string): Promise<void> => {
+      await cp(join(folder, 'copy.duckdb'), join(folder, name));
+      const database = await openDatabase(join(folder, name));
+      await database.exclusive((session) => session.run(sql));
+      await database.close();
+    };
+    await damage('newer.duckdb', "UPDATE sync.meta SET value = '999' WHERE name = 'schema_version'");
+    await damage('lacking.duckdb', 'DROP TABLE response_citations');
+    await mkdir(join(folder, 'empty'));
+    await cp(snapshot, join(folder, 'flipped'), { recursive: true });
+    const manifest = JSON.parse(await readFile(join(folder, 'flipped', 'manifest.json'), 'utf8'));
+    const file = join(folder, 'flipped', manifest.tables[0].files[0].path);
+    const bytes = await readFile(file);
+    bytes[20] = (bytes[20] as number) ^ 1;
+    await chmod(file, 0o644);
+    await writeFile(file, bytes);
+    const into = ['--data-dir', 'untouched', '--json'];
+    expectRefusal(await run('restore', 'text.duckdb', ...into), 'warehouse_invalid', true);
+    expectRefusal(await run('restore', 'newer.duckdb', ...into), 'warehouse_newer', true);
+    expectRefusal(await run('restore', 'lacking.duckdb', ...into), 'warehouse_invalid', true);
+    expectRefusal(await run('restore', 'empty', ...into), 'warehouse_invalid', true);
+    expectRefusal(await run('restore', 'flipped', ...into), 'warehouse_invalid', true);
+    expectRefusal(await run('restore', 'nothing', ...into), 'usage', true);
+    expect(existsSync(join(folder, 'untouched', 'default', 'warehouse.duckdb'))).toBe(false);
+    expect(await readlink(join(snapshot, '..', 'latest'))).toBe(manifest.id);
+  });
+
+  test('is refused while the workspace is served', async () => {
+    const { run, start } = workspace;
+    const served = start('serve', '--port', '0', '--no-jobs', '--data-dir', 'served');
+    await until('the workspace is served', () => existsSync(join(workspace.folder, 'served/default/serving.json')));
+    expectRefusal(await run('restore', 'copy.duckdb', '--data-dir', 'served', '--json'), 'warehouse_locked', true);
+    served.process.kill('SIGTERM');
+    await served.finished;
+  });
+});
