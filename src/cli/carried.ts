@@ -4,7 +4,7 @@ import type { Carried, Greeting } from '../app/owner-frames.ts';
 import { pickSettings } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
-import { readConfig } from './context.ts';
+import { readConfig, readSurroundings } from './context.ts';
 import type { CarriedInvocation } from './invocation.ts';
 import { terminal } from './terminal.ts';
 
@@ -36,12 +36,13 @@ export async function askOwner(
 }
 
 function toCarried(argv: readonly string[]): Carried {
-  const { stdout, stderr, folder, environment } = terminal();
+  const { stdout, stderr } = terminal();
+  const surroundings = readSurroundings();
   const sizeOf = ({ isTTY = false, columns }: typeof stdout) => ({ isTTY, columns: columns ?? null });
   return {
     arguments: argv,
-    folder,
-    environment: pickSettings({ environment: environment(), folder }),
+    folder: surroundings.folder,
+    environment: pickSettings(surroundings),
     stdout: sizeOf(stdout),
     stderr: sizeOf(stderr),
   };

@@ -1,7 +1,7 @@
 import { jobsOf } from '../app/jobs.ts';
 import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
-import { listWorkspaces, loadConfig, type WorkspaceConfig } from '../base/config.ts';
+import { listWorkspaces, loadConfig, readEnvironment, type WorkspaceConfig } from '../base/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
 import { toOverrides } from '../metrics/overrides.ts';
@@ -15,10 +15,15 @@ export interface WorkspaceFlags {
   readonly json?: boolean;
 }
 
+/** The folder in which the command was given, and its environment. */
+export function readSurroundings() {
+  const { folder, environment } = terminal();
+  return { folder, environment: environment ?? readEnvironment(folder) };
+}
+
 /** Settings of the workspace that the flags, the environment and the configuration file describe. */
 export function readConfig(flags: WorkspaceFlags) {
-  const { folder, environment } = terminal();
-  const config = loadConfig({ flags, environment: environment(), folder });
+  const config = loadConfig({ flags, ...readSurroundings() });
   // Whichever command it is: who wrote it wants to know now.
   toOverrides(config.conventions);
   jobsOf(config);
@@ -37,8 +42,7 @@ export type Configured =
 export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all and --workspace exclude each other');
   if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all and --base-url exclude each other');
-  const { folder, environment } = terminal();
-  return listWorkspaces({ environment: environment(), folder }).map((name) => {
+  return listWorkspaces(readSurroundings()).map((name) => {
     try {
       return { name, config: readConfig({ ...flags, workspace: name }) };
     } catch (thrown) {

@@ -93,7 +93,7 @@ function createCarry(parse: Parse, turns: Turns, stopped: AbortSignal, log: Log)
   return (command, output, cancelled) => {
     const signal = AbortSignal.any([stopped, cancelled]);
     const { arguments: argv, folder, environment } = command;
-    return withTerminal({ ...output, isCarried: true, folder, environment: () => environment }, async () => {
+    return withTerminal({ ...output, isCarried: true, folder, environment }, async () => {
       const exitCode = await runArguments(parse, argv, async ({ action, carried }) => {
         if (carried === null) throw new SightlineError('usage', `${argv[0]} is not carried out for others`);
         if (!carried.needsWarehouse) return action(signal);

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Writable } from 'node:stream';
-import { readEnvironment } from '../base/config.ts';
 
 /** Where a command's words go. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -15,8 +14,8 @@ export interface Terminal {
   readonly isCarried: boolean;
   /** The folder in which it was given. */
   readonly folder: string;
-  /** Its settings, by variable. */
-  environment(): Readonly<Record<string, string | undefined>>;
+  /** Its settings, by variable; null for those of this process. */
+  readonly environment: Readonly<Record<string, string | undefined>> | null;
 }
 
 const given = new AsyncLocalStorage<Terminal>();
@@ -42,5 +41,5 @@ const own: Terminal = {
   get folder() {
     return process.cwd();
   },
-  environment: () => readEnvironment(process.cwd()),
+  environment: null,
 };

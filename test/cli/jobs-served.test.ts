@@ -33,7 +33,7 @@ it('runs a job when it is due, stops it with the server, and makes up for it aft
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ jobs }));
   const lines: string[] = [];
   const own = (from: string, to: string) =>
-    withTerminal({ folder, environment: () => env }, async () => {
+    withTerminal({ folder, environment: env }, async () => {
       const { signal } = new AbortController();
       const context = { config: readConfig({}), clock: clockUntil(from, to), signal, command: 'serve' };
       const log = (text: string): unknown => lines.push(text);
