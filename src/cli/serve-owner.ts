@@ -4,9 +4,10 @@ import { type Carry, claimWorkspace } from '../app/owner.ts';
 import type { Greeting } from '../app/owner-frames.ts';
 import { createTurns, type Turns } from '../app/turns.ts';
 import { type Context, readOnlyCopies } from '../app/workspace.ts';
+import type { Clock } from '../base/clock.ts';
 import { EXIT, hideKeys, SightlineError, toSightlineError } from '../base/errors.ts';
 import { openBook } from '../scheduler/book.ts';
-import type { Job } from '../scheduler/job.ts';
+import type { Job, Step } from '../scheduler/job.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
 import { LOG_LEVELS, type LogLevel } from '../serve/http/log.ts';
@@ -30,63 +31,113 @@ export interface OwnerOptions {
 
 /** A workspace whose jobs this process runs and for which it carries out commands, unless another does. */
 export interface Ownership {
-  /** The other process, where there is one. */
+  /** The other process, where there was one at first. */
   readonly owner: Greeting | null;
   /** Stops what is under way, and resolves once it has ended. */
   close(): Promise<void>;
 }
 
+/** How often it is looked whether another process still owns the workspace. */
+const LOOK_EVERY_MS = 60_000;
+
 type Log = (level: LogLevel, entry: Readonly<Record<string, unknown>>) => void;
 
-/** Makes this process the owner of a workspace. Throws `folder_unwritable`. */
-export async function ownWorkspace(
-  { config, clock, command }: Context,
-  flags: WorkspaceFlags,
-  { runsJobs, parse, logLevel, log: write }: OwnerOptions,
-): Promise<Ownership> {
+/**
+ * Makes this process the owner of a workspace, or, where another is, its successor: whoever ends leaves jobs to be run.
+ * Throws `folder_unwritable`.
+ */
+export async function ownWorkspace(context: Context, flags: WorkspaceFlags, options: OwnerOptions): Promise<Ownership> {
+  const { config, clock, command } = context;
   const stop = new AbortController();
   const turns = createTurns();
   const log: Log = (level, entry) => {
-    if (LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(logLevel)) return;
-    write(`${hideKeys(JSON.stringify({ level, time: new Date(clock.now()).toISOString(), ...entry }))}\n`);
+    if (LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(options.logLevel)) return;
+    options.log(`${hideKeys(JSON.stringify({ level, time: new Date(clock.now()).toISOString(), ...entry }))}\n`);
   };
-  const letBack = readOnlyCopies(config.folder);
-  const claim = await claimWorkspace({
-    folder: config.folder,
-    command,
-    since: new Date(clock.now()).toISOString(),
-    carry: createCarry(parse, turns, stop.signal, log),
-  });
-  if (!claim.isOurs) {
-    letBack();
-    return { owner: claim.owner, close: async () => undefined };
-  }
-  const book = openBook(config.folder);
-  const run = async (job: Job, dueMs: number): Promise<void> => {
+  const carry = createCarry(options.parse, turns, stop.signal, log);
+  const own = async (): Promise<OwnedOrOther> => {
+    const letBack = readOnlyCopies(config.folder);
+    const since = new Date(clock.now()).toISOString();
+    const claim = await claimWorkspace({ folder: config.folder, command, since, carry }).catch((thrown: unknown) => {
+      letBack();
+      throw thrown;
+    });
+    if (!claim.isOurs) {
+      letBack();
+      return { owner: claim.owner };
+    }
+    const run = createRun(context, flags, { turns, stopped: stop.signal, log });
+    const parts = { jobs: jobsOf(config), clock, signal: stop.signal, book: openBook(config.folder), run };
+    const kept = options.runsJobs ? repeatUntilStopped(() => keepSchedule(parts), clock, stop.signal, log) : null;
+    const release = async (): Promise<void> => {
+      await kept;
+      await claim.release();
+      letBack();
+    };
+    return { owner: null, release };
+  };
+  let owned = await own();
+  const { owner } = owned;
+  const succeed = async (): Promise<void> => {
+    while (owned.owner !== null && !stop.signal.aborted) {
+      await clock.sleep(LOOK_EVERY_MS, stop.signal);
+      owned = await own();
+      if (owned.owner === null) log('info', { msg: 'this process owns the workspace now, and runs its jobs' });
+    }
+  };
+  const succeeded = repeatUntilStopped(succeed, clock, stop.signal, log);
+  const close = async (): Promise<void> => {
+    stop.abort(new SightlineError('interrupted', 'stopped'));
+    await succeeded;
+    if (owned.owner === null) await owned.release();
+  };
+  return { owner, close };
+}
+
+type OwnedOrOther = { readonly owner: Greeting } | { readonly owner: null; release(): Promise<void> };
+
+// A disk that is full for an hour is no reason to run no job for ever.
+async function repeatUntilStopped(
+  work: () => Promise<void>,
+  clock: Clock,
+  signal: AbortSignal,
+  log: Log,
+): Promise<void> {
+  for (let isDone = false; !isDone && !signal.aborted; ) {
     try {
-      const signal = stop.signal;
-      const perform = (step: Job['steps'][number]) => {
+      await work();
+      isDone = true;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      log('error', { msg: toSightlineError(thrown).message });
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+}
+
+interface RunParts {
+  readonly turns: Turns;
+  readonly stopped: AbortSignal;
+  readonly log: Log;
+}
+
+function createRun({ config, clock }: Context, flags: WorkspaceFlags, { turns, stopped: signal, log }: RunParts) {
+  return async (job: Job, dueMs: number): Promise<void> => {
+    try {
+      const perform = (step: Step) => {
         const stderr = logOf((line) => log('info', { msg: line, job: job.name, step: step.do }));
         return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, flags, signal, () => undefined));
       };
       const ended = await turns.take(`job ${job.name}`, signal, () => runJob(job, { clock, signal, dueMs, perform }));
       // What met another process's lock is tried again at the next look; each try in the book would push out what it is for.
-      if (ended.status !== 'locked') await book.add(job, ended);
+      if (ended.status !== 'locked') await openBook(config.folder).add(job, ended);
       const { status, dueAt, startedAt, steps } = ended;
       const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
       log(level, { msg: `job ${job.name} ${status}`, job: job.name, dueAt, startedAt, steps });
     } catch (thrown) {
-      if (!stop.signal.aborted) log('error', { msg: toSightlineError(thrown).message, job: job.name });
+      if (!signal.aborted) log('error', { msg: toSightlineError(thrown).message, job: job.name });
     }
   };
-  const parts = { jobs: jobsOf(config), clock, signal: stop.signal, book, run };
-  const kept = runsJobs ? keepSchedule(parts).catch((thrown) => log('error', { msg: String(thrown) })) : null;
-  const close = async (): Promise<void> => {
-    stop.abort(new SightlineError('interrupted', 'stopped'));
-    await Promise.all([kept, claim.release()]);
-    letBack();
-  };
-  return { owner: null, close };
 }
 
 function createCarry(parse: Parse, turns: Turns, stopped: AbortSignal, log: Log): Carry {

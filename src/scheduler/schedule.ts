@@ -40,22 +40,26 @@ export async function keepSchedule({ jobs, clock, signal, book, run }: ScheduleP
     settled.set(job, through);
     return through;
   };
-  while (!signal.aborted) {
-    const now = clock.now();
-    let wake = now + LOOK_EVERY_MS;
-    for (const job of enabled) {
-      if (underWay.has(job.name)) continue;
-      const due = lastRun(job.cron, job.timeZone, await settledThrough(job, now), now);
-      if (due !== null && (job.catchUp || now - due <= LATE_MS)) begin(job, due);
-      else if (due !== null) {
-        await book.settle(job, now);
-        settled.delete(job);
+  try {
+    while (!signal.aborted) {
+      const now = clock.now();
+      let wake = now + LOOK_EVERY_MS;
+      for (const job of enabled) {
+        if (underWay.has(job.name)) continue;
+        const due = lastRun(job.cron, job.timeZone, await settledThrough(job, now), now);
+        if (due !== null && (job.catchUp || now - due <= LATE_MS)) begin(job, due);
+        else if (due !== null) {
+          await book.settle(job, now);
+          settled.delete(job);
+        }
+        wake = Math.min(wake, nextRun(job.cron, job.timeZone, now) ?? wake);
       }
-      wake = Math.min(wake, nextRun(job.cron, job.timeZone, now) ?? wake);
+      await clock.sleep(wake - now, signal).catch(() => undefined);
     }
-    await clock.sleep(wake - now, signal).catch(() => undefined);
+  } finally {
+    // Also where the book could not be read: whoever begins again must not begin these a second time.
+    await Promise.all(underWay.values());
   }
-  await Promise.all(underWay.values());
 }
 
 /** When jobs are due next, in that order; `limit` moments at most. */

@@ -1,12 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/cli/context.ts';
 import { parseArguments } from '../../src/cli/program.ts';
 import { ownWorkspace } from '../../src/cli/serve-owner.ts';
 import { withTerminal } from '../../src/cli/terminal.ts';
 import { readJobRuns } from '../../src/scheduler/book.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { openCli, until } from './helpers.ts';
 
 /** A clock that runs ahead until a moment, and stands still there. */
@@ -68,4 +69,27 @@ it('runs a job when it is due, stops it with the server, and makes up for it aft
   expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
   expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
   expect(lines.join('')).not.toContain('gsk_');
+});
+
+it('succeeds whoever owned the workspace before', async () => {
+  const folder = await temporaryFolder();
+  const lines: string[] = [];
+  const own = () =>
+    withTerminal({ folder, environment: {} }, async () => {
+      const { signal } = new AbortController();
+      // A minute is over at once, so that looking again takes no time.
+      const clock: Clock = { ...systemClock, sleep: (_ms, stop) => systemClock.sleep(1, stop) };
+      const context = { config: readConfig({}), clock, signal, command: 'serve' };
+      const log = (text: string): unknown => lines.push(text);
+      return ownWorkspace(context, {}, { runsJobs: false, parse: parseArguments, logLevel: 'info', log });
+    });
+  const first = await own();
+  const second = await own();
+  expect(second.owner).toMatchObject({ pid: process.pid, command: 'serve', carries: true });
+  await first.close();
+  await until('the second owns it', () => lines.some((line) => line.includes('owns the workspace now')));
+  const third = await own();
+  expect(third.owner).not.toBeNull();
+  await Promise.all([second.close(), third.close()]);
+  expect((await readdir(join(folder, 'data', 'default'))).filter((name) => name !== 'jobs.json')).toEqual([]);
 });

@@ -61,7 +61,7 @@ async function own(
     const ownership = await ownWorkspace(context, flags, { runsJobs: flags.jobs, parse, logLevel, log });
     if (ownership.owner !== null) {
       const { command, pid } = ownership.owner;
-      say(`Jobs are left to \`sightline ${command}\` (process ${pid}), which owns the workspace.`);
+      say(`Jobs are left to \`sightline ${command}\` (process ${pid}), which owns the workspace, until it ends.`);
     }
     return ownership;
   } catch (thrown) {
