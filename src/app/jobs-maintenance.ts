@@ -58,8 +58,10 @@ export async function compactWarehouse(context: Context): Promise<Compaction> {
   });
 }
 
-/** Looks for rows that cannot be right: keys twice, nested rows without a parent. Throws `no_data`. */
+/** Looks for rows that cannot be right: keys twice, nested rows without a parent, histories that break off. Throws `no_data`. */
 export async function checkWarehouse(context: Context): Promise<Flaw[]> {
   if (!existsSync(layoutOf(context.config.folder).warehouse)) throw noData(context.config);
-  return withWarehouse(context, RESOURCES, ({ warehouse }) => findFlaws(warehouse.database, catalogue));
+  return withWarehouse(context, RESOURCES, ({ warehouse }) =>
+    warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
+  );
 }

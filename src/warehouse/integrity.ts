@@ -1,45 +1,63 @@
 import type { Catalogue } from '../contract/catalogue.ts';
-import type { Database, Session } from './database.ts';
+import { CHANGE, type HistoryTable, VALID_FROM, VALID_TO } from '../contract/histories.ts';
+import type { Query } from './database.ts';
 import { quoted } from './schema.ts';
 
 /** Rows of a table that cannot be right. */
 export interface Flaw {
   readonly table: string;
-  readonly kind: 'repeated key' | 'no parent';
-  /** Keys that several rows have, or rows without a parent. */
+  readonly kind: 'repeated key' | 'no parent' | 'several open versions' | 'gap or overlap of versions';
+  /** Keys that several rows or open versions have, rows without a parent, or versions that do not follow each other. */
   readonly count: number;
 }
 
-/** Looks through all tables for keys that several rows have, and for nested rows whose parent is not there. */
-export async function findFlaws(database: Database, { resources, tables }: Catalogue): Promise<Flaw[]> {
-  return database.exclusive(async (session) => {
-    const flaws: Flaw[] = [];
-    const note = async (table: string, kind: Flaw['kind'], from: string): Promise<void> => {
-      const count = await countOf(session, from);
-      if (count > 0) flaws.push({ table, kind, count });
-    };
-    for (const { name, key } of tables.filter((table) => table.key.length > 0)) {
-      const columns = key.map(quoted).join(', ');
-      await note(name, 'repeated key', `SELECT 1 FROM ${quoted(name)} GROUP BY ${columns} HAVING count(*) > 1`);
+/**
+ * Looks through all tables for keys that several rows have, and for nested rows whose parent is not there, and through all
+ * histories for rows of which several versions are valid at once, or none between two.
+ */
+export async function findFlaws(query: Query, { resources, tables, histories }: Catalogue): Promise<Flaw[]> {
+  const flaws: Flaw[] = [];
+  const note = async (table: string, kind: Flaw['kind'], from: string): Promise<void> => {
+    const [row] = await query(`SELECT count(*) FROM (${from})`);
+    const count = Number(row?.[0] ?? 0);
+    if (count > 0) flaws.push({ table, kind, count });
+  };
+  for (const { name, key } of tables.filter((table) => table.key.length > 0)) {
+    await note(name, 'repeated key', repeatedSql(name, key));
+  }
+  const parents = new Map(resources.flatMap(({ derived }) => derived).map((table) => [table.name, table]));
+  for (const parent of parents.values()) {
+    for (const child of parent.children) {
+      const same = parent.key.map(
+        (column, index) => `p.${quoted(column)} IS NOT DISTINCT FROM c.${quoted(child.parentKey[index] as string)}`,
+      );
+      const orphans = `SELECT 1 FROM ${quoted(child.name)} c ANTI JOIN ${quoted(parent.name)} p ON ${same.join(' AND ')}`;
+      await note(child.name, 'no parent', orphans);
     }
-    const parents = new Map(resources.flatMap(({ derived }) => derived).map((table) => [table.name, table]));
-    for (const parent of parents.values()) {
-      for (const child of parent.children) {
-        const same = parent.key.map(
-          (column, index) => `p.${quoted(column)} IS NOT DISTINCT FROM c.${quoted(child.parentKey[index] as string)}`,
-        );
-        await note(
-          child.name,
-          'no parent',
-          `SELECT 1 FROM ${quoted(child.name)} c ANTI JOIN ${quoted(parent.name)} p ON ${same.join(' AND ')}`,
-        );
-      }
-    }
-    return flaws;
-  });
+  }
+  for (const history of histories) {
+    const { name, rowKey } = history;
+    const open = `(SELECT * FROM ${quoted(name)} WHERE ${VALID_TO} IS NULL)`;
+    await note(name, 'several open versions', repeatedSql(open, rowKey, true));
+    await note(name, 'gap or overlap of versions', brokenSql(history));
+  }
+  return flaws;
 }
 
-async function countOf(session: Session, from: string): Promise<number> {
-  const [row] = await session.query(`SELECT count(*) FROM (${from})`);
-  return Number(row?.[0] ?? 0);
+function repeatedSql(source: string, key: readonly string[], isQuery = false): string {
+  const columns = key.map(quoted).join(', ');
+  const group = columns === '' ? '' : `GROUP BY ${columns}`;
+  return `SELECT count(*) FROM ${isQuery ? source : quoted(source)} ${group} HAVING count(*) > 1`;
+}
+
+// A version ends when the next one begins. A deletion is a moment without length, after which there may be none for a while.
+function brokenSql({ name, rowKey }: HistoryTable): string {
+  const keys = rowKey.map(quoted).join(', ') || '1';
+  const steps = `SELECT ${VALID_FROM}, ${VALID_TO}, ${CHANGE}, lead(${VALID_FROM}) OVER later AS _next_from, lead(${CHANGE}) OVER later AS _next
+    FROM ${quoted(name)} WINDOW later AS (PARTITION BY ${keys} ORDER BY ${VALID_FROM}, ${VALID_TO} NULLS LAST)`;
+  return `SELECT 1 FROM (${steps}) WHERE NOT coalesce(CASE
+    WHEN ${VALID_FROM} IS NULL OR _next_from <= ${VALID_FROM} THEN false
+    WHEN ${CHANGE} = 'deleted' THEN ${VALID_TO} = ${VALID_FROM}
+    WHEN ${VALID_TO} IS NULL THEN _next IS NULL
+    ELSE ${VALID_TO} > ${VALID_FROM} AND ${VALID_TO} = _next_from END, false)`;
 }
