@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ConfigSources, loadConfig, readEnvironment } from '../../src/base/config.ts';
+import { type ConfigSources, loadConfig, pickSettings, readEnvironment } from '../../src/base/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -227,4 +227,18 @@ describe('.env', () => {
     await mkdir(join(folder, '.env'));
     expect(() => readEnvironment(folder)).toThrow(/cannot read .*\.env \(EISDIR\)/);
   });
+});
+
+test('of an environment, only settings are handed on: our own variables, and those that hold keys', async () => {
+  const folder = await temporaryFolder();
+  const workspaces = { acme: { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'ACME_KEY' } };
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
+  const environment = {
+    SIGHTLINE_CONNECTIONS: '2',
+    ACME_KEY: 'a',
+    OTHER_KEY: 'b',
+    PATH: '/bin',
+    SIGHTLINE_KEEP_DAILY: undefined,
+  };
+  expect(pickSettings({ environment, folder })).toEqual({ SIGHTLINE_CONNECTIONS: '2', ACME_KEY: 'a' });
 });

@@ -189,6 +189,12 @@ describe('a workspace that is served', () => {
     const stuck = await startStuck('sync', '--json');
     const waiting = workspace.start('sync');
     await new Promise<void>((resolve) => waiting.process.stderr?.once('data', () => resolve()));
+    // What needs no warehouse does not wait.
+    const beside = await Promise.all([workspace.run('status', '--json'), workspace.run('keys', 'list')]);
+    expect(beside.map(({ code }) => code)).toEqual([0, 0]);
+    expect(JSON.parse(beside[0].stdout)).toMatchObject({
+      owner: { command: 'sightline sync', pid: server.process.pid },
+    });
     stuck.process.kill('SIGINT');
     const stopped = await stuck.finished;
     workspace.sandbox.setFaults([]);
