@@ -1,10 +1,18 @@
 import type { Command } from 'commander';
 import type { BackupFlags } from './commands/backup.ts';
+import type { DoctorFlags } from './commands/doctor.ts';
 import type { RestoreFlags } from './commands/restore.ts';
 import type { Choose } from './invocation.ts';
 
 /** Adds the commands that keep a workspace safe and find what is wrong with it. */
 export function addCare(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
+  onWorkspace(program.command('doctor'))
+    .description('look for what is wrong with the installation and the data, and say what to do about it')
+    .option('--fix', 'put right what is safe: leftovers, permissions, the published copy')
+    .option('--offline', 'ask nothing of upstream')
+    .action((flags: DoctorFlags) =>
+      choose(flags.json === true, async (signal) => (await import('./commands/doctor.ts')).doctor(flags, signal)),
+    );
   onWorkspace(program.command('backup'))
     .description('write the whole warehouse into one DuckDB file and check it, also while it is in use')
     .argument('<file>', 'a file that is not there yet')

@@ -1,0 +1,148 @@
+import { existsSync, type Stats, statSync } from 'node:fs';
+import { access, chmod, constants, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { DAY_MS } from '../contract/time.ts';
+import { keyFilePath } from '../serve/key-file.ts';
+import { readManifest } from '../snapshot/manifest.ts';
+import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
+import { claimPath, readClaim } from './owner.ts';
+import { readOwner, withWarehouse } from './workspace.ts';
+
+const MEGABYTE = 1_000_000;
+/** Room that is wanted whatever is there already. */
+const FREE_BYTES_LEAST = 100 * MEGABYTE;
+const GROUP = 0o070;
+const OTHERS = 0o007;
+/** For the owner alone. */
+const PRIVATE = 0o600;
+/** What work that was killed leaves in a workspace's folder; databases have a log beside them. */
+const ASIDE = /^(\.(compact|replay|restore)\.duckdb(\.wal)?|analytics\.duckdb\.new(\.wal)?|\.temporary)$/;
+const SPILL = /\.spill-[0-9a-f-]{36}$/;
+/** The same among the snapshots. */
+const SNAPSHOT_ASIDE = /^(\.new-.+|\.old-.+|\.\d+-\d+-link)$/;
+
+/** Whether files can be made in the workspace's folder, or in the first one above it that is there. */
+export async function checkFolder({ context }: Patient): Promise<Finding[]> {
+  const { folder } = context.config;
+  const there = nearest(folder);
+  try {
+    await access(there, constants.W_OK | constants.X_OK);
+  } catch (thrown) {
+    const message = `cannot write to ${there} (${(thrown as NodeJS.ErrnoException).code})`;
+    return [{ status: 'failure', message, advice: new SightlineError('folder_unwritable', '').hint }];
+  }
+  if (there === folder) return [{ status: 'ok', message: `${folder} can be written to` }];
+  return [{ status: 'warning', message: `${folder} is not there yet`, advice: 'Run `sightline sync`.' }];
+}
+
+/** Whether there is room for the next copy, the next snapshot if every file changes, and a backup. */
+export async function checkDisk({ context, layout }: Patient): Promise<Finding[]> {
+  const { bavail, bsize } = await statfs(nearest(context.config.folder));
+  const free = bavail * bsize;
+  const manifest = await readManifest(layout.latest);
+  const snapshot = manifest?.tables.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
+  const database = Math.max(sizeOf(layout.warehouse), sizeOf(layout.analytics));
+  const needed = Math.max(FREE_BYTES_LEAST, snapshot + 2 * database);
+  const message = `${megabytes(free)} free; the next copy, snapshot and backup may take ${megabytes(needed)}`;
+  if (free >= 2 * needed) return [{ status: 'ok', message }];
+  const advice = 'Make room, or keep fewer snapshots (`keep` in sightline.config.json) and raw pages.';
+  return [{ status: free < needed ? 'failure' : 'warning', message, advice }];
+}
+
+/** Whether others may read keys, or speak to the process that owns the workspace. */
+export async function checkPermissions({ context, folder, fix }: Patient): Promise<Finding[]> {
+  if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not looked at here' }];
+  const socket = await readClaim(context.config.folder);
+  const paths = [join(folder, '.env'), keyFilePath(context.config.folder), ...(socket === null ? [] : [socket])];
+  const findings: Finding[] = [];
+  for (const path of paths) {
+    const mode = statOf(path)?.mode ?? 0;
+    if ((mode & (GROUP | OTHERS)) === 0) continue;
+    const open = `${path} has permissions ${(mode & 0o777).toString(8).padStart(4, '0')}, which are not for its owner alone`;
+    if (fix) {
+      await chmod(path, PRIVATE);
+      findings.push({ status: 'ok', message: `${path} was open to others, and now has permissions 0600`, fixed: true });
+    } else {
+      const status = (mode & OTHERS) === 0 ? 'warning' : 'failure';
+      findings.push({ status, message: open, advice: `Run \`chmod 600 ${path}\`, or \`sightline doctor --fix\`.` });
+    }
+  }
+  return findings.length > 0 ? findings : [{ status: 'ok', message: 'files with secrets are for their owner alone' }];
+}
+
+/** Whether processes that were killed have left anything behind. */
+export async function checkLeftovers(patient: Patient): Promise<Finding[]> {
+  const { context, layout, owner, fix } = patient;
+  if (owner !== null) {
+    return [
+      { status: 'ok', message: `${owner} has the workspace; what it works on is not told from what others left` },
+    ];
+  }
+  const found = await findLeftovers(patient);
+  if (found.length === 0) return [{ status: 'ok', message: 'nothing is left of processes that were killed' }];
+  const told = found.join(', ');
+  if (!fix) {
+    const advice = 'Run `sightline doctor --fix`; most of it also goes with the next sync or export.';
+    return [{ status: 'warning', message: `left by processes that were killed: ${told}`, advice }];
+  }
+  const remove = async (): Promise<void> => {
+    for (const path of found) await rm(path, { recursive: true, force: true });
+  };
+  // Only who has the warehouse makes such files: while it is ours, none of them is anybody's.
+  if (existsSync(layout.warehouse)) await withWarehouse(context, {}, remove);
+  else await remove();
+  return [{ status: 'ok', message: `removed what processes that were killed had left: ${told}`, fixed: true }];
+}
+
+async function findLeftovers({ context, layout }: Patient): Promise<string[]> {
+  const { folder } = context.config;
+  const now = context.clock.now();
+  const found: string[] = [];
+  const isHeld = existsSync(layout.warehouse);
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name);
+    // Without a warehouse there is none to be had either, and a first restore may be at work.
+    const isOld = (statOf(path)?.mtimeMs ?? now) < now - DAY_MS;
+    if (ASIDE.test(name) && (isHeld || isOld)) found.push(path);
+    // Whoever reads the copy spills there, and nobody knows who does.
+    if (SPILL.test(name) && isOld) found.push(path);
+  }
+  for (const name of await namesIn(layout.snapshots)) {
+    if (SNAPSHOT_ASIDE.test(name)) found.push(join(layout.snapshots, name));
+  }
+  const owner = await readOwner(layout.owner);
+  if (existsSync(layout.owner) && (owner === null || !isAlive(owner.pid))) found.push(layout.owner);
+  const claim = claimPath(folder);
+  const claimed = await readFile(claim, 'utf8')
+    .then(JSON.parse)
+    .catch(() => null);
+  if (existsSync(claim) && !(isRecord(claimed) && isAlive(Number(claimed['pid'])))) {
+    found.push(claim);
+    if (existsSync(join(folder, 'owner.sock'))) found.push(join(folder, 'owner.sock'));
+  }
+  return found;
+}
+
+/** A size for people, in MB. */
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / MEGABYTE).toLocaleString('en-US')} MB`;
+}
+
+function nearest(folder: string): string {
+  const parent = dirname(folder);
+  return existsSync(folder) || parent === folder ? folder : nearest(parent);
+}
+
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
+}
+
+function sizeOf(path: string): number {
+  return statOf(path)?.size ?? 0;
+}

@@ -1,0 +1,53 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJobRuns } from '../scheduler/book.ts';
+import { lastRun } from '../scheduler/next.ts';
+import { listRawFiles } from '../sync/raw.ts';
+import { megabytes } from './doctor-files.ts';
+import type { Finding, Patient } from './doctor-finding.ts';
+import { jobsOf } from './jobs.ts';
+
+const MEGABYTE = 1_000_000;
+/** The oldest file goes when a sync ends: until then there may be this much more than is to be kept. */
+const RAW_SLACK = 1.25;
+/** A job has this long to begin, and to be done, before it is late. */
+const LATE_MS = 6 * 3_600_000;
+
+/** Whether the pages that are kept take no more room than they may. */
+export async function checkRawPages({ context, layout }: Patient): Promise<Finding[]> {
+  const { days, megabytes: most } = context.config.raw;
+  const files = await listRawFiles(layout.raw);
+  const bytes = files.reduce((sum, { name }) => sum + statSync(join(layout.raw, name)).size, 0);
+  const message = `${files.length} files of pages take ${megabytes(bytes)}`;
+  if (days === 0 || most === 0 || bytes <= most * MEGABYTE * RAW_SLACK) return [{ status: 'ok', message }];
+  const advice = 'The next sync removes the oldest; if it does not, look at the permissions of the folder.';
+  return [{ status: 'warning', message: `${message}, more than the ${most} MB that are to be kept`, advice }];
+}
+
+/** Whether the jobs are valid, have ended well, and have not been missed since they first ran. */
+export async function checkJobs({ context }: Patient): Promise<Finding[]> {
+  const { config, clock } = context;
+  const jobs = jobsOf(config).filter(({ enabled }) => enabled);
+  const runs = await readJobRuns(config.folder);
+  const findings = jobs.flatMap((job): Finding[] => {
+    const last = runs.find((run) => run.job === job.name);
+    if (last === undefined) return [];
+    const found: Finding[] = [];
+    if (last.status !== 'done') {
+      const failed = last.steps.find(({ error }) => error !== null);
+      const why = failed === undefined ? '' : `: ${failed.step}: ${failed.error}`;
+      const message = `${job.name} ended ${last.status} on ${last.startedAt}${why}`;
+      found.push({ status: 'warning', message, advice: `Run \`sightline jobs run ${job.name}\`.` });
+    }
+    const due = lastRun(job.cron, job.timeZone, Date.parse(last.startedAt), clock.now() - LATE_MS);
+    if (due !== null) {
+      const message = `${job.name} was due on ${new Date(due).toISOString()} and has not run since ${last.startedAt}`;
+      const advice = 'Keep `sightline serve` running, or have cron or systemd call `sightline jobs run`.';
+      found.push({ status: 'warning', message, advice });
+    }
+    return found;
+  });
+  const ran = jobs.filter(({ name }) => runs.some((run) => run.job === name)).length;
+  const message = `${jobs.length} jobs are valid; ${ran} have run, and none failed or is late`;
+  return findings.length > 0 ? findings : [{ status: 'ok', message }];
+}

@@ -1,0 +1,97 @@
+import { type SightlineError, toSightlineError } from '../base/errors.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { isServed } from './backup.ts';
+import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
+import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
+import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
+import { checkJobs, checkRawPages } from './doctor-records.ts';
+import { checkUpstream } from './doctor-upstream.ts';
+import { type Owner, readOwner } from './workspace.ts';
+
+/** A finding, with the check that found it. */
+export interface CheckResult {
+  readonly check: string;
+  readonly status: Finding['status'];
+  readonly message: string;
+  readonly advice: string | null;
+  readonly fixed: boolean;
+}
+
+/** What `examine` is asked. */
+export type Examination = Omit<Patient, 'layout' | 'owner'>;
+
+/** A configured workspace and what is wrong with its settings, if anything. */
+export interface ConfiguredWorkspace {
+  readonly name: string;
+  readonly error: SightlineError | null;
+}
+
+/** The oldest Node that is supported. */
+const NODE_LEAST = [20, 19] as const;
+
+const checks: readonly { readonly name: string; readonly run: (patient: Patient) => Promise<Finding[]> }[] = [
+  { name: 'data folder', run: checkFolder },
+  { name: 'disk', run: checkDisk },
+  { name: 'permissions', run: checkPermissions },
+  { name: 'leftovers', run: checkLeftovers },
+  { name: 'upstream', run: checkUpstream },
+  { name: 'warehouse', run: checkWarehouseFile },
+  { name: 'copy', run: checkCopy },
+  { name: 'snapshots', run: checkSnapshots },
+  { name: 'raw pages', run: checkRawPages },
+  { name: 'jobs', run: checkJobs },
+];
+
+/** Looks at what needs no workspace: the version of Node, and the settings of every workspace. Does not throw. */
+export async function examineSurroundings(
+  configured: readonly ConfiguredWorkspace[],
+  version: string = process.versions.node,
+): Promise<CheckResult[]> {
+  return [
+    ...(await perform('node', () => Promise.resolve([checkNode(version)]))),
+    ...(await perform('configuration', () => Promise.resolve(configured.map(checkSettings)))),
+  ];
+}
+
+/** Runs every check on a workspace. What one of them throws is its failure; only the signal ends them all. */
+export async function examine(examination: Examination): Promise<CheckResult[]> {
+  const { config, signal } = examination.context;
+  const patient = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
+  const results: CheckResult[] = [];
+  for (const { name, run } of checks) {
+    results.push(...(await perform(name, () => run(patient))));
+    signal.throwIfAborted();
+  }
+  return results;
+}
+
+async function perform(check: string, run: () => Promise<Finding[]>): Promise<CheckResult[]> {
+  const toResult = ({ status, message, advice, fixed }: Finding): CheckResult => {
+    return { check, status, message, advice: advice ?? null, fixed: fixed ?? false };
+  };
+  try {
+    return (await run()).map(toResult);
+  } catch (thrown) {
+    const { message, hint } = toSightlineError(thrown);
+    return [toResult({ status: 'failure', message, advice: hint })];
+  }
+}
+
+async function findOwner(folder: string): Promise<string | null> {
+  if (await isServed(folder)) return '`sightline serve`';
+  const owner: Owner | null = await readOwner(layoutOf(folder).owner);
+  return owner !== null && isAlive(owner.pid) ? `\`${owner.command}\` (process ${owner.pid})` : null;
+}
+
+function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [least, leastMinor] = NODE_LEAST;
+  if (major > least || (major === least && minor >= leastMinor)) return { status: 'ok', message: `Node ${version}` };
+  const message = `Node ${version} is older than ${NODE_LEAST.join('.')}`;
+  return { status: 'failure', message, advice: 'Install a newer Node.' };
+}
+
+function checkSettings({ name, error }: ConfiguredWorkspace): Finding {
+  if (error === null) return { status: 'ok', message: `workspace ${name}: settings are valid` };
+  return { status: 'failure', message: `workspace ${name}: ${error.message}`, advice: error.hint };
+}

@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { chmod, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examineSurroundings } from '../../src/app/doctor.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { type CliWorkspace, openCliFor, runCli } from './helpers.ts';
+
+interface Result {
+  check: string;
+  status: string;
+  message: string;
+  advice: string | null;
+  fixed: boolean;
+}
+
+let workspace: CliWorkspace & { close: () => Promise<void> };
+/** A process that is gone. */
+let dead: number;
+
+beforeAll(async () => {
+  const now = Date.now();
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4, clock: () => now });
+  dead = spawnSync(process.execPath, ['-e', '0']).pid;
+  const { run, sandbox } = workspace;
+  expect((await run('sync')).code).toBe(0);
+  sandbox.world.advance({ editedResponses: 2, pausedPrompts: 2 });
+  expect((await run('sync')).code).toBe(0);
+  expect((await run('export')).code).toBe(0);
+  expect((await run('keys', 'create', 'test')).code).toBe(0);
+});
+
+afterAll(() => workspace.close());
+
+async function doctor(...flags: string[]): Promise<{ code: number | null; checks: Result[] }> {
+  const { code, stdout, stderr } = await workspace.run('doctor', '--json', ...flags);
+  expect(stdout, stderr).not.toBe('');
+  return { code, ...(JSON.parse(stdout) as { checks: Result[] }) };
+}
+
+const badOf = (checks: readonly Result[]) => checks.filter(({ status }) => status !== 'ok');
+
+async function inDatabase(sql: string): Promise<void> {
+  const database = await openDatabase(join(workspace.data, 'warehouse.duckdb'));
+  await database.exclusive((session) => session.run(sql));
+  await database.close();
+}
+
+describe('doctor', () => {
+  test('finds nothing wrong where nothing is, with one request', async () => {
+    const { sandbox, run } = workspace;
+    const sent = sandbox.requests.length;
+    const { code, checks } = await doctor();
+    expect(badOf(checks)).toEqual([]);
+    expect(code).toBe(0);
+    expect(sandbox.requests.length).toBe(sent + 1);
+    const names = new Set(checks.map(({ check }) => check));
+    expect(names).toEqual(
+      new Set(
+        'node,configuration,data folder,disk,permissions,leftovers,upstream,warehouse,copy,snapshots,raw pages,jobs'.split(
+          ',',
+        ),
+      ),
+    );
+    const offline = await run('doctor', '--offline');
+    expect(offline).toMatchObject({ code: 0 });
+    expect(offline.stdout).toContain('--offline');
+    expect(offline.stderr).toBe('0 failures, 0 warnings\n');
+    expect(sandbox.requests.length).toBe(sent + 1);
+  });
+
+  test('puts right what is safe: permissions, leftovers and the copy', async () => {
+    const { data, folder } = workspace;
+    const keys = join(data, 'keys.json');
+    await chmod(keys, 0o644);
+    await writeFile(join(folder, '.env'), 'OTHER=1\n', { mode: 0o640 });
+    await chmod(join(folder, '.env'), 0o640);
+    await writeFile(join(data, 'owner.json'), JSON.stringify({ pid: dead, command: 'sightline sync', since: 'then' }));
+    await writeFile(join(data, 'serving.json'), JSON.stringify({ pid: dead, socket: join(data, 'owner.sock') }));
+    await writeFile(join(data, 'analytics.duckdb.new'), 'half');
+    await mkdir(join(data, 'snapshots', `.new-${dead}`));
+    await writeFile(join(data, 'analytics.duckdb'), 'damaged');
+    const found = await doctor('--offline');
+    expect(found.code).toBe(1);
+    expect(badOf(found.checks).map(({ check, status }) => [check, status])).toEqual([
+      ['permissions', 'warning'],
+      ['permissions', 'failure'],
+      ['leftovers', 'warning'],
+      ['copy', 'failure'],
+    ]);
+    expect(badOf(found.checks).every(({ advice }) => advice !== null)).toBe(true);
+    const fixed = await doctor('--offline', '--fix');
+    expect(badOf(fixed.checks)).toEqual([]);
+    expect(fixed.checks.filter((result) => result.fixed).map(({ check }) => check)).toEqual([
+      'permissions',
+      'permissions',
+      'leftovers',
+      'copy',
+    ]);
+    expect(statSync(keys).mode & 0o777).toBe(0o600);
+    for (const name of ['owner.json', 'serving.json', 'analytics.duckdb.new', `snapshots/.new-${dead}`])
+      expect(existsSync(join(data, name)), name).toBe(false);
+    expect(badOf((await doctor('--offline')).checks)).toEqual([]);
+    const past = new Date(Date.now() - 3_600_000);
+    await utimes(join(data, 'analytics.duckdb'), past, past);
+    const old = await doctor('--offline');
+    expect(old).toMatchObject({ code: 0 });
+    expect(badOf(old.checks)).toMatchObject([{ check: 'copy', status: 'warning' }]);
+    expect(badOf((await doctor('--offline', '--fix')).checks)).toEqual([]);
+  });
+
+  test('leaves alone what another process works on', async () => {
+    const { data } = workspace;
+    await writeFile(
+      join(data, 'owner.json'),
+      JSON.stringify({ pid: process.pid, command: 'sightline sync', since: '' }),
+    );
+    await writeFile(join(data, '.replay.duckdb'), 'under way');
+    const database = await openDatabase(join(data, 'warehouse.duckdb'));
+    const { code, checks } = await doctor('--offline', '--fix');
+    await database.close();
+    expect(badOf(checks)).toEqual([]);
+    expect(code).toBe(0);
+    expect(existsSync(join(data, '.replay.duckdb'))).toBe(true);
+    await rm(join(data, '.replay.duckdb'));
+    await rm(join(data, 'owner.json'));
+  });
+
+  test('finds rows that cannot be right and damaged files of a snapshot', async () => {
+    const { data } = workspace;
+    await inDatabase('INSERT INTO competitors SELECT * FROM competitors LIMIT 1');
+    await inDatabase('DELETE FROM responses WHERE id = (SELECT response_id FROM response_citations LIMIT 1)');
+    await inDatabase(`UPDATE prompts_history SET valid_to = valid_to + INTERVAL 1 SECOND
+      WHERE rowid = (SELECT min(rowid) FROM prompts_history WHERE valid_to IS NOT NULL AND change <> 'deleted')`);
+    const latest = join(data, 'snapshots', 'latest');
+    const manifest = JSON.parse(await readFile(join(latest, 'manifest.json'), 'utf8'));
+    const { path } = manifest.tables[0].files[0];
+    const bytes = await readFile(join(latest, path));
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
+    await chmod(join(latest, path), 0o644);
+    await writeFile(join(latest, path), bytes);
+    const { code, checks } = await doctor('--offline');
+    expect(code).toBe(1);
+    const failures = checks.filter(({ status }) => status === 'failure').map(({ message }) => message);
+    expect(failures.find((message) => message.includes('competitors: repeated key'))).toBeDefined();
+    expect(failures.find((message) => message.includes('response_citations: no parent'))).toBeDefined();
+    expect(failures.find((message) => message.includes('prompts_history: gap or overlap'))).toBeDefined();
+    expect(failures.find((message) => message.includes(path) && message.includes('SHA-256'))).toBeDefined();
+    await rm(join(latest));
+    const dangling = await doctor('--offline');
+    expect(badOf(dangling.checks).some(({ message }) => message.includes('latest is missing'))).toBe(true);
+  });
+
+  test('tells what is wrong with upstream and with settings', async () => {
+    const { folder, env } = workspace;
+    const examined = async (changes: Record<string, string>): Promise<{ code: number | null; checks: Result[] }> => {
+      const finished = await runCli(['doctor', '--json', '--data-dir', 'none'], {
+        cwd: folder,
+        env: { ...env, ...changes },
+      });
+      expect(finished.stdout + finished.stderr).not.toContain('gsk_wrong');
+      return { code: finished.code, ...JSON.parse(finished.stdout) };
+    };
+    const refused = await examined({ SIGHTLINE_API_KEY: 'gsk_wrong_000000000000' });
+    expect(refused.code).toBe(1);
+    expect(badOf(refused.checks)).toMatchObject([
+      { check: 'data folder', status: 'warning' },
+      { check: 'upstream', status: 'failure', message: expect.stringContaining('401') },
+      { check: 'warehouse', status: 'warning' },
+    ]);
+    const silent = await examined({ SIGHTLINE_BASE_URL: 'http://127.0.0.1:9/v1' });
+    expect(silent.checks.filter(({ status }) => status === 'failure')).toMatchObject([{ check: 'upstream' }]);
+    const unset = await examined({ SIGHTLINE_API_KEY: '' });
+    expect(unset.checks.filter(({ status }) => status === 'failure')).toMatchObject([{ check: 'configuration' }]);
+    const invalid = await examined({ SIGHTLINE_BUDGET_SHARE: '7' });
+    expect(invalid).toMatchObject({ code: 1 });
+    expect(badOf(invalid.checks)).toMatchObject([{ check: 'configuration', status: 'failure' }]);
+  });
+
+  test('refuses a Node that is too old', async () => {
+    expect((await examineSurroundings([], '20.18.1')).map(({ status }) => status)).toEqual(['failure']);
+    expect((await examineSurroundings([], '22.0.0')).map(({ status }) => status)).toEqual(['ok']);
+  });
+});
