@@ -3,11 +3,11 @@ import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { isSnapshotId } from '../snapshot/manifest.ts';
-import { readBackupFile } from '../warehouse/backup.ts';
+import { readBackupFile, readWhole } from '../warehouse/backup.ts';
 import { findFlaws } from '../warehouse/integrity.ts';
 import { openReader } from '../warehouse/reader.ts';
 import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
-import type { Finding, Patient } from './doctor-finding.ts';
+import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { agesOf, catalogue, publish, withWarehouse } from './workspace.ts';
 
 /** Damages that are told one by one. */
@@ -33,6 +33,7 @@ export async function checkWarehouseFile({ layout, owner }: Patient): Promise<Fi
 
 async function checkRows(path: string, what: string): Promise<Finding[]> {
   const { tables } = await readBackupFile(path, catalogue);
+  await readWhole(path);
   const reader = await openReader(path);
   try {
     const query = async (sql: string) => (await reader.query(sql)).rows.map((row) => [...row]);
@@ -42,15 +43,15 @@ async function checkRows(path: string, what: string): Promise<Finding[]> {
       return [{ status: 'ok', message: `${what} is sound: ${tables.length} tables, ${rows} rows` }];
     }
     return flaws.map(({ table, kind, count }) => {
-      return { status: 'failure', message: `${what}: ${table}: ${kind}, ${count} times`, advice: REBUILD };
+      return { status: 'failure', message: `${what}: ${table}: ${kind}, ${counted(count, 'time')}`, advice: REBUILD };
     });
   } finally {
     reader.close();
   }
 }
 
-/** Whether the analysts' copy is there, opens, and holds what the warehouse holds. */
-export async function checkCopy(patient: Patient): Promise<Finding[]> {
+/** Whether the analysts' copy is there, opens, and holds what the warehouse holds; `isSick` where that was found damaged. */
+export async function checkCopy(patient: Patient, isSick: boolean): Promise<Finding[]> {
   const { layout, owner, fix } = patient;
   const { copy, live } = agesOf(layout);
   if (live === 0 && copy === 0) return [{ status: 'ok', message: 'nothing to publish yet' }];
@@ -59,6 +60,8 @@ export async function checkCopy(patient: Patient): Promise<Finding[]> {
   if (owner !== null && copy > 0 && problem.status === 'warning') {
     return [{ status: 'ok', message: `${problem.message}, while ${owner} has the warehouse` }];
   }
+  // The copy may be the last that is sound.
+  if (isSick) return [{ ...problem, advice: 'Mend the warehouse first; until then the copy is left as it is.' }];
   if (!fix || owner !== null || live === 0) return [problem];
   await withWarehouse(patient.context, { memoryLimitMb: 256 }, (opened) =>
     publish(opened.warehouse, layout, opened.copy),
@@ -72,6 +75,7 @@ async function problemOfCopy({ layout }: Patient): Promise<Finding | null> {
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };
   try {
     await readBackupFile(layout.analytics, catalogue);
+    await readWhole(layout.analytics);
   } catch (thrown) {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: 'failure', message: thrown.message, advice };
@@ -96,7 +100,10 @@ export async function checkSnapshots({ layout }: Patient): Promise<Finding[]> {
   const files = manifest.tables.reduce((sum, table) => sum + table.files.length, 0);
   if (damages.length === 0) {
     return [
-      { status: 'ok', message: `${names.length} snapshots; all ${files} files of ${basename(folder)} are sound` },
+      {
+        status: 'ok',
+        message: `${counted(names.length, 'snapshot')}; every file of ${basename(folder)} is sound, ${files} in all`,
+      },
     ];
   }
   // A file that is missing is written anew; one that looks the same from outside could be taken over.

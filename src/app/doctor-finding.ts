@@ -34,3 +34,8 @@ export function isAlive(pid: number): boolean {
     return (thrown as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
+
+/** `3 files`, `1 file`. */
+export function counted(value: number, noun: string): string {
+  return `${value.toLocaleString('en-US')} ${noun}${value === 1 ? '' : 's'}`;
+}

@@ -4,7 +4,7 @@ import { readJobRuns } from '../scheduler/book.ts';
 import { lastRun } from '../scheduler/next.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import { megabytes } from './doctor-files.ts';
-import type { Finding, Patient } from './doctor-finding.ts';
+import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { jobsOf } from './jobs.ts';
 
 const MEGABYTE = 1_000_000;
@@ -18,7 +18,7 @@ export async function checkRawPages({ context, layout }: Patient): Promise<Findi
   const { days, megabytes: most } = context.config.raw;
   const files = await listRawFiles(layout.raw);
   const bytes = files.reduce((sum, { name }) => sum + statSync(join(layout.raw, name)).size, 0);
-  const message = `${files.length} files of pages take ${megabytes(bytes)}`;
+  const message = `pages take ${megabytes(bytes)}, in ${counted(files.length, 'file')}`;
   if (days === 0 || most === 0 || bytes <= most * MEGABYTE * RAW_SLACK) return [{ status: 'ok', message }];
   const advice = 'The next sync removes the oldest; if it does not, look at the permissions of the folder.';
   return [{ status: 'warning', message: `${message}, more than the ${most} MB that are to be kept`, advice }];
@@ -48,6 +48,6 @@ export async function checkJobs({ context }: Patient): Promise<Finding[]> {
     return found;
   });
   const ran = jobs.filter(({ name }) => runs.some((run) => run.job === name)).length;
-  const message = `${jobs.length} jobs are valid; ${ran} have run, and none failed or is late`;
+  const message = `${counted(jobs.length, 'job')} by the clock; ${ran} ran so far, and none failed or is late`;
   return findings.length > 0 ? findings : [{ status: 'ok', message }];
 }

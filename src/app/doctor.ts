@@ -29,14 +29,17 @@ export interface ConfiguredWorkspace {
 /** The oldest Node that is supported. */
 const NODE_LEAST = [20, 19] as const;
 
-const checks: readonly { readonly name: string; readonly run: (patient: Patient) => Promise<Finding[]> }[] = [
+/** Looks at one thing, knowing what was found before. */
+type Check = (patient: Patient, earlier: readonly CheckResult[]) => Promise<Finding[]>;
+
+const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'data folder', run: checkFolder },
   { name: 'disk', run: checkDisk },
   { name: 'permissions', run: checkPermissions },
   { name: 'leftovers', run: checkLeftovers },
   { name: 'upstream', run: checkUpstream },
   { name: 'warehouse', run: checkWarehouseFile },
-  { name: 'copy', run: checkCopy },
+  { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: checkSnapshots },
   { name: 'raw pages', run: checkRawPages },
   { name: 'jobs', run: checkJobs },
@@ -59,10 +62,14 @@ export async function examine(examination: Examination): Promise<CheckResult[]> 
   const patient = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
   const results: CheckResult[] = [];
   for (const { name, run } of checks) {
-    results.push(...(await perform(name, () => run(patient))));
+    results.push(...(await perform(name, () => run(patient, results))));
     signal.throwIfAborted();
   }
   return results;
+}
+
+function hasFailed(results: readonly CheckResult[], check: string): boolean {
+  return results.some((result) => result.check === check && result.status === 'failure');
 }
 
 async function perform(check: string, run: () => Promise<Finding[]>): Promise<CheckResult[]> {

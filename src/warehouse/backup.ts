@@ -21,7 +21,11 @@ export interface CountedTable {
 export async function copyOpened(database: Database, path: string): Promise<CountedTable[]> {
   return database.exclusive(async (session) => {
     const [row] = await session.all('SELECT current_database() AS name');
-    return copyDatabase(session, String(row?.['name']), path, true);
+    try {
+      return await copyDatabase(session, String(row?.['name']), path, true);
+    } catch (thrown) {
+      throw toDamage(database.path, thrown);
+    }
   });
 }
 
@@ -40,6 +44,8 @@ export async function copyClosed(
       await session.run(`ATTACH ${literal(from)} AS ${SOURCE} (READ_ONLY)`);
       return copyDatabase(session, SOURCE, path, forReaders);
     });
+  } catch (thrown) {
+    throw toDamage(from, thrown);
   } finally {
     await database.close();
   }
@@ -99,6 +105,30 @@ export async function readBackupFile(path: string, catalogue: Catalogue): Promis
     if (lacking.length > 0) throw lacks(path, lacking);
     const { rows } = await reader.query("SELECT strftime(max(ended_at), '%Y-%m-%dT%H:%M:%SZ') FROM sync.runs");
     return { schemaVersion, asOf: (rows[0]?.[0] ?? null) as string | null, tables };
+  });
+}
+
+/** Reads every value of a file, and so every checksum in it. Throws `warehouse_invalid` where a part of it is damaged. */
+export async function readWhole(path: string): Promise<void> {
+  await reading(path, async (reader) => {
+    const { rows } = await reader.query('SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal');
+    try {
+      for (const [schema, table] of rows.map((row) => row.map(String) as [string, string])) {
+        await reader.query(`SELECT bit_xor(hash(t)) FROM ${quoted(schema)}.${quoted(table)} t`);
+      }
+    } catch (thrown) {
+      throw toDamage(path, thrown);
+    }
+  });
+}
+
+// What a damaged block ends a statement with has no code of its own.
+function toDamage(path: string, thrown: unknown): unknown {
+  const isDamage = thrown instanceof SightlineError && /corrupt|checksum|could not read/i.test(thrown.message);
+  if (!isDamage) return thrown;
+  const [said] = thrown.message.split('\n');
+  return new SightlineError('warehouse_invalid', `${path} is damaged and cannot be read whole: ${said}`, {
+    cause: thrown,
   });
 }
 

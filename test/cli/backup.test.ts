@@ -121,6 +121,10 @@ describe('restore', () => {
     };
     await damage('newer.duckdb', "UPDATE sync.meta SET value = '999' WHERE name = 'schema_version'");
     await damage('lacking.duckdb', 'DROP TABLE response_citations');
+    const bits = await readFile(join(folder, 'copy.duckdb'));
+    // In several blocks, because one of them may be free.
+    for (let at = bits.length >> 1; at < bits.length; at += 262_144) bits[at] = (bits[at] as number) ^ 1;
+    await writeFile(join(folder, 'bits.duckdb'), bits);
     await mkdir(join(folder, 'empty'));
     await cp(snapshot, join(folder, 'flipped'), { recursive: true });
     const manifest = JSON.parse(await readFile(join(folder, 'flipped', 'manifest.json'), 'utf8'));
@@ -133,6 +137,7 @@ describe('restore', () => {
     expectRefusal(await run('restore', 'text.duckdb', ...into), 'warehouse_invalid', true);
     expectRefusal(await run('restore', 'newer.duckdb', ...into), 'warehouse_newer', true);
     expectRefusal(await run('restore', 'lacking.duckdb', ...into), 'warehouse_invalid', true);
+    expectRefusal(await run('restore', 'bits.duckdb', ...into), 'warehouse_invalid', true);
     expectRefusal(await run('restore', 'empty', ...into), 'warehouse_invalid', true);
     expectRefusal(await run('restore', 'flipped', ...into), 'warehouse_invalid', true);
     expectRefusal(await run('restore', 'nothing', ...into), 'usage', true);

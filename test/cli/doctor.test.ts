@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examineSurroundings } from '../../src/app/doctor.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { type CliWorkspace, openCliFor, runCli } from './helpers.ts';
+import { type CliWorkspace, openCliFor, runCli, serve } from './helpers.ts';
 
 interface Result {
   check: string;
@@ -147,6 +147,10 @@ describe('doctor', () => {
     expect(failures.find((message) => message.includes('response_citations: no parent'))).toBeDefined();
     expect(failures.find((message) => message.includes('prompts_history: gap or overlap'))).toBeDefined();
     expect(failures.find((message) => message.includes(path) && message.includes('SHA-256'))).toBeDefined();
+    // The copy is older now, and sounder than what it would be replaced by.
+    const copy = await readFile(join(data, 'analytics.duckdb'));
+    expect(badOf((await doctor('--offline', '--fix')).checks).map(({ check }) => check)).toContain('copy');
+    expect(copy.equals(await readFile(join(data, 'analytics.duckdb')))).toBe(true);
     await rm(join(latest));
     const dangling = await doctor('--offline');
     expect(badOf(dangling.checks).some(({ message }) => message.includes('latest is missing'))).toBe(true);
@@ -176,6 +180,34 @@ describe('doctor', () => {
     const invalid = await examined({ SIGHTLINE_BUDGET_SHARE: '7' });
     expect(invalid).toMatchObject({ code: 1 });
     expect(badOf(invalid.checks)).toMatchObject([{ check: 'configuration', status: 'failure' }]);
+  });
+
+  test('tells of a workspace without a plan, and of clocks that disagree', async () => {
+    const { folder, env } = workspace;
+    let [status, date] = [403, new Date()];
+    const upstream = await serve((_request, response) => {
+      response.writeHead(status, { date: date.toUTCString(), 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: [] }));
+    });
+    const examined = async (): Promise<Result[]> => {
+      const surroundings = { cwd: folder, env: { ...env, SIGHTLINE_BASE_URL: upstream.origin } };
+      const { stdout } = await runCli(['doctor', '--json', '--data-dir', 'none'], surroundings);
+      const { checks } = JSON.parse(stdout) as { checks: Result[] };
+      return checks.filter(({ check }) => check === 'upstream');
+    };
+    try {
+      expect(await examined()).toMatchObject([{ status: 'failure', advice: expect.stringContaining('plan') }]);
+      [status, date] = [200, new Date(Date.now() + 600_000)];
+      expect(badOf(await examined())).toMatchObject([
+        { status: 'warning', message: expect.stringContaining('behind') },
+      ]);
+      date = new Date(Date.now() - 600_000);
+      expect(badOf(await examined())).toMatchObject([{ status: 'warning', message: expect.stringContaining('ahead') }]);
+      date = new Date(Date.now() - 30_000);
+      expect(badOf(await examined())).toEqual([]);
+    } finally {
+      await upstream.close();
+    }
   });
 
   test('refuses a Node that is too old', async () => {
