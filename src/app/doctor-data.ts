@@ -55,9 +55,13 @@ export async function checkCopy(patient: Patient, isSick: boolean): Promise<Find
   const { layout, owner, fix } = patient;
   const { copy, live } = agesOf(layout);
   if (live === 0 && copy === 0) return [{ status: 'ok', message: 'nothing to publish yet' }];
+  if (copy === 0 && owner !== null) {
+    const advice = 'The copy is published when a sync or an export ends.';
+    return [{ status: 'warning', message: `nothing is published yet, while ${owner} has the warehouse`, advice }];
+  }
   const problem = await problemOfCopy(patient);
   if (problem === null) return [{ status: 'ok', message: 'the published copy opens and is current' }];
-  if (owner !== null && copy > 0 && problem.status === 'warning') {
+  if (owner !== null && problem.status === 'warning') {
     return [{ status: 'ok', message: `${problem.message}, while ${owner} has the warehouse` }];
   }
   // The copy may be the last that is sound.

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { chmod, mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examineSurroundings } from '../../src/app/doctor.ts';
@@ -119,9 +119,13 @@ describe('doctor', () => {
     await writeFile(join(data, '.replay.duckdb'), 'under way');
     const database = await openDatabase(join(data, 'warehouse.duckdb'));
     const { code, checks } = await doctor('--offline', '--fix');
-    await database.close();
     expect(badOf(checks)).toEqual([]);
     expect(code).toBe(0);
+    const copy = join(data, 'analytics.duckdb');
+    await rename(copy, `${copy}.away`);
+    expect(badOf((await doctor('--offline', '--fix')).checks)).toMatchObject([{ check: 'copy', status: 'warning' }]);
+    await rename(`${copy}.away`, copy);
+    await database.close();
     expect(existsSync(join(data, '.replay.duckdb'))).toBe(true);
     await rm(join(data, '.replay.duckdb'));
     await rm(join(data, 'owner.json'));
