@@ -7,13 +7,11 @@ import { learnConventions } from '../metrics/learn.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../warehouse/backup.ts';
-import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { isServed } from './backup.ts';
 import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './backup-snapshot.ts';
-import { keepOld, removeDatabase } from './replay.ts';
+import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 
-const RESOURCES = { memoryLimitMb: 256 } as const;
 const NOTHING_MISSING = { missing: [], unknown: [] } as const;
 
 /** What a warehouse is to be restored from, once it was looked at. */
@@ -91,8 +89,12 @@ export async function restoreWorkspace(context: Context, source: RestoreSource):
   const { config, clock } = context;
   const layout = layoutOf(config.folder);
   await ensureWritableFolder(config.folder);
-  const { built, kept } = await replaceWarehouse(context, source, layout);
-  await withWarehouse(context, RESOURCES, async ({ warehouse, copy }) => {
+  const aside = join(config.folder, '.restore.duckdb');
+  const despite = ['warehouse_invalid', 'warehouse_newer'] as const;
+  const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
+    settle(context, source, layout, aside, replaceable),
+  );
+  await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
     // A snapshot does not hold what was learned of upstream's numbers.
     await learnConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
     await publish(warehouse, layout, copy);
@@ -106,63 +108,37 @@ interface Replaced {
   readonly kept: string | null;
 }
 
-// Whoever owns the warehouse owns it until the new one is in its place.
-async function replaceWarehouse(context: Context, source: RestoreSource, layout: Layout): Promise<Replaced> {
-  const aside = join(context.config.folder, '.restore.duckdb');
-  const isThere = existsSync(layout.warehouse);
-  // What an earlier restore left is removed, but not while it is at work: opening says so.
-  if (existsSync(aside)) await inWarehouse(aside, layout.temporary, () => Promise.resolve()).catch(throwIfLocked);
-  const replace = async (old: Warehouse | null): Promise<Replaced> => {
-    try {
-      await removeDatabase(aside);
-      const built = await build(context, source, aside);
-      context.signal.throwIfAborted();
-      await syncToDisk(aside);
-      if (!isThere && existsSync(layout.warehouse)) {
-        throw new SightlineError('warehouse_locked', `another process has made ${layout.warehouse} meanwhile`);
-      }
-      const kept = await keepData(context, layout, source, old);
-      await publishByRename(aside, layout.warehouse);
-      return { built, kept };
-    } finally {
-      await removeDatabase(aside);
-    }
-  };
-  if (!isThere) return replace(null);
-  let isOwned = false;
-  try {
-    return await withWarehouse(context, RESOURCES, ({ warehouse }) => {
-      isOwned = true;
-      return replace(warehouse);
-    });
-  } catch (thrown) {
-    // A file that cannot be opened can be owned by nobody.
-    const unreadable = ['warehouse_invalid', 'warehouse_newer'];
-    if (isOwned || !(thrown instanceof SightlineError) || !unreadable.includes(thrown.code)) throw thrown;
-    return replace(null);
-  }
-}
-
-function throwIfLocked(thrown: unknown): void {
-  if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') throw thrown;
+async function settle(
+  context: Context,
+  source: RestoreSource,
+  layout: Layout,
+  aside: string,
+  { old, stamp, refuseIfTaken }: Replaceable,
+): Promise<Replaced> {
+  const built = await build(context, source, aside);
+  context.signal.throwIfAborted();
+  await syncToDisk(aside);
+  refuseIfTaken();
+  const kept = await keepData(context.config.folder, layout, source, { old, stamp });
+  await publishByRename(aside, layout.warehouse);
+  return { built, kept };
 }
 
 async function keepData(
-  { config, clock }: Context,
+  folder: string,
   { warehouse, analytics }: Layout,
   source: RestoreSource,
-  old: Warehouse | null,
+  { old, stamp }: Pick<Replaceable, 'old' | 'stamp'>,
 ): Promise<string | null> {
-  const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
   if (existsSync(warehouse)) {
-    const kept = join(config.folder, `warehouse.${stamp}.duckdb`);
+    const kept = join(folder, `warehouse.${stamp}.duckdb`);
     await keepOld(warehouse, kept, old);
     return kept;
   }
   // Where the live file was lost, the copy is all there is; the new one would replace it.
   await rm(`${warehouse}.wal`, { force: true });
   if (!existsSync(analytics) || source.path === (await realpath(analytics))) return null;
-  const kept = join(config.folder, `analytics.${stamp}.duckdb`);
+  const kept = join(folder, `analytics.${stamp}.duckdb`);
   await rename(analytics, kept);
   return kept;
 }
@@ -170,31 +146,14 @@ async function keepData(
 async function build(context: Context, source: RestoreSource, aside: string): Promise<RestoredSnapshot> {
   const { temporary } = layoutOf(context.config.folder);
   if (source.kind === 'backup') return copyBackup(source.path, aside, temporary);
-  return inWarehouse(aside, temporary, (warehouse) =>
-    fillFromSnapshot(warehouse, source.path, source.manifest, context.signal),
-  );
+  return inWarehouse(aside, (warehouse) => fillFromSnapshot(warehouse, source.path, source.manifest, context.signal));
 }
 
 async function copyBackup(from: string, aside: string, temporaryFolder: string): Promise<RestoredSnapshot> {
   const tables = await copyClosed(from, aside, { temporaryFolder, forReaders: false });
   await checkCopy(aside, tables);
   // What an older version wrote is brought to this one before it is put in place.
-  await inWarehouse(aside, temporaryFolder, () => Promise.resolve());
+  await inWarehouse(aside, () => Promise.resolve());
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   return { tables: tables.length, rows, ...NOTHING_MISSING };
-}
-
-async function inWarehouse<T>(
-  path: string,
-  temporaryFolder: string,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  const warehouse = await openWarehouse(path, catalogue, { ...RESOURCES, temporaryFolder });
-  try {
-    const result = await work(warehouse);
-    await warehouse.database.exclusive((session) => session.run('CHECKPOINT'));
-    return result;
-  } finally {
-    await warehouse.close();
-  }
 }
