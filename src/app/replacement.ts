@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { type ErrorCode, SightlineError } from '../base/errors.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { removeDatabase } from '../warehouse/copy-database.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { type Context, catalogue, withWarehouse } from './workspace.ts';
 
@@ -79,12 +80,6 @@ export async function inWarehouse<T>(path: string, work: (warehouse: Warehouse) 
   } finally {
     await warehouse.close();
   }
-}
-
-/** Removes a database file that is made aside, with its log, where it is there. */
-export async function removeDatabase(path: string): Promise<void> {
-  await rm(path, { force: true });
-  await rm(`${path}.wal`, { force: true });
 }
 
 function throwIfLocked(thrown: unknown): void {

@@ -7,15 +7,9 @@ import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import { openRecords } from '../sync/records.ts';
 import { type ReplayResult, replayPages } from '../sync/replay.ts';
+import { removeDatabase } from '../warehouse/copy-database.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/rebuild.ts';
-import {
-  inWarehouse,
-  keepOld,
-  REPLACEMENT_RESOURCES,
-  type Replaceable,
-  removeDatabase,
-  replaceWarehouse,
-} from './replacement.ts';
+import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 
 /** What `replayWorkspace` is asked to do. */

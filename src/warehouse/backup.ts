@@ -1,13 +1,13 @@
 import { SightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
-import { type Database, openDatabase, type Session } from './database.ts';
+import { copyDatabase } from './copy-database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { openReader, type Reader } from './reader.ts';
 import { literal, quoted, SCHEMA_VERSION } from './schema.ts';
 
 /** What copying may use in memory, in MB. */
 const COPY_MEMORY_MB = 256;
 const SOURCE = 'copied_from';
-const TARGET = 'copied_to';
 /** Without these a file is no warehouse, whatever its version. */
 const BOOKS = ['meta', 'runs', 'requests', 'coverage', 'checkpoints', 'quarantine'];
 
@@ -22,7 +22,9 @@ export async function copyOpened(database: Database, path: string): Promise<Coun
   return database.exclusive(async (session) => {
     const [row] = await session.all('SELECT current_database() AS name');
     try {
-      return await copyDatabase(session, String(row?.['name']), path, true);
+      const counted = await countTables(session.query, String(row?.['name']));
+      await copyDatabase(session, path, { forReaders: true });
+      return counted;
     } catch (thrown) {
       throw toDamage(database.path, thrown);
     }
@@ -42,29 +44,15 @@ export async function copyClosed(
   try {
     return await database.exclusive(async (session) => {
       await session.run(`ATTACH ${literal(from)} AS ${SOURCE} (READ_ONLY)`);
-      return copyDatabase(session, SOURCE, path, forReaders);
+      const counted = await countTables(session.query, SOURCE);
+      await copyDatabase(session, path, { source: SOURCE, forReaders });
+      return counted;
     });
   } catch (thrown) {
     throw toDamage(from, thrown);
   } finally {
     await database.close();
   }
-}
-
-async function copyDatabase(
-  session: Session,
-  source: string,
-  path: string,
-  forReaders: boolean,
-): Promise<CountedTable[]> {
-  const counted = await countTables(session.query, source);
-  await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
-  try {
-    await session.run(`COPY FROM DATABASE ${quoted(source)} TO ${TARGET}`);
-  } finally {
-    await session.run(`DETACH ${TARGET}`);
-  }
-  return counted;
 }
 
 /** Opens a copy read-only and holds it to the tables that were copied. Throws `warehouse_invalid` where it lacks any row. */

@@ -1,8 +1,7 @@
-import { DuckDBInstance } from '@duckdb/node-api';
-import { createSession, type Session, toOpenError } from './database.ts';
-import { literal } from './schema.ts';
+import { createSession, type Session } from './database.ts';
+import { openReadOnly } from './read-only.ts';
 
-const MEMORY_LIMIT = '512MB';
+const MEMORY_LIMIT_MB = 512;
 
 /** A database opened for reading, whose rows may be written to files of one folder. */
 export interface CopySource extends Pick<Session, 'run' | 'all' | 'query'> {
@@ -19,22 +18,14 @@ export interface CopySource extends Pick<Session, 'run' | 'all' | 'query'> {
  * when another process has the file open for writing.
  */
 export async function openCopySource(path: string, folder: string): Promise<CopySource> {
-  let instance: DuckDBInstance;
-  try {
-    instance = await DuckDBInstance.create(path, {
-      access_mode: 'READ_ONLY',
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-      memory_limit: MEMORY_LIMIT,
-      temp_directory: `${folder}/spill`,
-    });
-  } catch (thrown) {
-    throw toOpenError(path, thrown);
-  }
+  const instance = await openReadOnly(path, {
+    memoryLimitMb: MEMORY_LIMIT_MB,
+    spill: `${folder}/spill`,
+    writable: { folder },
+  });
   const connection = await instance.connect();
   const session = createSession(connection);
-  await session.run(`SET TimeZone = 'UTC'; SET allowed_directories = [${literal(`${folder}/`)}];
-    SET enable_external_access = false; SET lock_configuration = true`);
+  await session.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
   return {
     run: session.run,
     all: session.all,

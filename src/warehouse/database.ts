@@ -188,11 +188,13 @@ export function bindValue(statement: DuckDBPreparedStatement, index: number, val
   } else statement.bindList(index, value, LIST(VARCHAR));
 }
 
+/** Settings with which DuckDB fetches and loads nothing by itself. */
+export const NO_EXTENSIONS = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' } as const;
+
 async function createInstance(path: string, options: DatabaseOptions): Promise<DuckDBInstance> {
   const settings: Record<string, string> = {
     memory_limit: `${options.memoryLimitMb ?? MEMORY_MB_DEFAULT}MB`,
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
+    ...NO_EXTENSIONS,
     storage_compatibility_version: 'v1.5.0',
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),

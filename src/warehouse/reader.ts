@@ -2,7 +2,6 @@ import {
   DuckDBArrayValue,
   DuckDBDateValue,
   DuckDBDecimalValue,
-  DuckDBInstance,
   DuckDBListValue,
   DuckDBMapValue,
   DuckDBStructValue,
@@ -14,15 +13,14 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { toOpenError } from './database.ts';
+import { openReadOnly } from './read-only.ts';
 import { literal, quoted } from './schema.ts';
-import { spillFolder } from './spill.ts';
 
 /** What the binding says of a text that holds no statement, such as a lone semicolon. */
 const SAID_OF_NOTHING = 'Error in native callback';
 
 /** DuckDB's own bound would be most of the machine. */
-const MEMORY_LIMIT = '1GB';
+const MEMORY_LIMIT_MB = 1_000;
 
 /** A query's result, whole. */
 export interface QueryResult {
@@ -51,21 +49,12 @@ export interface Reader {
  * when one has.
  */
 export async function openReader(path: string, { output }: { output?: string } = {}): Promise<Reader> {
-  let instance: DuckDBInstance;
-  try {
-    instance = await DuckDBInstance.create(path, {
-      access_mode: 'READ_ONLY',
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-      memory_limit: MEMORY_LIMIT,
-      temp_directory: spillFolder(path),
-    });
-  } catch (thrown) {
-    throw toOpenError(path, thrown);
-  }
+  const instance = await openReadOnly(path, {
+    memoryLimitMb: MEMORY_LIMIT_MB,
+    ...(output === undefined ? {} : { writable: { file: output } }),
+  });
   const connection = await instance.connect();
-  if (output !== undefined) await connection.run(`SET allowed_paths = [${literal(output)}]`);
-  await connection.run("SET enable_external_access = false; SET TimeZone = 'UTC'; SET lock_configuration = true");
+  await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
   const query = async (sql: string): Promise<QueryResult> => {
     try {
       // Without values, even none, the binding returns the first statement's rows.

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../contract/catalogue.ts';
+import { copyDatabase } from './copy-database.ts';
 import type { Database, Session } from './database.ts';
 import { literal, quoted } from './schema.ts';
 import { sameKey } from './staging.ts';
@@ -17,10 +18,7 @@ const OTHER = 'other_warehouse';
 
 /** Copies a warehouse whole into a new file at `path`. */
 export async function copyWarehouse(database: Database, path: string): Promise<void> {
-  await withOther(database, path, async (session) => {
-    const [row] = await session.all('SELECT current_database() AS name');
-    await session.run(`COPY FROM DATABASE ${quoted(String(row?.['name']))} TO ${OTHER}`);
-  });
+  await database.exclusive((session) => copyDatabase(session, path, { forReaders: false }));
 }
 
 /** Empties the tables that the resources fill, and forgets what was read of them. */

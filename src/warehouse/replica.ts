@@ -1,8 +1,8 @@
-import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
-import { bindValue, type Query, toOpenError, toSimpleRows } from './database.ts';
-import { spillFolder } from './spill.ts';
+import { bindValue, type Query, toSimpleRows } from './database.ts';
+import { openReadOnly } from './read-only.ts';
 
 /** Statements that a connection keeps prepared. */
 const STATEMENTS_MAX = 128;
@@ -43,7 +43,7 @@ export const REPLICA_OPTIONS: ReplicaOptions = {
 
 /** Opens a file that nobody writes to, such as the analysts' copy; without access to other files or the network. */
 export async function openReplica(path: string, options: ReplicaOptions = REPLICA_OPTIONS): Promise<Replica> {
-  const instance = await createInstance(path, options);
+  const instance = await openReadOnly(path, options);
   const idle: ReplicaConnection[] = [];
   const all: ReplicaConnection[] = [];
   for (let index = 0; index < options.connections; index++) {
@@ -153,20 +153,4 @@ function createConnection(connection: DuckDBConnection): ReplicaConnection {
       connection.closeSync();
     },
   };
-}
-
-async function createInstance(path: string, { memoryLimitMb }: ReplicaOptions): Promise<DuckDBInstance> {
-  try {
-    return await DuckDBInstance.create(path, {
-      access_mode: 'READ_ONLY',
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-      // Set before what locks it.
-      temp_directory: spillFolder(path),
-      enable_external_access: 'false',
-      memory_limit: `${memoryLimitMb}MB`,
-    });
-  } catch (thrown) {
-    throw toOpenError(path, thrown);
-  }
 }

@@ -1,5 +1,5 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { createSession, type ResultRow } from './database.ts';
+import { createSession, NO_EXTENSIONS, type ResultRow } from './database.ts';
 
 /**
  * Settings with which DuckDB gives memory back as soon as it is free. By itself it keeps several times what it uses, which
@@ -21,8 +21,7 @@ export async function openScratch(options: { memoryLimitMb: number; temporaryFol
     threads: '1',
     memory_limit: `${options.memoryLimitMb}MB`,
     temp_directory: options.temporaryFolder,
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
+    ...NO_EXTENSIONS,
   });
   const connection = await instance.connect();
   const session = createSession(connection);
