@@ -3,9 +3,11 @@ import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { learnConventions } from '../metrics/learn.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { progressOf } from '../sync/progress.ts';
+import { keepProgress } from '../sync/progress-file.ts';
 import { openRecords } from '../sync/records.ts';
 import { runSync, type SyncOptions, type SyncSummary } from '../sync/run.ts';
-import type { Tally } from '../sync/tally.ts';
+import { createTally, type Tally } from '../sync/tally.ts';
 import { withAllowance } from '../upstream/allowance.ts';
 import { type Budget, createBudget } from '../upstream/budget.ts';
 import { openBudgetFile } from '../upstream/budget-file.ts';
@@ -42,7 +44,7 @@ export async function syncWorkspace(
  * after a run that ended by an error is left out. The analysts' copy is left to the caller.
  */
 export async function syncOpened(
-  { config, clock, signal }: Context,
+  { config, clock, signal, command }: Context,
   { warehouse, layout, copy }: Opened,
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
@@ -57,10 +59,19 @@ export async function syncOpened(
   const summaries: SyncSummary[] = [];
   const raw = { folder: layout.raw, limits: config.raw };
   const records = await openRecords({ catalogue, warehouse, clock, raw });
+  const startedAt = clock.monotonic();
+  let tally: Tally = createTally();
+  const told = keepProgress({ folder: config.folder, clock, command }, () =>
+    progressOf(tally, budget.state(), clock.monotonic() - startedAt),
+  );
+  const take = (latest: Tally): void => {
+    tally = latest;
+    onProgress(latest, budget);
+  };
   try {
-    const parts = { catalogue, warehouse: records.warehouse, client, clock, connections, signal };
+    const parts = { catalogue, warehouse: records.warehouse, client, clock, connections, signal, onProgress: take };
     for (const options of runs) {
-      const summary = await runSync({ ...parts, onProgress: (tally) => onProgress(tally, budget) }, options);
+      const summary = await runSync(parts, options);
       const notes = await learn(warehouse, summary, clock);
       const error = withAddress(summary.error, upstream.baseUrl);
       const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
@@ -69,6 +80,7 @@ export async function syncOpened(
     }
     return summaries;
   } finally {
+    await told.close();
     await records.close();
     await client.close();
     close();

@@ -1,4 +1,5 @@
 import { createLogUpdate } from 'log-update';
+import { type Progress, progressOf } from '../sync/progress.ts';
 import type { Tally } from '../sync/tally.ts';
 import type { Budget } from '../upstream/budget.ts';
 import { count, duration } from './output.ts';
@@ -24,7 +25,10 @@ export function createSyncProgress(enabled = terminal().stderr.isTTY === true): 
   let last: (() => string) | null = null;
   return {
     update: (tally, budget) => {
-      last = () => render(tally, budget, performance.now() - startedAt);
+      last = () => {
+        const elapsedMs = performance.now() - startedAt;
+        return render(progressOf(tally, budget.state(), elapsedMs), elapsedMs);
+      };
       if (performance.now() - drawnAt < REDRAW_MS) return;
       drawnAt = performance.now();
       log(last());
@@ -37,22 +41,19 @@ export function createSyncProgress(enabled = terminal().stderr.isTTY === true): 
 }
 
 /** The progress as text: a line a resource, then what it costs and how long it takes. */
-export function render(tally: Tally, budget: Budget, elapsedMs: number): string {
-  const resources = [...tally.resources];
-  const width = Math.max(8, ...resources.map(([name]) => name.length));
-  const lines = resources.map(([name, { done, expected, rows, failed }]) => {
-    const requests = `${count(done)}/${count(Math.max(done, expected))}`;
-    const trouble = failed > 0 ? `  ${failed} failed` : '';
-    return `${name.padEnd(width)}  ${bar(done, expected)}  ${requests.padStart(11)} requests  ${count(rows).padStart(9)} rows${trouble}`;
+export function render(
+  { resources, requests, done, expected, budget, secondsToGo }: Progress,
+  elapsedMs: number,
+): string {
+  const width = Math.max(8, ...resources.map(({ name }) => name.length));
+  const lines = resources.map((one) => {
+    const share = `${count(one.done)}/${count(one.expected)}`;
+    const trouble = one.failed > 0 ? `  ${one.failed} failed` : '';
+    return `${one.name.padEnd(width)}  ${bar(one.done, one.expected)}  ${share.padStart(11)} requests  ${count(one.rows).padStart(9)} rows${trouble}`;
   });
-  const left = resources.reduce((sum, [, { done, expected }]) => sum + Math.max(0, expected - done), 0);
-  const { limit, left: budgetLeft, capacity } = budget.state();
-  const rate = Math.min(capacity, (tally.requests / Math.max(1, elapsedMs)) * 60_000);
-  const toGo =
-    left === 0 ? 0 : (Math.max(0, left - budgetLeft) / capacity) * 60_000 + (left / Math.max(1, rate)) * 1000;
   lines.push(
-    `${count(tally.requests)} requests sent, ${count(left)} to go · ${count(budgetLeft)} of ${count(limit)} a minute left` +
-      ` · ${duration(elapsedMs)}, about ${duration(toGo)} to go`,
+    `${count(requests)} requests sent, ${count(expected - done)} to go · ${count(budget.left)} of ${count(budget.limit)} a minute left` +
+      ` · ${duration(elapsedMs)}, about ${duration(secondsToGo * 1000)} to go`,
   );
   return lines.join('\n');
 }

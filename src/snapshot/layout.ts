@@ -6,6 +6,8 @@ export interface Layout {
   readonly warehouse: string;
   /** Who owns it, for the message that others get. */
   readonly owner: string;
+  /** How far the sync is that runs; there only while one does. */
+  readonly progress: string;
   /** The analysts' copy, replaced by rename. */
   readonly analytics: string;
   readonly snapshots: string;
@@ -27,6 +29,7 @@ export function layoutOf(folder: string): Layout {
   return {
     warehouse: join(folder, 'warehouse.duckdb'),
     owner: join(folder, 'owner.json'),
+    progress: join(folder, 'progress.json'),
     analytics: join(folder, 'analytics.duckdb'),
     snapshots,
     latest: join(snapshots, 'latest'),

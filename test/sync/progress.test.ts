@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import type { Chain } from '../../src/sync/chain.ts';
+import { progressOf } from '../../src/sync/progress.ts';
+import { keepProgress, readProgress } from '../../src/sync/progress-file.ts';
+import { createTally } from '../../src/sync/tally.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+const budget = { limit: 120, capacity: 116, left: 116 };
+
+/** A tally of one resource that expects so many requests and has sent some of them. */
+function tallied(expected: number, sent: number) {
+  const tally = createTally();
+  tally.planned([{ id: 'a', resource: 'things', expected } as Chain]);
+  for (let request = 0; request < sent; request += 1) {
+    tally.attempted({ attempt: 1, waitedMs: 10 } as Parameters<typeof tally.attempted>[0]);
+  }
+  return tally;
+}
+
+describe('the time to go', () => {
+  it('is none when nothing is left', () => {
+    expect(progressOf(tallied(0, 5), budget, 1_000).secondsToGo).toBe(0);
+  });
+
+  it('is what the budget takes once upstream is quick', () => {
+    // 600 requests, 116 of them at once, at 116 a minute.
+    const { secondsToGo } = progressOf(tallied(600, 116), budget, 100);
+    expect(secondsToGo).toBe(Math.ceil((484 / 116) * 60));
+  });
+
+  it('is what the pace so far makes it where upstream is slow', () => {
+    // 10 requests took a minute; 50 more take five.
+    expect(progressOf(tallied(50, 10), budget, 60_000).secondsToGo).toBe(300);
+  });
+
+  it('is a number of seconds, never below zero, whatever was counted', () => {
+    const count = fc.integer({ min: 0, max: 500 });
+    fc.assert(
+      fc.property(count, count, fc.integer({ min: 0, max: 200 }), count, (expected, sent, left, elapsedMs) => {
+        const { secondsToGo } = progressOf(tallied(expected, sent), { limit: 200, capacity: 190, left }, elapsedMs);
+        expect(Number.isInteger(secondsToGo) && secondsToGo >= 0).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the file that others read', () => {
+  const progress = progressOf(tallied(40, 3), budget, 1_000);
+
+  it('is there while a sync runs, and gone after it', async () => {
+    const folder = await temporaryFolder();
+    expect(await readProgress(folder, systemClock.now())).toBeNull();
+    const kept = keepProgress({ folder, clock: systemClock, command: 'sync' }, () => progress);
+    await expect.poll(() => existsSync(layoutOf(folder).progress)).toBe(true);
+    const now = systemClock.now();
+    const running = await readProgress(folder, now);
+    expect(running).toMatchObject({ ...progress, command: 'sync', pid: process.pid });
+    expect(Math.abs(now - Date.parse(running?.startedAt ?? ''))).toBeLessThan(60_000);
+    await kept.close();
+    expect(await readProgress(folder, now)).toBeNull();
+    expect(existsSync(layoutOf(folder).progress)).toBe(false);
+  });
+
+  it('says nothing of a process that was killed', async () => {
+    const folder = await temporaryFolder();
+    const at = new Date(1_000_000_000_000).toISOString();
+    const left = { command: 'sync', pid: 1, startedAt: at, updatedAt: at, ...progress };
+    await writeFile(layoutOf(folder).progress, JSON.stringify(left));
+    expect(await readProgress(folder, 1_000_000_010_000)).toMatchObject({ pid: 1 });
+    expect(await readProgress(folder, 1_000_000_016_000)).toBeNull();
+  });
+
+  it.each(['', '{', '[]', '{"pid":1}'])('says nothing of what is none: %j', async (text) => {
+    const folder = await temporaryFolder();
+    await writeFile(layoutOf(folder).progress, text);
+    expect(await readProgress(folder, systemClock.now())).toBeNull();
+  });
+
+  it('does not disturb a sync where it cannot be written', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(layoutOf(folder).progress);
+    const kept = keepProgress({ folder, clock: systemClock, command: 'sync' }, () => progress);
+    await expect(kept.close()).resolves.toBeUndefined();
+  });
+});
