@@ -9,7 +9,7 @@ export interface ChartHead {
   readonly about: string;
 }
 
-/** A line over weeks; null where there is nothing to show. */
+/** A line over time; null where there is nothing to show. */
 export interface Series {
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -24,6 +24,8 @@ export interface LineChart extends ChartHead {
   readonly series: readonly Series[];
   readonly hasOwn: boolean;
   readonly format: (value: number) => string;
+  /** What a value is of; default a week. */
+  readonly each?: 'week' | 'day';
 }
 
 /** Bars, one below the other. */
@@ -57,17 +59,19 @@ const TOP = 12;
 const BOTTOM = 28;
 const LABEL_HEIGHT = 15;
 const ROW_HEIGHT = 30;
+/** Values of a line that have a dot each; where there are more, only those have one that no line goes through. */
+const DOTS_MAX = 120;
 
 /** Draws lines over time, each named where it ends, with its interval as a band behind it. */
 export function lineChart(chart: LineChart, width: Width, theme: Theme): string {
   const size = sizes[width];
-  const { days, series, hasOwn, format } = chart;
+  const { days, series, hasOwn, format, each = 'week' } = chart;
   const most = Math.max(0, ...series.flatMap(({ values, upper }) => [...values, ...(upper ?? [])].map((v) => v ?? 0)));
   const x = timeScale(days, size);
   const y = scaleLinear([0, most === 0 ? 1 : most], [size.height - BOTTOM, TOP]).nice(4);
   const at = days.map((day) => x(toDate(day)));
   const drawn = series.map((one, index) =>
-    drawSeries(one, index, { at, y, theme, format, days, isStrong: hasOwn && index === 0 }),
+    drawSeries(one, index, { at, y, theme, format, days, each, isStrong: hasOwn && index === 0 }),
   );
   const ends = placeLabels(
     series.map(({ name, values }, index) => {
@@ -198,13 +202,12 @@ function drawSeries(
     theme,
     format,
     days,
+    each,
     isStrong,
-  }: {
+  }: Required<Pick<LineChart, 'days' | 'format' | 'each'>> & {
     at: number[];
     y: Scale;
     theme: Theme;
-    format: (value: number) => string;
-    days: readonly string[];
     isStrong: boolean;
   },
 ): string {
@@ -223,14 +226,20 @@ function drawSeries(
           .y0(({ place }) => y(lower[place] as number))
           .y1(({ place }) => y(upper[place] as number))
           .digits(1)(places);
+  const hasManyPoints = places.length > DOTS_MAX;
+  const isJoined = (place: number): boolean => (values[place - 1] ?? values[place + 1] ?? null) !== null;
   const dots = places.flatMap(({ value, place }) =>
-    value === null
+    value === null || (hasManyPoints && isJoined(place))
       ? []
       : [
           element(
             'circle',
             { cx: at[place] as number, cy: y(value), r: isStrong ? 3 : 2, fill: theme.series(index) },
-            element('title', {}, escaped(`${name}, week of ${days[place]}: ${format(value)}`)),
+            element(
+              'title',
+              {},
+              escaped(`${name}, ${each === 'week' ? 'week of ' : ''}${days[place]}: ${format(value)}`),
+            ),
           ),
         ],
   );
