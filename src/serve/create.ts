@@ -78,6 +78,7 @@ export function createService(options: ServiceOptions): Service {
     ask,
     namesOf: (resource) => shelf.opened()?.namesOf(resource) ?? {},
     load: () => shelf.opened()?.replica.load() ?? { running: 0, waiting: 0 },
+    newest: () => shelf.current(),
     freshness: async () => {
       try {
         return describe(catalogue, await shelf.current(), clock.now());

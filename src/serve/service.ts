@@ -1,6 +1,7 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { ServedNames } from '../contract/query.ts';
+import type { Edition } from './edition.ts';
 
 /**
  * The query layer: what REST and MCP ask, and the only thing they ask. Everything is answered from the newest
@@ -17,6 +18,8 @@ export interface Service {
   namesOf(resource: Resource): ServedNames;
   /** Queries that run and that wait. */
   load(): { readonly running: number; readonly waiting: number };
+  /** The newest copy itself, for what is told of it as a whole; throws `no_data` while there is none. */
+  newest(): Promise<Edition>;
   /** How fresh the data are, for /readyz and for people. */
   freshness(): Promise<Freshness>;
   close(): Promise<void>;
