@@ -8,8 +8,9 @@ import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
 
 /**
  * Brings an opened warehouse to this version and to the catalogue's tables, in one transaction: takes the steps that an
- * older file has not taken, creates tables that are missing, histories with what is known so far, and adds new columns. Throws `warehouse_newer` for a file of
- * a later version and `warehouse_invalid` for a table that contradicts the catalogue.
+ * older file has not taken, creates tables that are missing, histories with what is known so far, adds new columns, and
+ * says of each what is said of it now. Throws `warehouse_newer` for a file of a later version and `warehouse_invalid` for
+ * a table that contradicts the catalogue.
  */
 export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
   const changed = await database.transaction(async (session) => {
@@ -19,7 +20,7 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
       throw new SightlineError('warehouse_newer', found);
     }
     const statements = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
-    const existing = await readColumns(session);
+    const existing = await readTables(session);
     for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
     for (const history of catalogue.histories) {
       statements.push(...tableStatements(database.path, history, existing));
@@ -61,37 +62,48 @@ async function readVersion(path: string, session: Session): Promise<number | nul
   throw new SightlineError('warehouse_invalid', `${path} does not say which schema version it has`);
 }
 
-async function readColumns(session: Session): Promise<Map<string, Map<string, string>>> {
+/** A table as it is in the file. */
+interface Existing {
+  readonly comment: string | null;
+  readonly columns: Map<string, { readonly type: string; readonly comment: string | null }>;
+}
+
+async function readTables(session: Session): Promise<Map<string, Existing>> {
   const rows = await session.all(
-    `SELECT table_name, column_name, data_type FROM duckdb_columns()
-     WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`,
+    `SELECT table_name, t.comment AS about, column_name, data_type, c.comment FROM duckdb_columns() c
+     JOIN duckdb_tables() t USING (database_name, schema_name, table_name)
+     WHERE database_name = current_database() AND schema_name = 'main' AND NOT c.internal`,
   );
-  const tables = new Map<string, Map<string, string>>();
+  const text = (value: unknown): string | null => (value === null ? null : String(value));
+  const tables = new Map<string, Existing>();
   for (const row of rows) {
     const name = String(row['table_name']);
-    const columns = tables.get(name) ?? new Map<string, string>();
-    tables.set(name, columns.set(String(row['column_name']), String(row['data_type'])));
+    const table = tables.get(name) ?? { comment: text(row['about']), columns: new Map() };
+    table.columns.set(String(row['column_name']), { type: String(row['data_type']), comment: text(row['comment']) });
+    tables.set(name, table);
   }
   return tables;
 }
 
-function tableStatements(path: string, table: WarehouseTable, existing: Map<string, Map<string, string>>): string[] {
-  const columns = existing.get(table.name);
-  if (columns === undefined) return [createTable(table), ...comments(table, table.columns)];
+function tableStatements(path: string, table: WarehouseTable, existing: ReadonlyMap<string, Existing>): string[] {
+  const found = existing.get(table.name);
+  if (found === undefined) return [createTable(table), commentOnTable(table), ...commentsOn(table, table.columns)];
   const added: Column[] = [];
+  const reworded: Column[] = [];
   for (const column of table.columns) {
-    const type = columns.get(column.name);
-    if (type === undefined) added.push(column);
-    else if (type !== sqlTypes[column.kind]) {
-      const found = `column ${table.name}.${column.name} of ${path} is ${type}, not ${sqlTypes[column.kind]}`;
-      throw new SightlineError('warehouse_invalid', found);
-    }
+    const known = found.columns.get(column.name);
+    if (known === undefined) added.push(column);
+    else if (known.type !== sqlTypes[column.kind]) {
+      const is = `column ${table.name}.${column.name} of ${path} is ${known.type}, not ${sqlTypes[column.kind]}`;
+      throw new SightlineError('warehouse_invalid', is);
+    } else if (known.comment !== column.about) reworded.push(column);
   }
   // Without a default: a function as the default of an added column can make the file unopenable after a crash.
   const additions = added.map(
     (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${sqlTypes[column.kind]}`,
   );
-  return [...additions, ...comments(table, added).slice(1)];
+  const about = found.comment === table.about ? [] : [commentOnTable(table)];
+  return [...additions, ...about, ...commentsOn(table, [...added, ...reworded])];
 }
 
 function createTable(table: WarehouseTable): string {
@@ -99,9 +111,12 @@ function createTable(table: WarehouseTable): string {
   return `CREATE TABLE ${quoted(table.name)} (${columns.join(', ')})`;
 }
 
-function comments(table: WarehouseTable, columns: readonly Column[]): string[] {
-  return [
-    `COMMENT ON TABLE ${quoted(table.name)} IS ${literal(table.about)}`,
-    ...columns.map(({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`),
-  ];
+function commentOnTable(table: WarehouseTable): string {
+  return `COMMENT ON TABLE ${quoted(table.name)} IS ${literal(table.about)}`;
+}
+
+function commentsOn(table: WarehouseTable, columns: readonly Column[]): string[] {
+  return columns.map(
+    ({ name, about }) => `COMMENT ON COLUMN ${quoted(table.name)}.${quoted(name)} IS ${literal(about)}`,
+  );
 }

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
-import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
+import { sqlTypes } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { expectHistorySound } from '../support/history.ts';
@@ -50,21 +50,6 @@ async function schemaOf(path: string): Promise<ResultRow[]> {
 }
 
 describe.each([1, 2])('a warehouse of version %i', (version) => {
-  test('becomes what a new one is, keeps its rows, and is written into the file at once', async () => {
-    const path = await oldWarehouse(version);
-    const warehouse = await openWarehouse(path, catalogue, {});
-    expect(existsSync(`${path}.wal`) ? statSync(`${path}.wal`).size : 0).toBe(0);
-    await warehouse.close();
-    expect(await change(path, 'SELECT name, value FROM sync.meta')).toEqual([
-      { name: 'schema_version', value: String(SCHEMA_VERSION) },
-    ]);
-    expect(await change(path, 'SELECT data_version FROM sync.runs')).toEqual([{ data_version: 7n }]);
-    expect(await change(path, 'SELECT name FROM tags')).toEqual([{ name: 'x' }]);
-    const fresh = join(await temporaryFolder(), 'warehouse.duckdb');
-    await (await openWarehouse(fresh, catalogue, {})).close();
-    expect(await schemaOf(path)).toEqual(await schemaOf(fresh));
-  });
-
   test('is migrated once', async () => {
     const path = await oldWarehouse(version);
     for (let opened = 0; opened < 2; opened++) await (await openWarehouse(path, catalogue, {})).close();
