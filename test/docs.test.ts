@@ -5,6 +5,7 @@ import { declarations } from '../schemas/catalogue.ts';
 import { describeTables, toMarkdown } from '../src/app/dictionary.ts';
 import { errorTable } from '../src/base/errors.ts';
 import { createProgram } from '../src/cli/program.ts';
+import { particularExits, toReference } from '../src/cli/reference.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -61,6 +62,14 @@ describe('the data dictionary', () => {
   it('is what `npm run docs` writes', async () => {
     const written = readFileSync(join(root, 'docs/data-dictionary.md'), 'utf8');
     expect(written, 'stale: run `npm run docs`').toBe(toMarkdown(await describeTables()));
+  });
+});
+
+describe('the reference of the command line', () => {
+  it('is what `npm run docs` writes', () => {
+    const written = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+    expect(written, 'stale: run `npm run docs`').toBe(toReference(createProgram(() => undefined)));
+    for (const path of Object.keys(particularExits)) expect(written).toContain(`### ${path}\n`);
   });
 });
 

@@ -21,7 +21,7 @@ export function addJobs(program: Command, onWorkspace: (command: Command) => Com
     .action((flags) => choose(flags.json === true, async () => (await load()).nextJobs(flags)));
   onWorkspace(jobs.command('run'))
     .description("run a job's steps now, as cron or systemd would")
-    .argument('<name>', 'the job')
+    .argument('<job>', 'the job')
     .action((name: string, flags) =>
       choose(flags.json === true, async (signal) => (await load()).runJobCommand(name, flags, signal), {
         flags,

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { argumentOf, optionOf } from './choices.ts';
 import type { Choose } from './invocation.ts';
 
 /** Adds the commands of those who read the data: questions in SQL, where the data are, and what they mean. */
@@ -7,14 +8,24 @@ export function addReading(program: Command, onWorkspace: (command: Command) => 
     .description('ask the data in SQL, read-only, also while a sync is running; without a query, one after another')
     .argument('[query]', 'a DuckDB query (default: what is typed, or comes on standard input)')
     .option('--file <file>', 'read the query from a file')
-    .option('--format <format>', "table, csv, json, ndjson or parquet (default: by the output's ending, or table)")
+    .addOption(
+      optionOf('--format <format>', "how rows are written (default: by the output's ending, or table)", [
+        'table',
+        'csv',
+        'json',
+        'ndjson',
+        'parquet',
+      ]),
+    )
     .option('--output <file>', 'write the rows to a file')
     .action((query, flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/sql.ts')).sql(query, flags, signal)),
     );
   onWorkspace(program.command('connect'))
     .description("print the line that opens the analysts' copy in another tool")
-    .argument('[client]', 'duckdb, python, r, node, jdbc or metabase (default: all)')
+    .addArgument(
+      argumentOf('[client]', 'the tool (default: all)', ['duckdb', 'python', 'r', 'node', 'jdbc', 'metabase']),
+    )
     .action((client, flags) =>
       choose(flags.json === true, async () => (await import('./commands/connect.ts')).connect(client, flags)),
     );

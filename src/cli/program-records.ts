@@ -44,7 +44,7 @@ function addState(state: Command, onWorkspace: (command: Command) => Command, ch
     .action(async (given: string | undefined) => (await import('./commands/state.ts')).refuseState(given));
   const narrowed = (command: Command): Command =>
     onWorkspace(command)
-      .option('--resource <names...>', 'only these resources')
+      .option('--resource <resources...>', 'only these resources')
       .option('--brand <ids...>', 'only these brands');
   const load = () => import('./commands/state.ts');
   narrowed(state.command('list'))

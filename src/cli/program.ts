@@ -1,11 +1,13 @@
 import { Command, CommanderError, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { optionOf } from './choices.ts';
 import type { Choose, Invocation } from './invocation.ts';
 import { addCare } from './program-care.ts';
 import { addJobs } from './program-jobs.ts';
 import { addReading } from './program-reading.ts';
 import { addRecords } from './program-records.ts';
+import { addSetup } from './program-setup.ts';
 
 /**
  * Reads the command line. Returns what to run, or null when help or the version was asked for and printed. Throws
@@ -58,7 +60,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     );
   const onWorkspace = (command: Command): Command =>
     command
-      .option('-w, --workspace <name>', 'the workspace (default: the one that is configured)')
+      .option('-w, --workspace <workspace>', 'the workspace (default: the one that is configured)')
       .option('--data-dir <folder>', 'where data are kept (default: SIGHTLINE_DATA_DIR or ./data)')
       .option('--json', 'print the result as JSON on standard output');
 
@@ -111,12 +113,19 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
 
   onWorkspace(program.command('export'))
     .description('publish a Parquet snapshot of every table, or write some of the data as plain files')
-    .option('--tables <names...>', 'only these tables or views, such as one of mart.* (default: every table)')
+    .option('--tables <tables...>', 'only these tables or views, such as one of mart.* (default: every table)')
     .option('--from <day>', 'rows from this day on, YYYY-MM-DD, of what has days')
     .option('--to <day>', 'rows up to this day, included')
     .option('--brand <ids...>', 'only rows of these brands')
-    .option('--format <format>', 'parquet, csv, ndjson or arrow, one file a table (default: parquet)')
-    .option('--compression <name>', 'of Parquet: snappy or zstd (default: as configured)')
+    .addOption(
+      optionOf('--format <format>', 'what plain files are, one a table (default: parquet)', [
+        'parquet',
+        'csv',
+        'ndjson',
+        'arrow',
+      ]),
+    )
+    .addOption(optionOf('--compression <name>', 'of Parquet (default: as configured)', ['snappy', 'zstd']))
     .option('-o, --output <folder>', 'where plain files go; - is standard output, for one table')
     .action((flags) =>
       choose(
@@ -138,7 +147,21 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .addOption(new Option('--query-timeout <seconds>', 'longest time for one query').default('30'))
     .option('--cors-origin <origins...>', 'let pages of these origins read answers')
     .option('--allow-host <names...>', 'answer under these host names too, when listening on loopback')
-    .addOption(new Option('--log-level <level>', 'how much is logged to standard error').default('info'))
+    .addOption(
+      optionOf('--log-level <level>', 'how much is logged to standard error', [
+        'silent',
+        'fatal',
+        'error',
+        'warn',
+        'info',
+        'debug',
+        'trace',
+      ]).default('info'),
+    )
+    .addOption(
+      new Option('--status-page <who>', 'show the status page to holders of a key, on loopback to all, or off')
+        .default('key'),
+    )
     .option('--no-jobs', 'run no jobs meanwhile')
     .action((flags) =>
       choose(flags.json === true, async (signal) =>
@@ -149,6 +172,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
   addJobs(program, onWorkspace, choose);
   addCare(program, onWorkspace, choose);
   addKeys(program.command('keys'), onWorkspace, choose);
+  addSetup(program, choose);
 
   onWorkspace(program.command('mcp'))
     .description('answer AI assistants over MCP on standard input and output')
@@ -166,7 +190,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
     .addOption(new Option('--days <number>', 'how many days of history').default('60'))
     .option('--responses-per-day <number>', 'answers of each brand a day (default: one a prompt and engine)')
     .addOption(new Option('--rate-limit <number>', 'requests a minute, or off').default('120'))
-    .addOption(new Option('--window <kind>', 'how requests are counted: sliding or fixed').default('sliding'))
+    .addOption(optionOf('--window <kind>', 'how requests are counted', ['sliding', 'fixed']).default('sliding'))
     .addOption(new Option('--latency-ms <number>', 'wait before each answer').default('0'))
     .option('--faults <list>', 'what goes wrong, such as 429=0.02,500=3x,reset=0.01@/path')
     .option('--json', 'print the address and the key as JSON')
