@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { statusPageOf } from './app/status-page.ts';
 import { type Context, catalogue, noData, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
@@ -11,6 +12,7 @@ import { type RunningServer, type ServerOptions, startServer } from './serve/htt
 import { openKeyring, readCursorSecret } from './serve/keys.ts';
 import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
 import type { Freshness, Service } from './serve/service.ts';
+import type { StatusAccess } from './serve/status/parts.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
 import { layoutOf } from './snapshot/layout.ts';
 import { REPLICA_OPTIONS } from './warehouse/replica.ts';
@@ -59,6 +61,10 @@ export async function mcpWorkspace({ config, clock, signal }: Context, options: 
 /** How `serveWorkspace` serves. */
 export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
   readonly queryTimeoutMs: number;
+  /** Who is shown the status page. */
+  readonly statusPage: StatusAccess | 'off';
+  /** Whether jobs run in this process when they are due. */
+  readonly runsJobs: boolean;
   /** Takes the log, whole lines of JSON. */
   readonly log: (text: string) => void;
 }
@@ -71,7 +77,7 @@ export interface ServedWorkspace extends RunningServer {
 /** Serves a workspace over HTTP, also before it has data or keys; resolves once it listens. */
 export async function serveWorkspace(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
-  { queryTimeoutMs, log, ...options }: ServeWorkspaceOptions,
+  { queryTimeoutMs, statusPage, runsJobs, log, ...options }: ServeWorkspaceOptions,
 ): Promise<ServedWorkspace> {
   const keyring = openKeyring(config.folder);
   const keys = keyring.count();
@@ -81,8 +87,9 @@ export async function serveWorkspace(
     const { snapshots } = layoutOf(config.folder);
     // A connection stands still while its query runs.
     const idleTimeoutMs = Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
+    const status = statusPage === 'off' ? {} : { status: statusPageOf(config, statusPage, runsJobs) };
     const server = await startServer(
-      { service, keyring, clock, log, snapshots },
+      { service, keyring, clock, log, snapshots, ...status },
       { ...options, limits: { idleTimeoutMs } },
     );
     const close = async (): Promise<void> => {

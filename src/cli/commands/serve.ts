@@ -15,6 +15,9 @@ type Options = Parameters<typeof serveWorkspace>[1];
 /** Requests a minute that a key can be allowed. */
 const MAX_RATE = 1_000_000;
 
+/** Who is shown the status page: holders of a key, who asks from this machine itself, or nobody. */
+const STATUS_PAGES = ['key', 'loopback', 'off'] as const;
+
 /** Flags of `serve`. */
 export interface ServeFlags extends WorkspaceFlags {
   readonly host: string;
@@ -25,6 +28,7 @@ export interface ServeFlags extends WorkspaceFlags {
   readonly corsOrigin?: readonly string[];
   readonly allowHost?: readonly string[];
   readonly logLevel: string;
+  readonly statusPage: string;
   readonly jobs: boolean;
 }
 
@@ -35,8 +39,8 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
   const server = await start(context, options, flags);
   const ownership = await own(context, options, flags, parse);
   if (flags.json === true) {
-    const { baseUrl, mcpUrl, metricsUrl } = server;
-    printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl }));
+    const { baseUrl, mcpUrl, metricsUrl, statusUrl } = server;
+    printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, statusUrl }));
   } else {
     describe(server, context.config.name);
     if (ownership?.owner === null && flags.jobs) say(describeJobs(context));
@@ -98,8 +102,9 @@ async function start(
   }
 }
 
-function describe({ baseUrl, mcpUrl, metricsUrl }: ServedWorkspace, workspace: string): void {
+function describe({ baseUrl, mcpUrl, metricsUrl, statusUrl }: ServedWorkspace, workspace: string): void {
   say(`Workspace ${workspace} is served at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
+  if (statusUrl !== null) say(`Its status page is ${statusUrl}.`);
   if (metricsUrl !== null) say(`Metrics are at ${metricsUrl}.`);
 }
 
@@ -108,7 +113,12 @@ function toOptions(flags: ServeFlags): Options {
     throw new SightlineError('usage', `${flag} is ${JSON.stringify(given)}; allowed: ${allowed}`);
   };
   const logLevel = LOG_LEVELS.find((level) => level === flags.logLevel);
+  const statusPage = STATUS_PAGES.find((mode) => mode === flags.statusPage);
   if (!/^[a-z0-9.:%-]+$/i.test(flags.host)) refuse('--host', flags.host, 'an address or host name, without a port');
+  if (statusPage === 'loopback' && !isLoopback(flags.host)) {
+    const others = 'key or off, where --host is reached from other machines; loopback with --host 127.0.0.1';
+    refuse('--status-page', flags.statusPage, others);
+  }
   for (const origin of flags.corsOrigin ?? []) {
     if (!isOrigin(origin))
       refuse('--cors-origin', origin, 'an origin as browsers send it, such as https://app.example.com');
@@ -124,6 +134,8 @@ function toOptions(flags: ServeFlags): Options {
     queryTimeoutMs: toInteger('--query-timeout', flags.queryTimeout, 1, 600) * 1_000,
     corsOrigins: flags.corsOrigin ?? [],
     allowedHosts: flags.allowHost ?? [],
+    statusPage: statusPage ?? refuse('--status-page', flags.statusPage, STATUS_PAGES.join(', ')),
+    runsJobs: flags.jobs,
     logLevel: logLevel ?? refuse('--log-level', flags.logLevel, LOG_LEVELS.join(', ')),
     log: (text) => process.stderr.write(text),
   };

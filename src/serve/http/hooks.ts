@@ -2,6 +2,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from './gate.ts';
 import type { LogRequest } from './log.ts';
+import { isPagePath, splitUrl } from './paths.ts';
 import { ClientLeft } from './read.ts';
 import { toErrorReply } from './refusal.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -56,7 +57,9 @@ export async function addHooks(
       // Only browsers send an Origin; all others are spared the rest.
       const isPage = request.headers.origin !== undefined;
       const isPreflight = request.headers['access-control-request-method'] !== undefined;
-      const asked = isPage && (request.method !== 'OPTIONS' || isPreflight);
+      // The status page is for nobody else's pages, whichever were allowed the API.
+      const isOurs = isPagePath(splitUrl(request.raw.url ?? '')[0]);
+      const asked = isPage && !isOurs && (request.method !== 'OPTIONS' || isPreflight);
       const { methods, exposedHeaders, maxAge } = corsOptions;
       done(null, { origin: asked ? [...corsOrigins] : false, methods, exposedHeaders, maxAge });
     });

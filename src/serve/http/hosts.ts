@@ -45,8 +45,8 @@ export function createHostRules({ host, allowedHosts, corsOrigins }: HostOptions
   return { acceptsHost, acceptsOrigin };
 }
 
-// Host, or host and port; null for anything else.
-function nameOf(header: string): string | null {
+/** The name in a Host header, with or without a port, in lower case and without brackets; null for anything else. */
+export function nameOf(header: string): string | null {
   const match = /^(\[[0-9a-f:.]+\]|[^:@/?#\s]+)(?::\d{1,5})?$/i.exec(header);
   return match === null ? null : normalize(match[1] as string);
 }

@@ -17,6 +17,16 @@ export const SNAPSHOT_FILE_PATHS = [
   `${SNAPSHOTS_PATH}/{id}/{table}/{month}/{file}`,
 ] as const;
 
+/** The paths of the status page: the page itself, what it is made of, and what it asks for. */
+export const PAGE_PATH = '/';
+export const STATUS_PATH = '/status';
+export const STATUS_PATHS = {
+  access: `${STATUS_PATH}/access`,
+  data: `${STATUS_PATH}/data`,
+  chart: `${STATUS_PATH}/chart`,
+  events: `${STATUS_PATH}/events`,
+} as const;
+
 const READ = ['GET', 'HEAD'] as const;
 
 /** Something that is served: its path, parameters in braces, the methods it takes, and whether it wants a key. */
@@ -24,9 +34,24 @@ export interface Endpoint {
   readonly path: string;
   readonly methods: readonly string[];
   readonly isOpen: boolean;
+  /** Of the status page: never for other sites' pages, and not counted among the requests of a key. */
+  readonly isPage?: true;
 }
 
-/** Everything that is served. */
+/** What the status page is served by; `assets` are the paths of its files. */
+export function pageEndpoints(assets: readonly string[]): Endpoint[] {
+  const { access, data, chart, events } = STATUS_PATHS;
+  const open = [...assets, access].map((path) => ({ path, methods: READ, isOpen: true, isPage: true }) as const);
+  const closed = [data, chart].map((path) => ({ path, methods: READ, isOpen: false, isPage: true }) as const);
+  return [...open, ...closed, { path: events, methods: ['GET'], isOpen: false, isPage: true }];
+}
+
+/** Whether a path is one of the status page's, or looks like one. */
+export function isPagePath(path: string): boolean {
+  return path === PAGE_PATH || path === STATUS_PATH || path.startsWith(`${STATUS_PATH}/`);
+}
+
+/** Everything that is served beside the status page. */
 export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   return [
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),

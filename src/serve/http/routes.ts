@@ -22,6 +22,7 @@ import {
 import { createReadHandler } from './read.ts';
 import { nothingThere } from './refusal.ts';
 import { createSnapshotHandlers } from './snapshots.ts';
+import type { StatusPage } from './status.ts';
 
 /** What the routes need. */
 export interface RouteParts {
@@ -42,6 +43,8 @@ export interface RouteParts {
   readonly hasPages: boolean;
   /** Folder of the published snapshots; null where none are served. */
   readonly snapshots: string | null;
+  /** Null where there is no status page. */
+  readonly page: StatusPage | null;
   readonly isStopping: () => boolean;
 }
 
@@ -70,6 +73,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(SNAPSHOTS_PATH, snapshots.list);
   add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
   for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
+  for (const [path, handler] of parts.page?.handlers(gate, snapshots) ?? []) add(path, handler);
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   add(OPENAPI_PATH, createDocumentHandler(parts));

@@ -5,6 +5,8 @@ import type { Keyring } from '../keys.ts';
 import { createLimiter } from '../limiter.ts';
 import { createMcpHandler } from '../mcp/http.ts';
 import type { Service } from '../service.ts';
+import { PAGE_HEADERS } from '../status/assets.ts';
+import type { StatusParts } from '../status/parts.ts';
 import { createAnswers } from './answers.ts';
 import { createAuthenticate } from './authentication.ts';
 import { stopServer } from './drain.ts';
@@ -15,9 +17,13 @@ import { createHostRules, isLoopback } from './hosts.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { createLogRequest, createLogStream, type LogLevel, loggerOptions } from './log.ts';
 import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
-import { BASE_PATH, createFinder, endpointsOf, MCP_PATH } from './paths.ts';
+import { BASE_PATH, createFinder, endpointsOf, MCP_PATH, PAGE_PATH, pageEndpoints } from './paths.ts';
 import { addBodyParser, addRoutes } from './routes.ts';
+import { createStatusPage } from './status.ts';
 import { createTelemetry } from './telemetry.ts';
+
+/** What status pages may ask for with one key in a minute: many of them, open at once, ask for less. */
+const PAGE_REQUESTS_MAX = 600;
 
 /** What a server serves, and for whom. */
 export interface ServerParts {
@@ -26,6 +32,8 @@ export interface ServerParts {
   readonly clock: Clock;
   /** Folder of the published snapshots, where they are to be served; it need not be there yet. */
   readonly snapshots?: string;
+  /** What the status page needs; without it there is none. */
+  readonly status?: StatusParts;
   /** Takes the log, whole lines of JSON. */
   readonly log: (text: string) => void;
 }
@@ -51,6 +59,8 @@ export interface RunningServer {
   readonly baseUrl: string;
   readonly mcpUrl: string;
   readonly metricsUrl: string | null;
+  /** Where the status page is; null where there is none. */
+  readonly statusUrl: string | null;
   /** Takes no more requests, lets those under way finish within a bound, and resolves when all is closed. */
   close(): Promise<void>;
 }
@@ -62,7 +72,10 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const stream = createLogStream(parts.log);
   const answers = createAnswers(limits);
   const telemetry = options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock);
-  const endpoints = endpointsOf(parts.service.catalogue);
+  const usedAt = new Map<string, number>();
+  const { status } = parts;
+  const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });
+  const endpoints = [...endpointsOf(parts.service.catalogue), ...(page === null ? [] : pageEndpoints(page.assets))];
   const hosts = createHostRules(options);
   const { rateLimit } = options;
   const { monotonic } = parts.clock;
@@ -73,6 +86,12 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     urlCharactersMax: limits.urlCharactersMax,
     find: createFinder(endpoints),
     isStopping: () => state.isStopping,
+    page: {
+      access: status?.access,
+      limiter: createLimiter({ limit: PAGE_REQUESTS_MAX, monotonic }),
+      headers: PAGE_HEADERS,
+    },
+    onKey: (keyId) => usedAt.set(keyId, parts.clock.now()),
   });
   const app = createFramework(limits, loggerOptions(options.logLevel, stream, parts.clock));
   const logRequest = createLogRequest(options.logLevel, stream, parts.clock);
@@ -92,6 +111,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     hasPages: options.corsOrigins.length > 0,
     vary: options.corsOrigins.length === 0 ? 'Accept, Accept-Encoding' : 'Accept, Accept-Encoding, Origin',
     snapshots: parts.snapshots ?? null,
+    page,
     isStopping: () => state.isStopping,
   });
   await app.ready();
@@ -101,6 +121,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     const metricsOrigin = metrics === null ? null : await listen(metrics, options.host, options.metricsPort ?? 0);
     const close = async (): Promise<void> => {
       state.isStopping = true;
+      page?.close();
       await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
       await app.close();
       stream.flush();
@@ -108,6 +129,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     return {
       baseUrl: address.baseUrl,
       mcpUrl: `${new URL(address.baseUrl).origin}${MCP_PATH}`,
+      statusUrl: page === null ? null : new URL(PAGE_PATH, address.baseUrl).href,
       metricsUrl: metricsOrigin === null ? null : `${metricsOrigin}${METRICS_PATH}`,
       close,
     };

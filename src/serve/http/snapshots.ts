@@ -22,6 +22,14 @@ export interface SnapshotHandlers {
   readonly list: Handler;
   readonly manifest: Handler;
   readonly file: Handler;
+  /** What `list` sends: the newest snapshot first. */
+  read(): Promise<SnapshotList>;
+}
+
+/** The published snapshots, each with its size and where its manifest is. */
+export interface SnapshotList {
+  readonly latest: string | null;
+  readonly snapshots: readonly ReturnType<typeof describe>[];
 }
 
 interface Known {
@@ -61,12 +69,14 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
       throw nothingThere();
     }
   };
+  const read = async (): Promise<SnapshotList> => {
+    const ids = folder === null ? [] : (await readdir(folder).catch(() => [])).filter(isSnapshotId).sort().reverse();
+    const manifests = (await Promise.all(ids.map((id) => known(id).catch(() => null)))).filter((one) => one !== null);
+    return { latest: await latest(), snapshots: manifests.map(describe) };
+  };
   return {
-    list: async (request, reply) => {
-      const ids = folder === null ? [] : (await readdir(folder).catch(() => [])).filter(isSnapshotId).sort().reverse();
-      const manifests = (await Promise.all(ids.map((id) => known(id).catch(() => null)))).filter((one) => one !== null);
-      return sendJson(request, reply, { latest: await latest(), snapshots: manifests.map(describe) });
-    },
+    read,
+    list: async (request, reply) => sendJson(request, reply, await read()),
     manifest: async (request, reply) => {
       const id = await idOf(request);
       await known(id);

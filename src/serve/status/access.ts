@@ -1,0 +1,31 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isLoopback, nameOf } from '../http/hosts.ts';
+
+/** Headers by which proxies say for whom they ask. */
+const PROXY_HEADERS =
+  /^(x-forwarded(-.+)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
+
+/** Whether a request comes from this machine itself, under this machine's name, and through nobody. */
+export function isDirect(headers: IncomingHttpHeaders, remoteAddress: string | undefined): boolean {
+  if (remoteAddress === undefined || !isLoopback(remoteAddress)) return false;
+  const name = headers.host === undefined ? null : nameOf(headers.host);
+  if (name === null || !isLoopback(name)) return false;
+  return !Object.keys(headers).some((header) => PROXY_HEADERS.test(header));
+}
+
+/**
+ * Whether a page of another site asks. Browsers say so themselves; a link from elsewhere that opens the page, which has
+ * no data in it, is let through by those who ask for `mayNavigate`.
+ */
+export function isForeign({ origin, host, ...headers }: IncomingHttpHeaders, mayNavigate: boolean): boolean {
+  if (origin !== undefined && !isSameOrigin(origin, host)) return true;
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  return !(mayNavigate && headers['sec-fetch-mode'] === 'navigate');
+}
+
+// A proxy that speaks TLS leaves the host as it is, and not the scheme.
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  const named = /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1];
+  return named !== undefined && host !== undefined && named.toLowerCase() === host.toLowerCase();
+}

@@ -1,0 +1,166 @@
+import { SightlineError } from '../../base/errors.ts';
+import { addDays, daysInRange } from '../../contract/time.ts';
+import type { ShareForm } from '../../metrics/conventions.ts';
+import { lineChart, type Series, type Width } from '../../report/charts.ts';
+import { pageTheme } from '../../report/theme.ts';
+import type { Question, Service } from '../service.ts';
+
+/** Answers that are kept, the least recently used forgotten first. */
+const KEPT_MAX = 32;
+/** Engines that have a line of their own in a chart; the table has all. */
+const LINES_MAX = 7;
+
+/** A chart, drawn, and the numbers that it was drawn from, as the API gives them. */
+export interface DrawnChart {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  /** An SVG document; null where there is nothing to draw. */
+  readonly svg: string | null;
+  readonly engines: readonly string[];
+  /** What a whole is written as: 1 or 100. */
+  readonly whole: number;
+  /** A row a day that has any: the day, then a value for each engine, null where that had no answers. */
+  readonly rows: readonly (readonly [day: string, ...values: (number | null)[]])[];
+}
+
+/** The charts of a brand and a range of days. */
+export interface Charts {
+  readonly brandId: string;
+  readonly from: string;
+  readonly to: string;
+  /** Whether a part of the range was never read whole. */
+  readonly partial: boolean;
+  readonly charts: readonly DrawnChart[];
+}
+
+/** What charts are asked for, as a client wrote it; missing days are those of the API's defaults. */
+export interface ChartRequest {
+  readonly brandId: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly width: Width;
+}
+
+/** Draws the charts, once for each version of their numbers. Throws what `Service.ask` does, and what its answer does. */
+export type DrawCharts = (request: ChartRequest) => Promise<Charts>;
+
+interface Measure {
+  readonly name: string;
+  readonly field: 'visibility' | 'shareOfVoice';
+  readonly title: string;
+  about(brand: string): string;
+}
+
+const measures: readonly Measure[] = [
+  {
+    name: 'visibility',
+    field: 'visibility',
+    title: 'Visibility by engine',
+    about: (brand) => `Share of each engine's answers that mention ${brand}, by day.`,
+  },
+  {
+    name: 'share-of-voice',
+    field: 'shareOfVoice',
+    title: 'Share of voice by engine',
+    about: (brand) => `Share of all mentions that are of ${brand}, its competitors' among them, by engine and day.`,
+  },
+];
+
+/** Builds what draws charts from the numbers that the API itself answers with. */
+export function createCharts(service: Service): DrawCharts {
+  const daily = service.catalogue.resources.find(({ computes }) => computes === 'by-day');
+  if (daily === undefined) throw new TypeError('no resource has numbers by day');
+  const kept = new Map<string, Promise<Charts>>();
+  return async ({ brandId, from, to, width }) => {
+    const given = new URLSearchParams();
+    if (from !== null) given.set('from', from);
+    if (to !== null) given.set('to', to);
+    const { conventions } = await service.newest();
+    const question = await service.ask(daily, { brandId }, given);
+    const key = `${question.version} ${width}`;
+    const known = kept.get(key);
+    kept.delete(key);
+    const drawn = known ?? draw(question, brandId, width, conventions);
+    kept.set(key, drawn);
+    const [oldest] = kept.size > KEPT_MAX ? kept.keys() : [];
+    if (oldest !== undefined) kept.delete(oldest);
+    drawn.catch(() => kept.delete(key));
+    return drawn;
+  };
+}
+
+/** Reads how wide a chart is to be; throws `invalid_parameter`. */
+export function toWidth(text: string | null): Width {
+  if (text === null || text === 'wide') return 'wide';
+  if (text === 'narrow') return 'narrow';
+  throw new SightlineError('invalid_parameter', `width is ${JSON.stringify(text.slice(0, 20))}; allowed: wide, narrow`);
+}
+
+interface Row {
+  readonly date: string;
+  readonly engine: string | null;
+  readonly competitorId: string | null;
+  readonly name: string | null;
+  readonly responses: number;
+  readonly mentions: number;
+  readonly visibility: number | null;
+  readonly shareOfVoice: number | null;
+}
+
+async function draw(
+  question: Question,
+  brandId: string,
+  width: Width,
+  conventions: Readonly<Record<Measure['field'], ShareForm>>,
+): Promise<Charts> {
+  const { body } = await question.answer();
+  const { from, to, data } = body as { from: string; to: string; data: readonly Row[] };
+  const own = data.filter(({ competitorId, responses }) => competitorId === null && responses > 0);
+  // Nobody was mentioned, so there is nothing to have a share of.
+  const silent = silentGroups(data);
+  const engines = [...new Set(own.map(({ engine }) => String(engine)))].sort();
+  const days = Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
+  const brand = own[0]?.name ?? 'the brand';
+  const charts = measures.map((measure) => {
+    const found = new Map(
+      own.map((row) => {
+        const isNothing = measure.field === 'shareOfVoice' && silent.has(groupOf(row));
+        return [groupOf(row), isNothing ? null : row[measure.field]];
+      }),
+    );
+    const shareOf = (date: string, engine: string): number | null => found.get(groupOf({ date, engine })) ?? null;
+    const { whole } = conventions[measure.field];
+    const series = engines.map((name): Series => ({ name, values: days.map((day) => shareOf(day, name)) }));
+    const known = new Set(own.map(({ date }) => date));
+    const { name, title } = measure;
+    const about = measure.about(brand);
+    const chart = { title, about, days, hasOwn: false, each: 'day', format: formatOf(whole) } as const;
+    return {
+      name,
+      title,
+      about,
+      svg: engines.length === 0 ? null : lineChart({ ...chart, series: series.slice(0, LINES_MAX) }, width, pageTheme),
+      engines,
+      whole,
+      rows: days
+        .filter((day) => known.has(day))
+        .map((day): DrawnChart['rows'][number] => [day, ...engines.map((engine) => shareOf(day, engine))]),
+    };
+  });
+  return { brandId, from, to, partial: question.partial, charts };
+}
+
+function silentGroups(data: readonly Row[]): ReadonlySet<string> {
+  const mentions = new Map<string, number>();
+  for (const row of data) mentions.set(groupOf(row), (mentions.get(groupOf(row)) ?? 0) + row.mentions);
+  return new Set([...mentions].filter(([, sum]) => sum === 0).map(([group]) => group));
+}
+
+function groupOf({ date, engine }: Pick<Row, 'date' | 'engine'>): string {
+  return `${date} ${engine}`;
+}
+
+function formatOf(whole: number): (value: number) => string {
+  return (value) => `${((100 * value) / whole).toFixed(1)} %`;
+}

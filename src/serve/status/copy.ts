@@ -1,0 +1,121 @@
+import { hideKeys } from '../../base/errors.ts';
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { readQuery } from '../../contract/query.ts';
+import { dayOf } from '../../contract/time.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { type DriftRow, readDrift } from '../../warehouse/drift.ts';
+import { type RunCost, readRuns } from '../../warehouse/run-costs.ts';
+import { readStatus, type WarehouseStatus } from '../../warehouse/status.ts';
+import { type Covered, coveredBy } from '../coverage.ts';
+import type { Edition } from '../edition.ts';
+import { type BrandCalendar, readCalendars } from './calendar.ts';
+
+const RUNS_MAX = 20;
+const EXAMPLES_MAX = 10;
+const EXAMPLE_CHARACTERS_MAX = 300;
+/** Brands whose parts are told one by one; there are as many as a workspace has. */
+const BRANDS_MAX = 100;
+const HOUR_MS = 3_600_000;
+
+/** How current each resource is for each brand: when it was read, in seconds since 1970, null when never. */
+export interface FreshnessRow {
+  readonly resource: string;
+  readonly scope: string;
+  /** In the order of the brands; one value for what belongs to the workspace. */
+  readonly readAt: readonly (number | null)[];
+  /** Whether a part of it was never read whole, in the same order: `1` or `0` each. */
+  readonly partial: string;
+}
+
+/** An item that could not be taken as a row. */
+export interface QuarantinedItem {
+  readonly resource: string;
+  readonly reason: string;
+  readonly lastSeenAt: string;
+  /** Its beginning, as JSON. */
+  readonly item: string;
+}
+
+/** What one published copy tells, however often it is asked. */
+export interface CopyReport {
+  /** As `sightline status --json` has it under `data`. */
+  readonly status: WarehouseStatus;
+  readonly freshness: readonly FreshnessRow[];
+  readonly calendars: readonly BrandCalendar[];
+  readonly brandsLeftOut: number;
+  readonly runs: readonly RunCost[];
+  readonly quarantine: readonly QuarantinedItem[];
+  readonly drift: readonly DriftRow[];
+  /** Requests by the minute in which they were sent, minutes since 1970, of the hour before it was read. */
+  readonly requests: readonly (readonly [minute: number, requests: number])[];
+}
+
+/** Reads what a copy tells at a time; the time decides which days are over, and which hour is the last. */
+export function readCopy(edition: Edition, catalogue: Catalogue, nowMs: number): Promise<CopyReport> {
+  return edition.replica.work(async (query) => {
+    const status = await readStatus(query, catalogue, nowMs);
+    const shown = status.brands.slice(0, BRANDS_MAX);
+    const brands = shown.map(({ brandId }) => ({ id: brandId, since: edition.brands.get(brandId)?.since ?? null }));
+    return {
+      status: { ...status, brands: shown },
+      freshness: catalogue.resources
+        .filter(({ change }) => change.kind !== 'detail')
+        .map((resource) => freshnessOf(edition, catalogue, resource, brands, nowMs)),
+      calendars: await readCalendars(query, catalogue, brands, nowMs),
+      brandsLeftOut: status.brands.length - shown.length,
+      runs: await readRuns(query, RUNS_MAX),
+      quarantine: await readQuarantine(query),
+      drift: (await readDrift(query, EXAMPLES_MAX)).map((row) => ({ ...row, example: shortened(row.example) })),
+      requests: await readRequests(query, nowMs),
+    };
+  });
+}
+
+function freshnessOf(
+  edition: Edition,
+  catalogue: Catalogue,
+  resource: Resource,
+  brands: readonly { readonly id: string; readonly since: string | null }[],
+  nowMs: number,
+): FreshnessRow {
+  const scopes = resource.scope === 'brand' ? brands : [{ id: null, since: null }];
+  const asked = readQuery(resource.query, new URLSearchParams(), nowMs);
+  const today = dayOf(nowMs);
+  const parts = scopes.map(({ id, since }): Covered => {
+    const request = { catalogue, resource, brandId: id, member: null, asked, nowMs, since: since ?? today };
+    return coveredBy(edition.coverage, request);
+  });
+  return {
+    resource: resource.name,
+    scope: resource.scope,
+    readAt: parts.map(({ asOf }) => (asOf === null ? null : Math.round(asOf / 1000))),
+    partial: parts.map(({ partial }) => (partial ? '1' : '0')).join(''),
+  };
+}
+
+async function readQuarantine(query: Query): Promise<QuarantinedItem[]> {
+  const rows = await query(
+    `SELECT resource, reason, strftime(last_seen_at, '%Y-%m-%dT%H:%M:%S.%gZ'), left(CAST(item AS VARCHAR), ${EXAMPLE_CHARACTERS_MAX + 1})
+     FROM sync.quarantine ORDER BY last_seen_at DESC, id LIMIT ${EXAMPLES_MAX}`,
+  );
+  return rows.map(([resource, reason, lastSeenAt, item]) => ({
+    resource: String(resource),
+    reason: hideKeys(String(reason)),
+    lastSeenAt: String(lastSeenAt),
+    item: shortened(item === null ? '' : String(item)) ?? '',
+  }));
+}
+
+async function readRequests(query: Query, nowMs: number): Promise<[number, number][]> {
+  const rows = await query(
+    `SELECT CAST(epoch_ms(sent_at) // 60000 AS DOUBLE), CAST(count(*) AS DOUBLE) FROM sync.requests
+     WHERE sent_at >= make_timestamp_ms(${Math.trunc(nowMs - HOUR_MS)}) GROUP BY 1 ORDER BY 1`,
+  );
+  return rows.map(([minute, requests]) => [Number(minute), Number(requests)]);
+}
+
+function shortened(text: string | null): string | null {
+  if (text === null) return null;
+  const hidden = hideKeys(text);
+  return hidden.length <= EXAMPLE_CHARACTERS_MAX ? hidden : `${hidden.slice(0, EXAMPLE_CHARACTERS_MAX)}…`;
+}

@@ -1,0 +1,145 @@
+import { DAY_MS } from '../../contract/time.ts';
+import type { RunningSync } from '../../sync/progress-file.ts';
+import type { WarehouseStatus } from '../../warehouse/status.ts';
+import type { JobLine } from './parts.ts';
+
+/** A nightly sync that did not take place, and the day until the next. */
+const STALE_MS = 1.5 * DAY_MS;
+/** How long before its end a key of this server is told of. */
+const EXPIRY_MS = 7 * DAY_MS;
+
+/** How bad something is: all is well, something is under way, something should be looked at, something does not work. */
+export type Level = 'good' | 'busy' | 'attention' | 'problem';
+
+/** Something to know, in a sentence, and the command that does something about it. */
+export interface Finding {
+  readonly level: Level;
+  readonly sentence: string;
+  readonly command: string | null;
+}
+
+/** The published copy: not there yet, not readable, readable only as it was before the newest, or in order. */
+export type CopyState = 'none' | 'unreadable' | 'outdated' | 'current';
+
+/** What is judged. */
+export interface Facts {
+  readonly nowMs: number;
+  readonly workspace: string;
+  readonly copy: CopyState;
+  readonly status: WarehouseStatus | null;
+  /** When the newest data were read from upstream, epoch milliseconds. */
+  readonly readAtMs: number | null;
+  readonly progress: RunningSync | null;
+  readonly jobs: readonly JobLine[];
+  readonly keys: readonly { readonly name: string; readonly expiresAt: string | null }[] | null;
+}
+
+const urgency: readonly Level[] = ['problem', 'attention', 'busy', 'good'];
+
+/** What there is to know, the most urgent first; never nothing. */
+export function findingsOf(facts: Facts): readonly Finding[] {
+  const found = [...ofCopy(facts), ...ofUpstream(facts), ...ofData(facts), ...ofJobs(facts), ...ofKeys(facts)];
+  if (facts.progress !== null) found.push({ level: 'busy', sentence: 'A sync is running.', command: null });
+  if (found.every(({ level }) => level === 'busy') && facts.status !== null) {
+    found.push({ level: 'good', sentence: 'All is well: the copy is current and whole.', command: null });
+  }
+  const at = flagOf(facts.workspace);
+  return found
+    .map((one) => ({ ...one, command: one.command === null ? null : `sightline ${one.command}${at}` }))
+    .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
+}
+
+function ofCopy({ copy, progress, status }: Facts): Finding[] {
+  switch (copy) {
+    case 'none':
+      return progress === null
+        ? [attention('Nothing was synced yet.', 'sync')]
+        : [{ level: 'busy', sentence: 'The first sync is running; data show when it ends.', command: null }];
+    case 'unreadable':
+      return [problem('The published copy cannot be read.', 'doctor --fix')];
+    case 'outdated':
+      return [problem('The newest published copy cannot be read; the one before is shown.', 'doctor --fix')];
+    case 'current':
+      return status?.lastRun === null ? [attention('No sync was run yet.', 'sync')] : [];
+  }
+}
+
+function ofUpstream({ status }: Facts): Finding[] {
+  if (status?.key.state !== 'refused') return [];
+  const said = status.key.lastRefusal === null ? '' : ` (${status.key.lastRefusal.status})`;
+  return [problem(`Upstream refuses the workspace's key${said}: replace it in the settings, then sync.`, 'doctor')];
+}
+
+function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
+  if (status === null) return [];
+  const found: Finding[] = [];
+  const { lastRun, brands, quarantined, drift, resources } = status;
+  if (progress === null && lastRun?.status === 'failed') {
+    found.push(
+      problem(`The last sync failed${lastRun.error === null ? '' : `: ${sentenceOf(lastRun.error)}`}`, 'sync'),
+    );
+  } else if (progress === null && lastRun !== null && lastRun.status !== 'complete') {
+    found.push(attention(`The last sync ended ${lastRun.status}: the next goes on from there.`, 'sync'));
+  }
+  if (progress === null && readAtMs !== null && nowMs - readAtMs > STALE_MS) {
+    const days = Math.floor((nowMs - readAtMs) / DAY_MS);
+    found.push(attention(`Nothing was read for ${days === 1 ? 'more than a day' : `${days} days`}.`, 'sync'));
+  }
+  const differing = brands.reduce((sum, brand) => sum + brand.differingDays, 0);
+  if (differing > 0) {
+    const what = differing === 1 ? '1 day differs' : `${differing} days differ`;
+    found.push(attention(`${what} from what upstream reports.`, 'verify --repair'));
+  }
+  const missing = resources.reduce((sum, { gapDays }) => sum + gapDays, 0);
+  if (missing > 0) {
+    const what = missing === 1 ? '1 day was' : `${missing} days were`;
+    found.push(attention(`${what} never read whole, over all resources and brands.`, 'sync'));
+  }
+  if (quarantined > 0) {
+    const what = quarantined === 1 ? '1 item is' : `${quarantined} items are`;
+    found.push(attention(`${what} in quarantine: they could not be taken as rows.`, 'sql "from sync.quarantine"'));
+  }
+  const fresh = drift.filter(({ isNew }) => isNew).length;
+  if (fresh > 0) {
+    found.push(
+      attention(`Upstream's answers changed in ${fresh} ${fresh === 1 ? 'way' : 'ways'}.`, 'sql "from sync.drift"'),
+    );
+  }
+  return found;
+}
+
+function ofJobs({ jobs }: Facts): Finding[] {
+  return jobs.flatMap(({ name, enabled, last }) => {
+    if (!enabled || last === null) return [];
+    const why = last.error === null ? '.' : `: ${sentenceOf(last.error)}`;
+    if (last.status === 'failed') return [problem(`The job ${name} failed${why}`, `jobs run ${name}`)];
+    if (last.status === 'partial') return [attention(`The job ${name} ended partial${why}`, `jobs run ${name}`)];
+    return [];
+  });
+}
+
+function ofKeys({ keys, nowMs }: Facts): Finding[] {
+  if (keys === null) return [problem("The file of this server's keys is damaged.", 'keys list')];
+  return keys.flatMap(({ name, expiresAt }) => {
+    const left = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - nowMs;
+    if (left <= 0 || left > EXPIRY_MS) return [];
+    return [attention(`The key ${JSON.stringify(name)} expires at ${expiresAt?.slice(0, 10)}.`, 'keys create NAME')];
+  });
+}
+
+function problem(sentence: string, command: string): Finding {
+  return { level: 'problem', sentence, command };
+}
+
+function attention(sentence: string, command: string): Finding {
+  return { level: 'attention', sentence, command };
+}
+
+function sentenceOf(text: string): string {
+  const first = text.split('\n')[0] as string;
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+function flagOf(workspace: string): string {
+  return workspace === 'default' ? '' : ` --workspace ${workspace}`;
+}

@@ -1,0 +1,230 @@
+// @ts-check
+import { count, fill, h, moment, plural, sign, span, table } from './dom.js';
+
+/** @type {Record<string, string>} */
+const words = { good: 'All well', busy: 'Working', attention: 'Look at this', problem: 'Problem' };
+
+/**
+ * @param {HTMLElement} place
+ * @param {any} report
+ */
+export function showOverview(place, report) {
+  const findings = judged(report);
+  const [first, ...others] = findings;
+  fill(
+    place,
+    h(
+      'div',
+      { class: `headline ${first.level}` },
+      sign(first.level),
+      h(
+        'div',
+        {},
+        h('p', { class: 'word' }, words[first.level] ?? first.level),
+        h('p', { class: 'sentence' }, first.sentence),
+        command(first.command),
+      ),
+    ),
+    others.length > 0 &&
+      h(
+        'ul',
+        { class: 'findings' },
+        others.map((/** @type {any} */ { level, sentence, command: what }) =>
+          h(
+            'li',
+            {},
+            sign(level),
+            h('div', {}, h('span', { class: 'hidden-text' }, `${words[level]}: `), sentence, ' ', command(what)),
+          ),
+        ),
+      ),
+    h('dl', { class: 'facts' }, facts(report)),
+  );
+}
+
+// Between two reports a sync may begin or end.
+/** @param {any} report */
+function judged({ findings, progress }) {
+  const kept = findings.filter((/** @type {any} */ one) => one.level !== 'busy' || progress !== null);
+  if (progress === null || kept.some((/** @type {any} */ one) => one.level === 'busy'))
+    return kept.length > 0 ? kept : findings;
+  const busy = { level: 'busy', sentence: 'A sync is running.', command: null };
+  return kept[0]?.level === 'good' ? [busy, ...kept] : [...kept, busy];
+}
+
+/** @param {string | null} text */
+function command(text) {
+  return text === null ? null : h('code', { class: 'command' }, text);
+}
+
+/** @param {any} report */
+function facts({ copy, progress, budget, jobs, runsJobs }) {
+  const read =
+    copy?.status.resources
+      .flatMap((/** @type {any} */ one) => one.readAt ?? [])
+      .sort()
+      .at(-1) ?? null;
+  const through = copy === null || copy.status.brands.length === 0 ? null : leastThrough(copy.status.brands);
+  const next = jobs
+    .filter((/** @type {any} */ job) => job.next !== null)
+    .sort((/** @type {any} */ a, /** @type {any} */ b) => (a.next < b.next ? -1 : 1))[0];
+  const now = budget.minutes.at(-1);
+  return [
+    fact('Data last read', moment(read)),
+    fact('Verified through', through ?? 'not yet'),
+    progress === null
+      ? fact('Requests this minute', `${count(now)} of ${count(budget.limit)}`)
+      : fact(
+          'Sync',
+          `${share(progress)} %, ${progress.secondsToGo === null ? 'end unknown' : `${span(progress.secondsToGo * 1000)} to go`}`,
+        ),
+    fact(
+      'Next job',
+      next === undefined
+        ? 'none'
+        : [`${next.name} `, moment(next.next), runsJobs ? '' : ', by cron or another process'],
+    ),
+  ];
+}
+
+/**
+ * How much of a sync is done, in whole percent; 100 is kept for one that has ended.
+ * @param {{ done: number, expected: number }} progress
+ */
+export function share({ done, expected }) {
+  return expected === 0 ? 0 : Math.min(99, Math.floor((100 * done) / expected));
+}
+
+/** @param {readonly { verifiedThrough: string | null }[]} brands */
+function leastThrough(brands) {
+  const days = brands.map(({ verifiedThrough }) => verifiedThrough);
+  return days.includes(null) ? null : /** @type {string[]} */ (days).sort()[0];
+}
+
+/**
+ * @param {string} name
+ * @param {any} value
+ */
+function fact(name, value) {
+  return h('div', {}, h('dt', {}, name), h('dd', {}, value));
+}
+
+let chosenBrand = '';
+
+/**
+ * @param {HTMLElement} place
+ * @param {any} report
+ */
+export function showFreshness(place, report) {
+  const { copy } = report;
+  if (copy === null) {
+    fill(place, empty(report));
+    return;
+  }
+  const brands = copy.status.brands;
+  if (!brands.some((/** @type {any} */ brand) => brand.brandId === chosenBrand)) chosenBrand = '';
+  const chosen = brands.findIndex((/** @type {any} */ brand) => brand.brandId === chosenBrand);
+  const byName = new Map(copy.status.resources.map((/** @type {any} */ one) => [one.resource, one]));
+  const choose = (/** @type {Event} */ event) => {
+    chosenBrand = /** @type {HTMLSelectElement} */ (event.target).value;
+    showFreshness(place, report);
+  };
+  fill(
+    place,
+    brands.length > 1 && brandPicker('freshness-brand', brands, chosenBrand, choose, 'All brands, the oldest'),
+    table(
+      'How current each resource is',
+      ['Resource', 'Last read', 'Coverage', { text: 'Days missing', number: true }],
+      copy.freshness.map((/** @type {any} */ row) => freshnessRow(row, byName.get(row.resource), chosen)),
+    ),
+    h('h3', {}, 'Brands'),
+    brands.length === 0
+      ? h('p', { class: 'quiet' }, 'There are none.')
+      : table(
+          'How far each brand is verified',
+          ['Brand', 'Verified through', 'Checked', { text: 'Days that differ', number: true }],
+          brands.map((/** @type {any} */ brand) => [
+            brand.name ?? brand.brandId,
+            brand.verifiedThrough ?? (brand.verifiedAt === null ? 'never verified' : 'not from its first day on'),
+            moment(brand.verifiedAt),
+            brand.differingDays === 0 ? '0' : marked('attention', count(brand.differingDays)),
+          ]),
+        ),
+    copy.brandsLeftOut > 0 &&
+      h('p', { class: 'quiet' }, `${plural(copy.brandsLeftOut, 'brand')} more: sightline status tells of all.`),
+    copy.status.unlearned.length > 0 &&
+      h(
+        'p',
+        { class: 'quiet' },
+        `Conventions that upstream's numbers do not show: ${copy.status.unlearned.map((/** @type {any} */ one) => one.name).join(', ')}.`,
+      ),
+  );
+}
+
+/**
+ * @param {any} row
+ * @param {any} known
+ * @param {number} chosen
+ */
+function freshnessRow(row, known, chosen) {
+  const index = row.scope === 'brand' ? chosen : 0;
+  const times = index < 0 ? row.readAt : [row.readAt[index] ?? null];
+  const isPartial = index < 0 ? row.partial.includes('1') : row.partial[index] === '1';
+  const read = times.filter((/** @type {number | null} */ time) => time !== null);
+  const oldest = read.length === 0 ? null : Math.min(...read) * 1000;
+  const gaps = known?.gapDays ?? 0;
+  const state =
+    read.length === 0
+      ? marked('attention', 'never read')
+      : isPartial || read.length < times.length
+        ? marked('attention', 'a part was never read whole')
+        : marked('good', 'whole');
+  const unfinished = known?.unfinished > 0 ? ` ${plural(known.unfinished, 'list')} not finished` : '';
+  const ranges = known?.gaps
+    .map((/** @type {any} */ gap) => (gap.from === gap.to ? gap.from : `${gap.from} to ${gap.to}`))
+    .join(', ');
+  return [
+    row.resource,
+    moment(oldest),
+    [state, unfinished],
+    gaps === 0 ? '0' : h('span', { title: ranges }, count(gaps)),
+  ];
+}
+
+/**
+ * @param {string} level
+ * @param {string} text
+ */
+export function marked(level, text) {
+  return h('span', { class: 'marked' }, sign(level), text);
+}
+
+/**
+ * @param {string} id
+ * @param {readonly any[]} brands
+ * @param {string} chosen
+ * @param {(event: Event) => void} onchange
+ * @param {string} [all] the choice of no brand in particular
+ */
+export function brandPicker(id, brands, chosen, onchange, all) {
+  const options = brands.map((brand) =>
+    h('option', { value: brand.brandId, selected: brand.brandId === chosen }, brand.name ?? brand.brandId),
+  );
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: id }, 'Brand'),
+    h('select', { id, 'data-id': id, onchange }, all !== undefined && h('option', { value: '' }, all), options),
+  );
+}
+
+/** @param {any} report */
+export function empty({ copyState, progress }) {
+  const text =
+    copyState === 'unreadable'
+      ? 'The published copy is damaged: nothing can be shown of it.'
+      : progress === null
+        ? 'There are no data yet.'
+        : 'There are no data yet: they show when the first sync ends.';
+  return h('p', { class: 'quiet' }, text);
+}
