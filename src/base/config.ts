@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
+import { isPrivateWay, type NotifyTarget, notifyAllowed, notifySchema, readNotify } from './notify-settings.ts';
 
 /** File with more settings than the environment can carry, in the folder where sightline is started. */
 export const CONFIG_FILE = 'sightline.config.json';
@@ -40,6 +41,8 @@ export interface WorkspaceConfig {
   readonly jobs: Readonly<Record<string, unknown>>;
   /** How to reach upstream; throws `config_invalid` when that is not set. */
   upstream(): UpstreamConfig;
+  /** Who is told of failures, drift and stale data; throws `config_invalid` where an address or a secret is not set. */
+  notify(): readonly NotifyTarget[];
 }
 
 /** How to reach a workspace's upstream. */
@@ -71,6 +74,8 @@ const allowed = {
   monthly: 'a whole number of snapshots from 0 to 10000',
   conventions: 'an object with a member for each convention',
   jobs: 'an object with a member for each job',
+  notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
+  ...notifyAllowed,
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -95,7 +100,13 @@ const keep = z.strictObject({
   monthly: snapshots.optional(),
 });
 const anything = z.record(z.string(), z.unknown());
-const inFile = { ...common, keep: keep.optional(), conventions: anything.optional(), jobs: anything.optional() };
+const inFile = {
+  ...common,
+  keep: keep.optional(),
+  conventions: anything.optional(),
+  jobs: anything.optional(),
+  notify: notifySchema.optional(),
+};
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
 const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
@@ -124,6 +135,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     if (!parsed.success) throw invalid(variable, text, allowed[key]);
     return parsed.data as FileConfig[K];
   };
+  const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
   if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
   const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
   return {
@@ -139,11 +151,11 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
+    notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, allowHttp),
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
       const baseUrl = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
-      const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
       return {
         baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
         key: checkKey(variable, environment[variable]),
@@ -164,10 +176,16 @@ export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'fla
   return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
 }
 
-/** What of an environment is settings of ours: our own variables, and those that the file names for keys. */
+/** What of an environment is settings of ours: our own variables, and those that the file names for keys and webhooks. */
 export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
-  const keys = Object.values(readFile(folder).workspaces ?? {}).map((workspace) => workspace.apiKeyVariable);
-  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || keys.includes(name);
+  const file = readFile(folder);
+  const workspaces = Object.values(file.workspaces ?? {});
+  const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
+  const named = [
+    ...workspaces.map(({ apiKeyVariable: name }) => name),
+    ...targets.flatMap(({ urlVariable, secretVariable }) => [urlVariable, secretVariable]),
+  ];
+  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(name);
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) =>
       value !== undefined && isOurs(name) ? [[name, value]] : [],
@@ -235,22 +253,29 @@ function readFile(folder: string): FileConfig {
 function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
   const where = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    const inWorkspace = { ...inFile, baseUrl: null, apiKeyVariable: null };
-    const isKeep = issue.path.at(-1) === 'keep';
-    const fields = isKeep ? KEEP : where === '' ? { ...inFile, ...fileSchema.shape } : inWorkspace;
+    const fields = membersAt(issue.path);
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     return `${where === '' ? 'it' : where} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
   }
   if (where === '') return `it is no JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
-  const name = String(issue.path.at(-1));
+  const name = String(issue.path.findLast((step) => typeof step === 'string'));
   const value = issue.path.reduce<unknown>(
     (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
     json,
   );
-  const given = value === undefined ? 'is not set' : `is ${JSON.stringify(value)}`;
+  // What was put in place of a name may be the address or the secret itself.
+  const mayBeSecret = ['notify', 'urlVariable', 'secretVariable'].includes(name);
+  const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
+  const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
     return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
   return `${where} ${given}; allowed: ${Object.hasOwn(allowed, name) ? allowed[name as keyof typeof allowed] : 'an object with the settings of the workspace'}`;
+}
+
+function membersAt(path: readonly PropertyKey[]): object {
+  if (path.length === 0) return { ...inFile, ...fileSchema.shape };
+  if (path.at(-1) === 'keep') return KEEP;
+  return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 
 function readText(path: string): string | undefined {
@@ -274,8 +299,7 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
   if (url.username !== '' || url.password !== '') {
     throw new SightlineError('config_invalid', `${name} holds a user name or password; the key goes into its variable`);
   }
-  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && (loopback || allowHttp))) {
+  if (!isPrivateWay(url, allowHttp)) {
     throw invalid(name, value, `${allowed.baseUrl}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`);
   }
   if (url.search !== '' || url.hash !== '') {

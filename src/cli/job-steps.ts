@@ -58,6 +58,7 @@ async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: Ab
           ...(maxMinutes === undefined ? {} : { maxMinutes: String(maxMinutes) }),
         },
         signal,
+        job.name,
       );
     }
     case 'verify': {

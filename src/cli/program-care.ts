@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BackupFlags } from './commands/backup.ts';
 import type { DoctorFlags } from './commands/doctor.ts';
+import type { NotifyFlags } from './commands/notify.ts';
 import type { RestoreFlags } from './commands/restore.ts';
 import type { Choose } from './invocation.ts';
 
@@ -19,6 +20,14 @@ export function addCare(program: Command, onWorkspace: (command: Command) => Com
     .option('--force', 'write over a file that is there')
     .action((file: string, flags: BackupFlags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/backup.ts')).backup(file, flags, signal)),
+    );
+  onWorkspace(program.command('notify'))
+    .description('list who is told of failures, drift and stale data; with --test, send each a test message')
+    .option('--test', 'send a test message, and say what each receiver answered')
+    .action((flags: NotifyFlags) =>
+      choose(flags.json === true, async (signal) =>
+        (await import('./commands/notify.ts')).notifyCommand(flags, signal),
+      ),
     );
   onWorkspace(program.command('restore'))
     .description('build the warehouse from a backup, or from the folder of a snapshot alone')

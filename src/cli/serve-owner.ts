@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { jobsOf } from '../app/jobs.ts';
+import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
 import { type Carry, claimWorkspace } from '../app/owner.ts';
 import type { Greeting } from '../app/owner-frames.ts';
 import { createTurns, type Turns } from '../app/turns.ts';
@@ -16,6 +17,7 @@ import type { Parse } from './invocation.ts';
 import { performStep } from './job-steps.ts';
 import { say } from './output.ts';
 import { runArguments } from './run-arguments.ts';
+import { tell } from './tell.ts';
 import { withTerminal } from './terminal.ts';
 
 /** How a workspace is owned. */
@@ -39,6 +41,8 @@ export interface Ownership {
 
 /** How often it is looked whether another process still owns the workspace. */
 const LOOK_EVERY_MS = 60_000;
+/** How often it is looked whether data have become stale, and whether a message still waits to be sent. */
+const WATCH_EVERY_MS = 300_000;
 
 type Log = (level: LogLevel, entry: Readonly<Record<string, unknown>>) => void;
 
@@ -69,8 +73,9 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     const run = createRun(context, flags, { turns, stopped: stop.signal, log });
     const parts = { jobs: jobsOf(config), clock, signal: stop.signal, book: openBook(config.folder), run };
     const kept = options.runsJobs ? repeatUntilStopped(() => keepSchedule(parts), clock, stop.signal, log) : null;
+    const watched = watch(context, stop.signal, log);
     const release = async (): Promise<void> => {
-      await kept;
+      await Promise.all([kept, watched]);
       await claim.release();
       letBack();
     };
@@ -92,6 +97,17 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     if (owned.owner === null) await owned.release();
   };
   return { owner, close };
+}
+
+// Where nobody is to be told there is nothing to look for.
+async function watch(context: Context, signal: AbortSignal, log: Log): Promise<void> {
+  const { config, clock } = context;
+  if (config.notify().length === 0) return;
+  while (!signal.aborted) {
+    const say = (sentence: string): void => log('warn', { msg: sentence });
+    await tell({ ...context, signal }, () => newsOfFreshness(config), say);
+    await clock.sleep(WATCH_EVERY_MS, signal).catch(() => undefined);
+  }
 }
 
 type OwnedOrOther = { readonly owner: Greeting } | { readonly owner: null; release(): Promise<void> };
@@ -121,7 +137,8 @@ interface RunParts {
   readonly log: Log;
 }
 
-function createRun({ config, clock }: Context, flags: WorkspaceFlags, { turns, stopped: signal, log }: RunParts) {
+function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: signal, log }: RunParts) {
+  const { config, clock } = context;
   return async (job: Job, dueMs: number): Promise<void> => {
     try {
       const perform = (step: Step) => {
@@ -134,6 +151,8 @@ function createRun({ config, clock }: Context, flags: WorkspaceFlags, { turns, s
       const { status, dueAt, startedAt, steps } = ended;
       const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
       log(level, { msg: `job ${job.name} ${status}`, job: job.name, dueAt, startedAt, steps });
+      const say = (sentence: string): void => log('warn', { msg: sentence, job: job.name });
+      await tell({ ...context, signal }, () => newsOfJob(config, ended), say);
     } catch (thrown) {
       if (!signal.aborted) log('error', { msg: toSightlineError(thrown).message, job: job.name });
     }

@@ -1,4 +1,4 @@
-import type { Session } from './database.ts';
+import type { Query, Session } from './database.ts';
 import { toTimestampText } from './ledger.ts';
 
 /** How a run ended; `running` until then. */
@@ -83,4 +83,14 @@ export async function endRun(
       totals.dataVersion,
     ],
   );
+}
+
+/** When the last complete run ended that was not narrowed to a part, epoch milliseconds; null where there was none. */
+export async function readLastWholeRun(query: Query): Promise<number | null> {
+  const [row] = await query(
+    `SELECT CAST(epoch_ms(max(ended_at)) AS DOUBLE) FROM sync.runs WHERE status = 'complete'
+       AND json_extract_string(options, '$.only') IS NULL AND json_extract_string(options, '$.range') IS NULL
+       AND json_extract_string(options, '$.brands') IS NULL`,
+  );
+  return row?.[0] === null || row?.[0] === undefined ? null : Number(row[0]);
 }

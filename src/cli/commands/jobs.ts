@@ -1,4 +1,5 @@
 import { jobOf, jobsOf } from '../../app/jobs.ts';
+import { newsOfJob } from '../../app/notify/news.ts';
 import { claimWorkspace } from '../../app/owner.ts';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
@@ -11,6 +12,7 @@ import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { formatRows } from '../format.ts';
 import { performStep } from '../job-steps.ts';
 import { duration, printData, say } from '../output.ts';
+import { tell } from '../tell.ts';
 import { terminal } from '../terminal.ts';
 
 const LIMIT_MAX = 1_000;
@@ -78,6 +80,7 @@ export async function nextJobs(flags: NextFlags): Promise<number> {
 export async function runJobCommand(name: string, flags: WorkspaceFlags, signal: AbortSignal): Promise<number> {
   const config = readConfig(flags);
   const job = jobOf(config, name);
+  config.notify();
   const results: unknown[] = [];
   const perform = (step: Step) => {
     if (flags.json !== true) say(`${job.name}: ${step.do}`);
@@ -89,6 +92,7 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
     await openBook(config.folder).add(job, ended);
     return ended;
   });
+  await tell({ config, clock: systemClock, signal, command: `jobs run ${name}` }, () => newsOfJob(config, run));
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
     printData(JSON.stringify({ ...run, steps }));

@@ -36,6 +36,7 @@ export interface ServeFlags extends WorkspaceFlags {
 export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse): Promise<number> {
   const options = toOptions(flags);
   const context = commandContext('serve', flags, signal);
+  context.config.notify();
   const server = await start(context, options, flags);
   const ownership = await own(context, options, flags, parse);
   if (flags.json === true) {

@@ -1,3 +1,4 @@
+import { newsOfSync } from '../../app/notify/news.ts';
 import type { WorkspaceOutcome } from '../../app/sync-all.ts';
 import { syncWorkspaces } from '../../app/sync-all.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -6,6 +7,7 @@ import type { SyncOptions } from '../../sync/run.ts';
 import { readAllConfigs } from '../context.ts';
 import { count, duration, plural, printData, say } from '../output.ts';
 import { describe, exitCodeOf, type SyncFlags, toJson } from '../sync-summary.ts';
+import { tell } from '../tell.ts';
 
 /** Exit codes, the one that most needs a person first: the worst of all workspaces is that of `sync --all`. */
 const WORST: readonly number[] = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.locked, EXIT.partial, EXIT.done];
@@ -19,13 +21,21 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
   const configured = readAllConfigs(flags);
   const codes: number[] = [];
   const onEnd = (outcome: WorkspaceOutcome): void => {
-    codes.push(tell(outcome, flags.json === true));
+    codes.push(report(outcome, flags.json === true));
   };
+  const told: Promise<void>[] = [];
   for (const one of configured) if ('error' in one) onEnd({ workspace: one.name, elapsedMs: 0, result: one.error });
   const contexts = configured.flatMap((one) =>
     'config' in one ? [{ config: one.config, clock: systemClock, signal, command: 'sync --all' }] : [],
   );
-  await syncWorkspaces(contexts, options, onEnd);
+  await syncWorkspaces(contexts, options, (outcome) => {
+    onEnd(outcome);
+    const context = contexts.find(({ config }) => config.name === outcome.workspace);
+    if (context === undefined) return;
+    const news = () => newsOfSync(context.config, options, outcome.result, null, context.clock.now());
+    told.push(tell(context, news));
+  });
+  await Promise.all(told);
   const of = (...wanted: number[]): number => codes.filter((code) => wanted.includes(code)).length;
   const others = [of(EXIT.partial), codes.length - of(EXIT.done, EXIT.partial)];
   const parts = [
@@ -38,7 +48,7 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
   return WORST.find((code) => codes.includes(code)) ?? EXIT.done;
 }
 
-function tell({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolean): number {
+function report({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolean): number {
   const isError = result instanceof SightlineError;
   const error = isError ? result : result.error;
   if (json) {
