@@ -7,8 +7,9 @@ const MINUTE_MS = 60_000;
 
 /** What was sent to upstream in the last hour. */
 export interface BudgetHour {
-  /** Requests a minute that upstream allows, as far as it is known. */
+  /** Requests a minute that upstream allows: what a sync was told, or else what the API's documentation says. */
   readonly limit: number;
+  readonly isDocumented: boolean;
   /** Requests that can be sent at this moment; null where no sync runs. */
   readonly left: number | null;
   /** Requests of each of the last 60 minutes, the present one last. */
@@ -27,13 +28,16 @@ export interface BudgetWatch {
 export function createBudgetWatch(): BudgetWatch {
   const seen = new Map<number, number>();
   let last: { readonly startedAt: string; readonly requests: number } | null = null;
-  let budget = { limit: DOCUMENTED_LIMIT, left: null as number | null };
+  let budget = { limit: DOCUMENTED_LIMIT, isDocumented: true, left: null as number | null };
   const add = (minute: number, requests: number): void => {
     seen.set(minute, (seen.get(minute) ?? 0) + requests);
   };
   return {
     note: (progress, nowMs) => {
-      budget = { limit: progress?.budget.limit ?? budget.limit, left: progress?.budget.left ?? null };
+      budget =
+        progress === null
+          ? { ...budget, left: null }
+          : { limit: progress.budget.limit, isDocumented: false, left: progress.budget.left };
       if (progress === null) {
         last = null;
         return;

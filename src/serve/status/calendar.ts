@@ -77,10 +77,11 @@ async function readKnown(query: Query, resources: readonly string[]): Promise<Ma
   }
   // The last comparison of a day has the say, whichever command made it.
   const compared = await query(
-    `SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), agreed, false, CAST(epoch_ms(checked_at) AS DOUBLE) AS at
+    `SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), agreed, false, CAST(epoch_ms(checked_at) AS DOUBLE) AS compared_at
        FROM sync.audits WHERE resource IN (${named})
      UNION ALL SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), agrees, true, CAST(epoch_ms(verified_at) AS DOUBLE)
-       FROM sync.verifications WHERE measure = 'day' AND day IS NOT NULL AND agrees IS NOT NULL ORDER BY at`,
+       FROM sync.verifications WHERE measure = 'day' AND day IS NOT NULL AND agrees IS NOT NULL
+     ORDER BY compared_at`,
   );
   for (const [brandId, day, agrees, isVerification, checkedAt] of compared as [
     string,

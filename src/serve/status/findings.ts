@@ -39,7 +39,9 @@ const urgency: readonly Level[] = ['problem', 'attention', 'busy', 'good'];
 /** What there is to know, the most urgent first; never nothing. */
 export function findingsOf(facts: Facts): readonly Finding[] {
   const found = [...ofCopy(facts), ...ofUpstream(facts), ...ofData(facts), ...ofJobs(facts), ...ofKeys(facts)];
-  if (facts.progress !== null) found.push({ level: 'busy', sentence: 'A sync is running.', command: null });
+  if (facts.progress !== null && found.every(({ level }) => level !== 'busy')) {
+    found.push({ level: 'busy', sentence: 'A sync is running.', command: null });
+  }
   if (found.every(({ level }) => level === 'busy') && facts.status !== null) {
     found.push({ level: 'good', sentence: 'All is well: the copy is current and whole.', command: null });
   }

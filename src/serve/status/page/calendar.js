@@ -37,7 +37,7 @@ export function showCalendar(place, report) {
   const grid = h(
     'div',
     { class: 'months' },
-    months.toReversed().map((/** @type {any} */ month) => monthTable(month)),
+    months.map((/** @type {any} */ month) => monthTable(month)),
   );
   const tell = (/** @type {Event} */ event) => {
     const cell = event.target instanceof Element ? event.target.closest('[data-date]') : null;

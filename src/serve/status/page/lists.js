@@ -43,7 +43,7 @@ export function showDrift(place, report) {
         ['Where', 'What', { text: 'Times', number: true }, 'Last seen', 'Example'],
         copy.drift.map((/** @type {any} */ one) => [
           `${one.resource} ${one.path}`,
-          [kinds[one.kind] ?? one.kind, one.detail !== null && `: ${one.detail}`],
+          h('div', { class: 'wrap' }, kinds[one.kind] ?? one.kind, one.detail !== null && `: ${one.detail}`),
           count(one.count),
           moment(one.lastSeenAt),
           one.example === null ? '' : h('code', { class: 'example' }, one.example),
@@ -171,7 +171,8 @@ export function showJobs(place, { jobs, runsJobs }) {
           job.last === null
             ? 'never'
             : [
-                h('span', { class: 'marked' }, sign(levels[job.last.status] ?? 'attention'), `${job.last.status} `),
+                h('span', { class: 'marked' }, sign(levels[job.last.status] ?? 'attention'), job.last.status),
+                ' ',
                 moment(job.last.startedAt),
                 job.last.error !== null && h('div', { class: 'why' }, job.last.error),
               ],

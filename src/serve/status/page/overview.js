@@ -80,9 +80,7 @@ function facts({ copy, progress, budget, jobs, runsJobs }) {
         ),
     fact(
       'Next job',
-      next === undefined
-        ? 'none'
-        : [`${next.name} `, moment(next.next), runsJobs ? '' : ', by cron or another process'],
+      next === undefined ? 'none' : [`${next.name} `, moment(next.next), runsJobs ? '' : ', not run here'],
     ),
   ];
 }

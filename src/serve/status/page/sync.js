@@ -12,7 +12,8 @@ export function showSync(place, { progress, budget }) {
 
 /** @param {any} progress */
 function running(progress) {
-  const { command, pid, startedAt, requests, rows, done, expected, secondsToGo, budget, resources } = progress;
+  const { command, pid, startedAt, requests, rows, done, expected, secondsToGo, waitedMs, budget, resources } =
+    progress;
   const percent = share(progress);
   const open = resources.filter((/** @type {any} */ one) => one.done < one.expected || one.failed > 0);
   return h(
@@ -34,6 +35,7 @@ function running(progress) {
         ['To go', secondsToGo === null ? 'not known yet' : span(secondsToGo * 1000)],
         ['Rows read', count(rows)],
         ['Sent, with retries', count(requests)],
+        ['Waited for the budget', span(waitedMs)],
         ['Left this minute', `${count(budget.left)} of ${count(budget.capacity)}`],
       ].map(([name, value]) =>
         h('div', {}, h('dt', {}, /** @type {string} */ (name)), h('dd', {}, /** @type {string} */ (value))),
@@ -59,13 +61,13 @@ function running(progress) {
 }
 
 /** @param {any} budget */
-function hour({ limit, minutes }) {
+function hour({ limit, isDocumented, minutes }) {
   const most = Math.max(limit, ...minutes);
   const sum = minutes.reduce((/** @type {number} */ total, /** @type {number} */ one) => total + one, 0);
   const busiest = Math.max(...minutes);
   const bars = h('div', { class: 'bars', 'aria-hidden': 'true' });
   for (const requests of minutes) {
-    const bar = h('span', { class: requests > limit ? 'over' : null, title: `${count(requests)}` });
+    const bar = h('span', { class: requests > limit && !isDocumented ? 'over' : null, title: `${count(requests)}` });
     bar.style.height = `${Math.round((100 * requests) / most)}%`;
     bars.append(bar);
   }
@@ -82,7 +84,7 @@ function hour({ limit, minutes }) {
       h(
         'p',
         {},
-        `${count(sum)} in all, ${count(busiest)} in the busiest minute, ${count(limit)} a minute are allowed.`,
+        `${count(sum)} in all, ${count(busiest)} in the busiest minute, ${count(limit)} a minute are ${isDocumented ? 'documented' : 'allowed'}.`,
       ),
     ),
     bars,
