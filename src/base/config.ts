@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
+import { readSecret, withoutFile } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, notifyAllowed, notifySchema, readNotify } from './notify-settings.ts';
 
 /** File with more settings than the environment can carry, in the folder where sightline is started. */
@@ -158,7 +159,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
       const baseUrl = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
       return {
         baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
-        key: checkKey(variable, environment[variable]),
+        key: checkKey(variable, readSecret(variable, environment, folder)),
         keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
     },
@@ -176,6 +177,18 @@ export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'fla
   return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
 }
 
+/** The workspaces that the file declares, by name. Throws `config_invalid` for a file that cannot be read. */
+export function declaredWorkspaces(
+  folder: string,
+): Readonly<Record<string, { readonly baseUrl: string; readonly apiKeyVariable: string }>> {
+  return readFile(folder).workspaces ?? {};
+}
+
+/** Throws `config_invalid` for what cannot be the name of a workspace. */
+export function checkWorkspaceName(name: string): void {
+  if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
+}
+
 /** What of an environment is settings of ours: our own variables, and those that the file names for keys and webhooks. */
 export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readFile(folder);
@@ -185,7 +198,7 @@ export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags
     ...workspaces.map(({ apiKeyVariable: name }) => name),
     ...targets.flatMap(({ urlVariable, secretVariable }) => [urlVariable, secretVariable]),
   ];
-  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(name);
+  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) =>
       value !== undefined && isOurs(name) ? [[name, value]] : [],
@@ -205,9 +218,7 @@ function chooseWorkspace(
     if (known.length === 1) return known[0] as string;
     throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
   }
-  if (!workspaceName.safeParse(wanted).success) {
-    throw invalid('--workspace', wanted, allowed.workspace);
-  }
+  checkWorkspaceName(wanted);
   const names = [...known, DEFAULT_WORKSPACE, DEMO_WORKSPACE];
   if (known.length > 0 && !names.includes(wanted)) throw invalid('--workspace', wanted, `one of ${names.join(', ')}`);
   return wanted;

@@ -159,8 +159,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
       ]).default('info'),
     )
     .addOption(
-      new Option('--status-page <who>', 'show the status page to holders of a key, on loopback to all, or off')
-        .default('key'),
+      new Option('--status-page <who>', 'show the status page to holders of a key, on loopback to all, or off').default(
+        'key',
+      ),
     )
     .option('--no-jobs', 'run no jobs meanwhile')
     .action((flags) =>
@@ -172,7 +173,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
   addJobs(program, onWorkspace, choose);
   addCare(program, onWorkspace, choose);
   addKeys(program.command('keys'), onWorkspace, choose);
-  addSetup(program, choose);
+  addSetup(program, onWorkspace, choose);
 
   onWorkspace(program.command('mcp'))
     .description('answer AI assistants over MCP on standard input and output')

@@ -1,0 +1,228 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { withVariables } from '../../src/app/setup.ts';
+import { meantBy } from '../../src/app/trial.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type Finished, MAIN, runCli, serve, startCli } from './helpers.ts';
+
+const SCRIPT = '/usr/bin/script';
+
+let sandbox: WorkspaceSandbox;
+beforeAll(async () => {
+  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 5, rateLimit: 1_000_000 });
+});
+afterAll(() => sandbox.close());
+
+/** Runs `init` with the key on standard input. */
+function init(cwd: string, key: string, ...args: string[]): Promise<Finished> {
+  const { process: child, finished } = startCli(['init', '--key-stdin', ...args], { cwd, stdin: 'pipe' });
+  child.stdin?.end(`${key}\n`);
+  return finished;
+}
+
+const read = (folder: string, name: string): Promise<string> => readFile(join(folder, name), 'utf8');
+
+describe('init without a terminal', () => {
+  test('writes what was tried, for this user alone, and keeps what is there', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, '.git'));
+    await writeFile(join(folder, '.gitignore'), 'node_modules');
+    await writeFile(
+      join(folder, 'real.env'),
+      '# mine\nOTHER="two\nlines"\nexport SIGHTLINE_BASE_URL=https://old.example/v1\n',
+    );
+    await chmod(join(folder, 'real.env'), 0o644);
+    await symlink('real.env', join(folder, '.env'));
+    const { origin } = new URL(sandbox.baseUrl);
+    const { code, stdout, stderr } = await init(folder, sandbox.key, '--base-url', `${origin}/`, '--json');
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      workspace: 'default',
+      baseUrl: sandbox.baseUrl,
+      brands: [expect.any(String)],
+      rateLimit: 1_000_000,
+      written: ['.gitignore', '.env'],
+      plan: { requests: expect.any(Number), minutes: expect.any(Number) },
+    });
+    expect(stdout + stderr).not.toContain(sandbox.key);
+    expect(await read(folder, 'real.env')).toBe(
+      `# mine\nOTHER="two\nlines"\nSIGHTLINE_BASE_URL=${sandbox.baseUrl}\nSIGHTLINE_API_KEY=${sandbox.key}\n`,
+    );
+    expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
+    expect(await read(folder, '.gitignore')).toBe('node_modules\n.env\n/data/\n');
+    const again = await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, '--no-plan');
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('were there already') });
+    const synced = await runCli(['status', '--json'], { cwd: folder });
+    expect(synced.code, synced.stderr).toBe(0);
+  });
+
+  test('adds a workspace with a variable of its own, and refuses what would overwrite another key', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'sightline.config.json'), '{ "connections": 2, "dataDir": "store" }');
+    const added = await init(
+      folder,
+      sandbox.key,
+      '--base-url',
+      sandbox.baseUrl,
+      '--workspace',
+      'acme',
+      '--no-plan',
+      '--budget-share',
+      '0.5',
+    );
+    expect(added.code, added.stderr).toBe(0);
+    const acme = { baseUrl: sandbox.baseUrl, apiKeyVariable: 'ACME_KEY', budgetShare: 0.5 };
+    expect(JSON.parse(await read(folder, 'sightline.config.json'))).toEqual({
+      connections: 2,
+      dataDir: 'store',
+      workspaces: { acme },
+    });
+    const files = [await read(folder, '.env'), await read(folder, 'sightline.config.json')];
+    await writeFile(join(folder, '.env'), 'ACME_KEY=gsk_another\n');
+    for (const flags of [[], ['--yes'], ['--force', '--data-dir', 'elsewhere']]) {
+      const given = flags.includes('--force') ? flags.slice(1) : flags;
+      const refused = await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, '--workspace', 'acme', ...given);
+      expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('nothing was written') });
+      expect(await read(folder, '.env')).toBe('ACME_KEY=gsk_another\n');
+    }
+    const forced = await init(
+      folder,
+      sandbox.key,
+      '--base-url',
+      sandbox.baseUrl,
+      '--workspace',
+      'acme',
+      '--force',
+      '--no-plan',
+    );
+    expect(forced.code, forced.stderr).toBe(0);
+    expect([await read(folder, '.env'), await read(folder, 'sightline.config.json')]).toEqual(files);
+  });
+
+  test('tells what is wrong apart, says what to do, and writes nothing', async () => {
+    const folder = await temporaryFolder();
+    const page = await serve((_request, response) => response.end('<html>'));
+    const unpaid = await serve((_request, response) => response.writeHead(403).end('{}'));
+    const { origin } = new URL(sandbox.baseUrl);
+    const cases: [url: string, key: string, code: number, says: string[]][] = [
+      [sandbox.baseUrl, 'gsk_wrong', 1, ['401', 'Check the key']],
+      [sandbox.baseUrl, 'no-key', 2, ['SIGHTLINE_API_KEY', 'gsk_']],
+      [`${origin}/elsewhere`, sandbox.key, 1, ['404', 'not this API']],
+      [page.origin, sandbox.key, 1, ['not JSON', 'not this API']],
+      [unpaid.origin, sandbox.key, 1, ['403', 'no active plan']],
+      [origin.replace('http:', 'https:'), sandbox.key, 1, ['speaks no TLS']],
+      ['http://127.0.0.1:1', sandbox.key, 1, ['refused', 'network']],
+      ['http://api.example.com', sandbox.key, 2, ['https']],
+      ['https://', sandbox.key, 2, ['--base-url']],
+      ['', sandbox.key, 2, ['--base-url']],
+    ];
+    for (const [url, key, code, says] of cases) {
+      const finished = await init(folder, key, '--base-url', url);
+      expect(finished, url).toMatchObject({ code, stdout: '' });
+      for (const text of says) expect(finished.stderr).toContain(text);
+      expect(finished.stderr).not.toContain(key);
+    }
+    const nobody = await runCli(['init', '--base-url', sandbox.baseUrl, '--json'], { cwd: folder });
+    expect(JSON.parse(nobody.stdout).error.code).toBe('usage');
+    for (const flags of [
+      ['--workspace', 'No Name'],
+      ['--budget-share', 'half'],
+    ]) {
+      expect((await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, ...flags)).code).toBe(2);
+    }
+    await Promise.all([page.close(), unpaid.close()]);
+    expect((await readdir(folder)).filter((name) => name !== 'data')).toEqual([]);
+  });
+
+  test('leaves a key in the file that keeps it', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'key'), `${sandbox.key}\n`, { mode: 0o600 });
+    const env = { SIGHTLINE_API_KEY_FILE: 'key' };
+    const done = await runCli(['init', '--base-url', sandbox.baseUrl, '--no-plan'], { cwd: folder, env });
+    expect(done.code, done.stderr).toBe(0);
+    expect(await read(folder, '.env')).toBe(`SIGHTLINE_BASE_URL=${sandbox.baseUrl}\n`);
+    const synced = await runCli(['plan', '--offline', '--json'], { cwd: folder, env });
+    expect(synced.code, synced.stderr).toBe(0);
+    const both = await runCli(['plan', '--json'], { cwd: folder, env: { ...env, SIGHTLINE_API_KEY: sandbox.key } });
+    expect(JSON.parse(both.stdout).error).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('both'),
+    });
+    await chmod(join(folder, 'key'), 0o644);
+    const open = await runCli(['plan', '--json'], { cwd: folder, env });
+    expect(JSON.parse(open.stdout).error.message).toContain('chmod o-r');
+  });
+});
+
+describe('init on a terminal', () => {
+  if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: questions on a terminal. There is no ${SCRIPT}.\n`);
+
+  /** Answers questions as they come on a pseudo terminal; `end` is what the terminal showed. */
+  async function converse(cwd: string, answers: readonly [question: string, answer: string][]): Promise<Finished> {
+    const command = `exec '${process.execPath}' '${MAIN}' init`;
+    const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], {
+      cwd,
+      env: { PATH: process.env['PATH'], TERM: 'dumb' },
+    });
+    const left = [...answers];
+    let shown = '';
+    let from = 0;
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+      const [next] = left;
+      const at = next === undefined ? -1 : shown.indexOf(next[0], from);
+      if (next === undefined || at < 0) return;
+      from = at + next[0].length;
+      left.shift();
+      child.stdin.write(next[1]);
+    });
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    return { code, signal: null, stdout: shown, stderr: '' };
+  }
+
+  test.skipIf(!existsSync(SCRIPT))('asks again after a wrong key, shows none, and offers the plan', async () => {
+    const folder = await temporaryFolder();
+    const { host } = new URL(sandbox.baseUrl);
+    const { code, stdout } = await converse(folder, [
+      ['Root of the API', 'http://127.0.0.1:1\r'],
+      ['shown', `${sandbox.key}\r`],
+      ['Root of the API', '\r'],
+      ['Root of the API', `${host}\r`],
+      ['cost?', '\r'],
+    ]);
+    expect(code, stdout).toBe(0);
+    expect(stdout).toContain('connection refused');
+    expect(stdout).toContain('The first sync will take about');
+    expect(stdout).not.toContain(sandbox.key);
+    expect(await read(folder, '.env')).toContain(`SIGHTLINE_API_KEY=${sandbox.key}\n`);
+    const stopped = await converse(folder, [
+      ['Root of the API', '\r'],
+      ['shown', '\u0003'],
+    ]);
+    expect(stopped.code, stopped.stdout).toBe(130);
+    expect((await readdir(folder)).sort()).toEqual(['.env', 'data']);
+  });
+});
+
+test.each([
+  ['api.example.com', ['https://api.example.com/v1', 'https://api.example.com']],
+  ['https://api.example.com/v1/', ['https://api.example.com/v1']],
+  ['https://api.example.com/v2/openapi.json', ['https://api.example.com/v2']],
+  ['localhost:4010', ['http://localhost:4010/v1', 'http://localhost:4010']],
+  ['https://api.example.com/v1?x=1', ['https://api.example.com/v1?x=1']],
+])('%s may mean %j', (given, meant) => {
+  expect(meantBy(given)).toEqual(meant);
+});
+
+test('variables are set among others, each once, whatever is in them', () => {
+  const text = 'A=1\r\nKEY=old # said\nB="x\nKEY=2"\nKEY=older';
+  expect(() => withVariables(text, { KEY: 'new' })).toThrow('by hand');
+  expect(withVariables('A=1\nKEY=old # said\nKEY=older\n\n# end', { KEY: 'gsk_#"x' })).toBe(
+    `A=1\nKEY='gsk_#"x'\n\n# end\n`,
+  );
+  expect(withVariables('', { KEY: 'gsk_a', URL: 'http://x:1/v1' })).toBe('KEY=gsk_a\nURL=http://x:1/v1\n');
+});
