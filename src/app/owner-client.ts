@@ -17,6 +17,11 @@ export interface OwnerConnection {
     write: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void,
     signal: AbortSignal,
   ): Promise<number>;
+  /**
+   * Resolves when it is this process's turn to have the warehouse, which it keeps until the connection is closed. `onWait`
+   * is told what goes on meanwhile. Throws the signal's reason, and `interrupted` when the owner ends before.
+   */
+  borrow(command: string, onWait: (current: string) => void, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -37,6 +42,7 @@ export function connectOwner(path: string): Promise<OwnerConnection | null> {
       resolve({
         greeting: frame.greeting,
         carry: (command, write, signal) => carry(socket, command, write, signal, (next) => (take = next)),
+        borrow: (command, onWait, signal) => borrow(socket, command, onWait, signal, (next) => (take = next)),
         close: () => socket.destroy(),
       });
     };
@@ -75,5 +81,35 @@ async function carry(
   } finally {
     signal.removeEventListener('abort', cancel);
     socket.destroy();
+  }
+}
+
+async function borrow(
+  socket: Socket,
+  command: string,
+  onWait: (current: string) => void,
+  signal: AbortSignal,
+  listen: (take: (frame: Frame) => void) => void,
+): Promise<void> {
+  let giveUp: () => void = () => undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      signal.throwIfAborted();
+      giveUp = () => reject(signal.reason as Error);
+      signal.addEventListener('abort', giveUp, { once: true });
+      socket.once('close', () => {
+        reject(new SightlineError('interrupted', 'the process that owns the workspace ended before it was free'));
+      });
+      listen((frame) => {
+        if (frame.kind === 'waiting') onWait(frame.current);
+        if (frame.kind === 'lent') resolve();
+      });
+      void sendFrame(socket, { kind: 'borrow', command });
+    });
+  } catch (thrown) {
+    socket.destroy();
+    throw thrown;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
   }
 }

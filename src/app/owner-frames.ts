@@ -28,6 +28,10 @@ export type Frame =
   | { readonly kind: 'greeting'; readonly greeting: Greeting }
   | { readonly kind: 'run'; readonly command: Carried }
   | { readonly kind: 'cancel' }
+  // Work that is not carried out but has its turn: until the connection ends, the warehouse is left alone.
+  | { readonly kind: 'borrow'; readonly command: string }
+  | { readonly kind: 'waiting'; readonly current: string }
+  | { readonly kind: 'lent' }
   | { readonly kind: 'output'; readonly stream: 'stdout' | 'stderr'; readonly bytes: string }
   | { readonly kind: 'end'; readonly exitCode: number };
 

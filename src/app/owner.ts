@@ -26,14 +26,22 @@ export interface CarriedOutput {
 /** Carries out a command and gives its exit code; does not throw. The signal is aborted when who asked wants it stopped, or has gone. */
 export type Carry = (command: Carried, output: CarriedOutput, signal: AbortSignal) => Promise<number>;
 
+/** Lets somebody else work on the warehouse in their turn; `onWait` is told what goes on before. Does not throw. */
+export type Lend = (
+  command: string,
+  work: () => Promise<void>,
+  onWait: (current: string) => void,
+  signal: AbortSignal,
+) => Promise<void>;
+
 /** What a process claims a workspace for. */
 export interface ClaimRequest {
   readonly folder: string;
   /** The command, for what others are told. */
   readonly command: string;
   readonly since: string;
-  /** Carries out others' commands; null where they are refused. */
-  readonly carry: Carry | null;
+  /** Carries out others' commands and lends them the warehouse; null where they are refused. */
+  readonly forOthers: { readonly carry: Carry; readonly lend: Lend } | null;
 }
 
 /** A workspace that is claimed by this process, or by another. */
@@ -44,6 +52,14 @@ export type Claim =
 /** Where it is written down who owns a workspace, and where they are reached. */
 export function claimPath(folder: string): string {
   return join(folder, 'serving.json');
+}
+
+// Process numbers do not tell: in containers that share a folder every process may be the first.
+const ownSockets = new Set<string>();
+
+/** Whether this process is the one that is reached at a socket. */
+export function isOwnSocket(socket: string): boolean {
+  return ownSockets.has(socket);
 }
 
 /** The socket at which a workspace's owner is reached; null where nobody says to own it. */
@@ -71,10 +87,12 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
     const { server, close } = createOwner(request);
     await listen(server, path);
     await writeFile(claimPath(folder), `${JSON.stringify({ pid: process.pid, socket: path })}\n`, { mode: 0o600 });
+    ownSockets.add(path);
     const release = async (): Promise<void> => {
       await rm(claimPath(folder), { force: true });
       await close();
       await removeSocket(path);
+      ownSockets.delete(path);
     };
     return { isOurs: true, release };
   } finally {
@@ -82,9 +100,9 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
   }
 }
 
-function createOwner({ command, since, carry }: ClaimRequest): { server: Server; close: () => Promise<void> } {
+function createOwner({ command, since, forOthers }: ClaimRequest): { server: Server; close: () => Promise<void> } {
   const open = new Map<Socket, { readonly stop: AbortController; work: Promise<void> | null }>();
-  const greeting: Greeting = { pid: process.pid, command, since, version: VERSION, carries: carry !== null };
+  const greeting: Greeting = { pid: process.pid, command, since, version: VERSION, carries: forOthers !== null };
   const server = createServer((socket) => {
     const stop = new AbortController();
     const cancel = (): void => stop.abort(new SightlineError('interrupted', 'stopped'));
@@ -97,8 +115,9 @@ function createOwner({ command, since, carry }: ClaimRequest): { server: Server;
     });
     readFrames(socket, (frame) => {
       if (frame.kind === 'cancel') cancel();
-      if (frame.kind === 'run' && one.work === null && carry !== null)
-        one.work = carryOut(socket, frame.command, carry, stop.signal);
+      if (one.work !== null || forOthers === null) return;
+      if (frame.kind === 'run') one.work = carryOut(socket, frame.command, forOthers.carry, stop.signal);
+      if (frame.kind === 'borrow') one.work = lendTo(socket, frame.command, forOthers.lend, stop.signal);
     });
     void sendFrame(socket, { kind: 'greeting', greeting });
   });
@@ -122,6 +141,16 @@ async function carryOut(socket: Socket, command: Carried, carry: Carry, signal: 
   );
   await sendFrame(socket, { kind: 'end', exitCode });
   socket.end();
+}
+
+// Until who borrowed it has gone, or this process goes.
+function lendTo(socket: Socket, command: string, lend: Lend, signal: AbortSignal): Promise<void> {
+  const given = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  const work = async (): Promise<void> => {
+    await sendFrame(socket, { kind: 'lent' });
+    await given;
+  };
+  return lend(command, work, (current) => void sendFrame(socket, { kind: 'waiting', current }), signal);
 }
 
 function outputOf(socket: Socket, stream: 'stdout' | 'stderr', command: Carried): Writable {

@@ -13,6 +13,7 @@ import type { DatabaseOptions } from '../warehouse/database.ts';
 import { openReader, type Reader } from '../warehouse/reader.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
+import { borrowWarehouse } from './borrow.ts';
 
 /** Every resource of the API. */
 export const catalogue = createCatalogue(declarations);
@@ -24,6 +25,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** The command, for the message that others get while this one owns the warehouse. */
   readonly command: string;
+  /** Told what goes on, where the warehouse has to be waited for. */
+  readonly onWait?: (current: string) => void;
 }
 
 const ownedHere = new Set<string>();
@@ -97,15 +100,29 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
 }
 
 /**
- * Opens a workspace's warehouse for writing, made if need be, and closes it after the work. Throws `warehouse_locked` with
- * who owns it when another process does.
+ * Opens a workspace's warehouse for writing, made if need be, and closes it after the work; waits for its turn where the
+ * workspace is served. Throws `warehouse_locked` with who has it when another process lets nobody in.
  */
 export async function withWarehouse<T>(
+  context: Context,
+  resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const { config, command, signal, onWait = () => undefined } = context;
+  await ensureWritableFolder(config.folder);
+  const giveBack = await borrowWarehouse({ folder: config.folder, command, signal, onWait });
+  try {
+    return await openAlone(context, resources, work);
+  } finally {
+    giveBack();
+  }
+}
+
+async function openAlone<T>(
   { config, command, clock }: Context,
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
-  await ensureWritableFolder(config.folder);
   const layout = layoutOf(config.folder);
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);

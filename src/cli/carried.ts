@@ -1,8 +1,8 @@
+import { refusal } from '../app/borrow.ts';
 import { readClaim } from '../app/owner.ts';
 import { connectOwner } from '../app/owner-client.ts';
-import type { Carried, Greeting } from '../app/owner-frames.ts';
+import type { Carried } from '../app/owner-frames.ts';
 import { pickSettings } from '../base/config.ts';
-import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import { readConfig, readSurroundings } from './context.ts';
 import type { CarriedInvocation } from './invocation.ts';
@@ -46,11 +46,4 @@ function toCarried(argv: readonly string[]): Carried {
     stdout: sizeOf(stdout),
     stderr: sizeOf(stderr),
   };
-}
-
-/** The error of a command that needs a workspace while another process owns it and lets nobody in. */
-export function refusal(folder: string, { command, pid, since, version }: Greeting): SightlineError {
-  const other = version === VERSION ? '' : `, which is version ${version} and not ${VERSION}`;
-  const owner = `\`sightline ${command}\` (process ${pid}, since ${since})${other}`;
-  return new SightlineError('warehouse_locked', `the workspace in ${folder} is in use by ${owner}`);
 }

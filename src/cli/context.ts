@@ -5,6 +5,7 @@ import { listWorkspaces, loadConfig, readEnvironment, type WorkspaceConfig } fro
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
 import { toOverrides } from '../metrics/overrides.ts';
+import { say } from './output.ts';
 import { terminal } from './terminal.ts';
 
 /** Flags that every command on a workspace takes. */
@@ -51,9 +52,15 @@ export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
   });
 }
 
-/** What a command passes on. */
+/** What a command on the workspace that its flags name passes on. */
 export function commandContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Context {
-  return { config: readConfig(flags), clock: systemClock, signal, command };
+  return contextOf(command, readConfig(flags), signal);
+}
+
+/** What a command passes on; where it has to wait for a workspace it says for whom. */
+export function contextOf(command: string, config: WorkspaceConfig, signal: AbortSignal): Context {
+  const onWait = (current: string): void => say(`Waiting for ${current}, which has the warehouse.`);
+  return { config, clock: systemClock, signal, command, onWait };
 }
 
 /** A whole number within bounds from a flag's text; throws `usage` with the bounds. */

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
-import { type Carry, claimWorkspace } from '../app/owner.ts';
+import { type Carry, claimWorkspace, type Lend } from '../app/owner.ts';
 import type { Greeting } from '../app/owner-frames.ts';
 import { createTurns, type Turns } from '../app/turns.ts';
 import { type Context, readOnlyCopies } from '../app/workspace.ts';
@@ -58,14 +58,16 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     if (LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(options.logLevel)) return;
     options.log(`${hideKeys(JSON.stringify({ level, time: new Date(clock.now()).toISOString(), ...entry }))}\n`);
   };
-  const carry = createCarry(options.parse, turns, stop.signal, log);
+  const forOthers = { carry: createCarry(options.parse, turns, stop.signal, log), lend: createLend(turns) };
   const own = async (): Promise<OwnedOrOther> => {
     const letBack = readOnlyCopies(config.folder);
     const since = new Date(clock.now()).toISOString();
-    const claim = await claimWorkspace({ folder: config.folder, command, since, carry }).catch((thrown: unknown) => {
-      letBack();
-      throw thrown;
-    });
+    const claim = await claimWorkspace({ folder: config.folder, command, since, forOthers }).catch(
+      (thrown: unknown) => {
+        letBack();
+        throw thrown;
+      },
+    );
     if (!claim.isOurs) {
       letBack();
       return { owner: claim.owner };
@@ -173,6 +175,13 @@ function createCarry(parse: Parse, turns: Turns, stopped: AbortSignal, log: Log)
       log(exitCode === EXIT.failed ? 'info' : 'debug', { msg: `sightline ${argv[0]} was carried out`, exitCode });
       return exitCode;
     });
+  };
+}
+
+function createLend(turns: Turns): Lend {
+  return async (command, work, onWait, signal) => {
+    // Who no longer waits is not told so.
+    await turns.take(`\`sightline ${command}\``, signal, work, onWait).catch(() => undefined);
   };
 }
 

@@ -176,8 +176,6 @@ describe('a workspace that is served', () => {
     expect((await workspace.run('status', '--json')).stdout).toContain('"stale":false');
     expectRefusal(await workspace.run('sync', '--only', 'nothing'), 'usage', false);
     expectRefusal(await workspace.run('export', '--compression', 'none', '--json'), 'usage', true);
-    // What needs the warehouse and is not carried out finds it free between two.
-    expect((await workspace.run('plan', '--offline')).code).toBe(0);
     const { code, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('gsk_');
@@ -208,6 +206,34 @@ describe('a workspace that is served', () => {
     expect((await stop(server)).code).toBe(0);
     expect((await last.finished).code).toBe(130);
     workspace.sandbox.setFaults([]);
+  });
+
+  it('lends the warehouse to what it does not carry out, in its turn, and has it back', async () => {
+    const server = await serve();
+    const stuck = await startStuck('sync');
+    const says = (running: Running, what: string) => {
+      let said = '';
+      running.process.stderr?.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+      });
+      return until(`it says ${what}`, () => said.includes(what));
+    };
+    const waiting = 'Waiting for `sightline sync`, which has the warehouse.';
+    const plan = workspace.start('plan', '--offline');
+    await says(plan, waiting);
+    const reset = workspace.start('state', 'reset', '--yes', '--json');
+    await says(reset, waiting);
+    const all = workspace.start('sync', '--all', '--json');
+    await says(all, waiting);
+    // Whoever gives up waiting does not keep the others from their turn.
+    plan.process.kill('SIGINT');
+    expect((await plan.finished).code).toBe(130);
+    stuck.process.kill('SIGINT');
+    await stuck.finished;
+    workspace.sandbox.setFaults([]);
+    for (const ended of await Promise.all([reset.finished, all.finished])) expect(ended.code, ended.stderr).toBe(0);
+    expect((await workspace.run('sync', '--only', 'brands')).code).toBe(0);
+    await stop(server);
   });
 
   it('is nobody’s once its owner was killed, and never that of two', async () => {

@@ -1,9 +1,8 @@
 import { type CheckResult, type ConfiguredWorkspace, examine, examineSurroundings } from '../../app/doctor.ts';
 import { VERDICTS } from '../../app/doctor-finding.ts';
-import { systemClock } from '../../base/clock.ts';
 import { DEFAULT_WORKSPACE, listWorkspaces, type WorkspaceConfig } from '../../base/config.ts';
 import { EXIT, type SightlineError, toSightlineError } from '../../base/errors.ts';
-import { readConfig, readSurroundings, type WorkspaceFlags } from '../context.ts';
+import { contextOf, readConfig, readSurroundings, type WorkspaceFlags } from '../context.ts';
 import { plural, printData, say } from '../output.ts';
 import { terminal } from '../terminal.ts';
 
@@ -18,7 +17,7 @@ export async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<n
   const { config, configured } = readSettings(flags);
   const results = await examineSurroundings(configured);
   if (config !== null) {
-    const context = { config, clock: systemClock, signal, command: 'doctor' };
+    const context = contextOf('doctor', config, signal);
     const { folder } = terminal();
     const isOffline = flags.offline === true;
     results.push(...(await examine({ context, folder, isOffline, fix: flags.fix === true })));

@@ -1,3 +1,4 @@
+import { refusal } from '../../app/borrow.ts';
 import { jobOf, jobsOf } from '../../app/jobs.ts';
 import { newsOfJob } from '../../app/notify/news.ts';
 import { claimWorkspace } from '../../app/owner.ts';
@@ -7,7 +8,6 @@ import { type JobRun, openBook, readJobRuns } from '../../scheduler/book.ts';
 import type { Job, Step } from '../../scheduler/job.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
-import { refusal } from '../carried.ts';
 import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { formatRows } from '../format.ts';
 import { performStep } from '../job-steps.ts';
@@ -104,7 +104,7 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
 async function alone<T>(folder: string, job: Job, work: () => Promise<T>): Promise<T> {
   if (terminal().isCarried) return work();
   const since = new Date(systemClock.now()).toISOString();
-  const claim = await claimWorkspace({ folder, command: `jobs run ${job.name}`, since, carry: null });
+  const claim = await claimWorkspace({ folder, command: `jobs run ${job.name}`, since, forOthers: null });
   if (!claim.isOurs) throw refusal(folder, claim.owner);
   return work().finally(claim.release);
 }

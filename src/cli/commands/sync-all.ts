@@ -1,10 +1,9 @@
 import { newsOfSync } from '../../app/notify/news.ts';
 import type { WorkspaceOutcome } from '../../app/sync-all.ts';
 import { syncWorkspaces } from '../../app/sync-all.ts';
-import { systemClock } from '../../base/clock.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { SyncOptions } from '../../sync/run.ts';
-import { readAllConfigs } from '../context.ts';
+import { contextOf, readAllConfigs } from '../context.ts';
 import { count, duration, plural, printData, say } from '../output.ts';
 import { describe, exitCodeOf, type SyncFlags, toJson } from '../sync-summary.ts';
 import { tell } from '../tell.ts';
@@ -25,9 +24,7 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
   };
   const told: Promise<void>[] = [];
   for (const one of configured) if ('error' in one) onEnd({ workspace: one.name, elapsedMs: 0, result: one.error });
-  const contexts = configured.flatMap((one) =>
-    'config' in one ? [{ config: one.config, clock: systemClock, signal, command: 'sync --all' }] : [],
-  );
+  const contexts = configured.flatMap((one) => ('config' in one ? [contextOf('sync --all', one.config, signal)] : []));
   await syncWorkspaces(contexts, options, (outcome) => {
     onEnd(outcome);
     const context = contexts.find(({ config }) => config.name === outcome.workspace);
