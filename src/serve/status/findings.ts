@@ -26,6 +26,8 @@ export interface Facts {
   readonly nowMs: number;
   readonly workspace: string;
   readonly copy: CopyState;
+  /** Why it cannot be read, where it cannot. */
+  readonly why: string | null;
   readonly status: WarehouseStatus | null;
   /** When the newest data were read from upstream, epoch milliseconds. */
   readonly readAtMs: number | null;
@@ -51,14 +53,14 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
 }
 
-function ofCopy({ copy, progress, status }: Facts): Finding[] {
+function ofCopy({ copy, why, progress, status }: Facts): Finding[] {
   switch (copy) {
     case 'none':
       return progress === null
         ? [attention('Nothing was synced yet.', 'sync')]
         : [{ level: 'busy', sentence: 'The first sync is running; data show when it ends.', command: null }];
     case 'unreadable':
-      return [problem('The published copy cannot be read.', 'doctor --fix')];
+      return [problem(sentenceOf(why ?? 'the published copy cannot be read'), 'doctor --fix')];
     case 'outdated':
       return [problem('The newest published copy cannot be read; the one before is shown.', 'doctor --fix')];
     case 'current':
@@ -77,9 +79,7 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
   const found: Finding[] = [];
   const { lastRun, brands, quarantined, drift, resources } = status;
   if (progress === null && lastRun?.status === 'failed') {
-    found.push(
-      problem(`The last sync failed${lastRun.error === null ? '' : `: ${sentenceOf(lastRun.error)}`}`, 'sync'),
-    );
+    found.push(problem(`The last sync failed${reasonOf(lastRun.error)}`, 'sync'));
   } else if (progress === null && lastRun !== null && lastRun.status !== 'complete') {
     found.push(attention(`The last sync ended ${lastRun.status}: the next goes on from there.`, 'sync'));
   }
@@ -113,7 +113,7 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
 function ofJobs({ jobs }: Facts): Finding[] {
   return jobs.flatMap(({ name, enabled, last }) => {
     if (!enabled || last === null) return [];
-    const why = last.error === null ? '.' : `: ${sentenceOf(last.error)}`;
+    const why = reasonOf(last.error);
     if (last.status === 'failed') return [problem(`The job ${name} failed${why}`, `jobs run ${name}`)];
     if (last.status === 'partial') return [attention(`The job ${name} ended partial${why}`, `jobs run ${name}`)];
     return [];
@@ -137,9 +137,15 @@ function attention(sentence: string, command: string): Finding {
   return { level: 'attention', sentence, command };
 }
 
+function reasonOf(error: string | null): string {
+  const [first = ''] = error?.split('\n') ?? [];
+  return first === '' ? '.' : `: ${/[.!?]$/.test(first) ? first : `${first}.`}`;
+}
+
 function sentenceOf(text: string): string {
-  const first = text.split('\n')[0] as string;
-  return /[.!?]$/.test(first) ? first : `${first}.`;
+  const [first = ''] = text.split('\n');
+  const begun = `${first.slice(0, 1).toUpperCase()}${first.slice(1)}`;
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
 function flagOf(workspace: string): string {

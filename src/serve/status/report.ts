@@ -87,7 +87,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     return report;
   };
 
-  const newest = async (): Promise<{ state: CopyState; edition: Edition | null }> => {
+  const newest = async (): Promise<{ state: CopyState; edition: Edition | null; why?: string }> => {
     const file = identityOf(layout.analytics);
     try {
       const edition = await service.newest();
@@ -96,7 +96,7 @@ export function createReporter(parts: ReporterParts): Reporter {
       return { state: isCurrent ? 'current' : 'outdated', edition };
     } catch (thrown) {
       if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
-      return { state: file === '' ? 'none' : 'unreadable', edition: null };
+      return { state: file === '' ? 'none' : 'unreadable', edition: null, why: thrown.message };
     }
   };
 
@@ -127,7 +127,7 @@ export function createReporter(parts: ReporterParts): Reporter {
 
   const read = async (): Promise<StatusReport> => {
     const nowMs = clock.now();
-    const { state, edition } = await newest();
+    const { state, edition, why = null } = await newest();
     const copy = edition === null ? null : await reportOf(edition, nowMs);
     const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
     const keys = keysOf();
@@ -144,6 +144,7 @@ export function createReporter(parts: ReporterParts): Reporter {
         nowMs,
         workspace: parts.workspace,
         copy: state,
+        why,
         status,
         readAtMs,
         progress: running,
