@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { monitoredOf } from './app/monitored.ts';
 import { statusPageOf } from './app/status-page.ts';
 import { type Context, catalogue, noData, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
@@ -89,7 +90,7 @@ export async function serveWorkspace(
     const idleTimeoutMs = Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
     const status = statusPage === 'off' ? {} : { status: statusPageOf(config, statusPage, runsJobs) };
     const server = await startServer(
-      { service, keyring, clock, log, snapshots, ...status },
+      { service, keyring, clock, log, snapshots, monitored: monitoredOf(config, clock), ...status },
       { ...options, limits: { idleTimeoutMs } },
     );
     const close = async (): Promise<void> => {

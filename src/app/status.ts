@@ -94,8 +94,11 @@ async function readLiveOwner(path: string): Promise<Owner | null> {
   }
 }
 
-// Snapshots share files by hard links, which take room once.
-function sizeOf(path: string, counted: Set<number>): number {
+/**
+ * Bytes of a file or of all files of a folder, but for those whose inodes are `counted` already: snapshots share files by
+ * hard links, which take room once.
+ */
+export function sizeOf(path: string, counted: Set<number>): number {
   let files = 0;
   let bytes = 0;
   const pending = [path];

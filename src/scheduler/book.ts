@@ -65,6 +65,12 @@ export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
   return (await readBook(bookPath(folder))).runs.toReversed();
 }
 
+/** Up to when nothing of each job is owed, epoch milliseconds; jobs that no schedule has seen yet are not in it. */
+export async function readSettled(folder: string): Promise<ReadonlyMap<string, number>> {
+  const { jobs } = await readBook(bookPath(folder));
+  return new Map(Object.entries(jobs).map(([name, { through }]) => [name, Date.parse(through)]));
+}
+
 const turns = new Map<string, Promise<unknown>>();
 
 /** The book of a workspace; the file is read at each question, and one process at a time may write it. */

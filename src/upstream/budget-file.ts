@@ -53,16 +53,17 @@ export async function openBudgetFile(options: BudgetFileOptions): Promise<Budget
   await ensureWritableFolder(folder);
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
   removeForgotten(folder, clock.now());
-  const name = createHash('sha256')
-    .update(`${options.key}\n${options.baseUrl}`)
-    .digest('hex')
-    .slice(0, HASH_CHARACTERS);
-  const log = openLog(folder, name, options.fileBytesMax ?? FILE_BYTES_MAX, moment);
+  const log = openLog(folder, logName(options.key, options.baseUrl), options.fileBytesMax ?? FILE_BYTES_MAX, moment);
   if (earlier !== undefined) {
     for (const record of readEarlierBudget(earlier, moment())) log.append(record);
     rmSync(earlier, { force: true });
   }
   return log;
+}
+
+/** With what the names of a key's log files begin: it tells keys and upstreams apart, and neither of them. */
+export function logName(key: string, baseUrl: string): string {
+  return createHash('sha256').update(`${key}\n${baseUrl}`).digest('hex').slice(0, HASH_CHARACTERS);
 }
 
 interface Sealed {

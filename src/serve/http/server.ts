@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Keyring } from '../keys.ts';
 import { createLimiter } from '../limiter.ts';
 import { createMcpHandler } from '../mcp/http.ts';
+import type { Monitored } from '../monitored.ts';
 import type { Service } from '../service.ts';
 import { PAGE_HEADERS } from '../status/assets.ts';
 import type { StatusParts } from '../status/parts.ts';
@@ -34,6 +35,8 @@ export interface ServerParts {
   readonly snapshots?: string;
   /** What the status page needs; without it there is none. */
   readonly status?: StatusParts;
+  /** The workspace whose metrics are served beside the server's own. */
+  readonly monitored?: Monitored;
   /** Takes the log, whole lines of JSON. */
   readonly log: (text: string) => void;
 }
@@ -71,7 +74,8 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const state = { isStopping: false };
   const stream = createLogStream(parts.log);
   const answers = createAnswers(limits);
-  const telemetry = options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock);
+  const telemetry =
+    options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock, parts.monitored ?? null);
   const usedAt = new Map<string, number>();
   const { status } = parts;
   const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });

@@ -1,8 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
+import { createObserver, type Monitored } from '../monitored.ts';
 import type { Service } from '../service.ts';
 import type { Answers } from './answers.ts';
 import type { Visit } from './visit.ts';
+import { addWorkspaceMetrics } from './workspace-metrics.ts';
 
 /** Upper bounds of the durations, seconds: from a kept answer to a query that is about to be stopped. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -18,9 +20,18 @@ export interface Telemetry {
   render(): Promise<{ readonly text: string; readonly mediaType: string }>;
 }
 
-/** Builds the metrics; labels come from declarations and statuses only, so that clients cannot make any up. */
-export function createTelemetry(service: Service, answers: Answers, clock: Clock): Telemetry {
+/**
+ * Builds the metrics; labels come from declarations, settings and statuses only, so that clients cannot make any up. Those
+ * of the workspace are there where one is monitored.
+ */
+export function createTelemetry(
+  service: Service,
+  answers: Answers,
+  clock: Clock,
+  monitored: Monitored | null,
+): Telemetry {
   const registry = new Registry();
+  if (monitored !== null) registry.setDefaultLabels({ workspace: monitored.workspace });
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const requests = new Counter({
@@ -49,6 +60,7 @@ export function createTelemetry(service: Service, answers: Answers, clock: Clock
     registers,
   });
   addGauges(registry, service, answers, clock);
+  const refresh = monitored === null ? null : createRefresh(registry, service, monitored, clock);
   return {
     observe: (visit, status, tookMs) => {
       const labels = { route: visit.route ?? OTHER_ROUTE, status };
@@ -57,8 +69,17 @@ export function createTelemetry(service: Service, answers: Answers, clock: Clock
       if (visit.cache !== null) cache.inc({ source: visit.cache });
       if (status === 429) refusals.inc({ by: visit.keyId === null ? 'address' : 'key' });
     },
-    render: async () => ({ text: await registry.metrics(), mediaType: registry.contentType }),
+    render: async () => {
+      await refresh?.();
+      return { text: await registry.metrics(), mediaType: registry.contentType };
+    },
   };
+}
+
+function createRefresh(registry: Registry, service: Service, monitored: Monitored, clock: Clock): () => Promise<void> {
+  const observe = createObserver(service, monitored, clock);
+  const set = addWorkspaceMetrics(registry);
+  return async () => set(await observe());
 }
 
 function addGauges(registry: Registry, service: Service, answers: Answers, clock: Clock): void {

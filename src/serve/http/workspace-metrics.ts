@@ -1,0 +1,24 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Observation } from '../monitored.ts';
+import { dataMetrics } from './data-metrics.ts';
+import { syncMetrics } from './sync-metrics.ts';
+
+/** Puts a workspace's metrics into a registry, and gives what sets them to what was observed. */
+export function addWorkspaceMetrics(registry: Registry): (observation: Observation) => void {
+  const made = [...dataMetrics, ...syncMetrics].map(({ kind, name, help, labels = [], read }) => {
+    const options = { name, help, labelNames: [...labels], registers: [registry] };
+    return { metric: kind === 'counter' ? new Counter(options) : new Gauge(options), labels, read };
+  });
+  return (observation) => {
+    for (const { metric, labels, read } of made) {
+      metric.reset();
+      // What has no value is absent, rather than 0.
+      if (labels.length === 0) metric.remove();
+      for (const [value, labelled = {}] of read(observation)) {
+        if (value === null || value === undefined) continue;
+        if (metric instanceof Counter) metric.inc(labelled, value);
+        else metric.set(labelled, value);
+      }
+    }
+  };
+}

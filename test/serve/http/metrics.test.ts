@@ -1,0 +1,163 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
+import { syncWorkspace } from '../../../src/app/sync.ts';
+import { exportWorkspace, type ServedWorkspace, serveWorkspace } from '../../../src/app.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { loadConfig, type WorkspaceConfig } from '../../../src/base/config.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
+
+const deploy = new URL('../../../docs/deploy/', import.meta.url);
+const NAME = /\b(?:sightline|process|nodejs)_[a-z0-9_]+/g;
+
+let folder: string;
+let sandbox: WorkspaceSandbox;
+let server: ServedWorkspace;
+let config: WorkspaceConfig;
+
+beforeAll(async () => {
+  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days: 20, rateLimit: 1_000_000 });
+  folder = await mkdtemp(join(tmpdir(), 'sightline-metrics-'));
+  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  config = loadConfig({ flags: {}, environment, folder });
+  server = await serveWorkspace(
+    { config, clock: systemClock },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      metricsPort: 0,
+      rateLimit: 'off',
+      corsOrigins: [],
+      allowedHosts: [],
+      logLevel: 'silent',
+      queryTimeoutMs: 30_000,
+      statusPage: 'off',
+      runsJobs: true,
+      log: () => undefined,
+    },
+  );
+});
+
+afterAll(async () => {
+  await server.close();
+  await sandbox.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function scrape(): Promise<{ text: string; value: (series: string) => number | null }> {
+  const answer = await fetch(server.metricsUrl ?? '');
+  expect(answer.status).toBe(200);
+  const text = await answer.text();
+  const values = new Map(
+    text.split('\n').flatMap((line): [string, number][] => {
+      const [, name = '', labels = '', value] = /^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      return value === undefined ? [] : [[`${name}{${labels.replace(/,?workspace="default"/, '')}}`, Number(value)]];
+    }),
+  );
+  return { text, value: (series) => values.get(series.includes('{') ? series : `${series}{}`) ?? null };
+}
+
+describe('the metrics of a workspace', () => {
+  it('tell that there is nothing yet, rather than fail or say 0', async () => {
+    const { text, value } = await scrape();
+    expect(value('sightline_copy_readable')).toBe(0);
+    expect(value('sightline_sync_running')).toBe(0);
+    expect(value('sightline_sync_last_complete_timestamp_seconds')).toBeNull();
+    expect(text).toContain('workspace="default"');
+  });
+
+  it('tell of the sync, the budget, freshness, the warehouse and jobs as they are', async () => {
+    const { signal } = new AbortController();
+    const context = { config, clock: systemClock, signal, command: 'sync' };
+    const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
+    expect(summary.status).toBe('complete');
+    const snapshot = await exportWorkspace(context, () => undefined);
+    const { text, value } = await scrape();
+    const brand = sandbox.world.brands[0]?.id ?? '';
+    const changes = Object.values(summary.tables);
+    const exact: Record<string, number> = {
+      sightline_copy_readable: 1,
+      'sightline_sync_last_status{status="complete"}': 1,
+      'sightline_sync_last_status{status="failed"}': 0,
+      'sightline_sync_runs_total{status="complete"}': 1,
+      sightline_sync_failures_in_a_row: 0,
+      sightline_sync_last_requests: summary.requests,
+      'sightline_sync_last_rows{change="inserted"}': changes.reduce((sum, { inserted }) => sum + inserted, 0),
+      'sightline_upstream_requests_total{status="200"}': summary.requests,
+      'sightline_upstream_requests_total{status="429"}': 0,
+      'sightline_table_rows{table="prompts"}': summary.tables['prompts']?.inserted ?? -1,
+      [`sightline_calendar_states{brand="${brand}",state="missing"}`]: 0,
+      'sightline_quarantined_items{resource="responses"}': 0,
+      'sightline_drift_findings{kind="new_value"}': 0,
+      sightline_brands: 1,
+      sightline_snapshots: 1,
+      sightline_budget_limit_requests: 1_000_000,
+      'sightline_budget_used_requests{window="1h"}': summary.requests,
+      'sightline_job_enabled{job="nightly"}': 1,
+      'sightline_job_missed{job="nightly"}': 0,
+    };
+    for (const [series, expected] of Object.entries(exact)) expect(value(series), series).toBe(expected);
+    const rows = snapshot.tables.reduce((sum, table) => sum + table.rows, 0);
+    expect(value('sightline_snapshot_rows')).toBe(rows);
+    const now = Date.now() / 1000;
+    for (const moment of [
+      'sightline_sync_last_complete_timestamp_seconds',
+      `sightline_read_timestamp_seconds{resource="responses",brand="${brand}"}`,
+      'sightline_snapshot_timestamp_seconds',
+    ]) {
+      expect(Math.abs(now - (value(moment) ?? 0)), moment).toBeLessThan(600);
+    }
+    expect(value('sightline_job_next_due_timestamp_seconds{job="nightly"}')).toBeGreaterThan(now);
+    for (const part of ['warehouse', 'copy', 'snapshots', 'raw']) {
+      expect(value(`sightline_storage_bytes{part="${part}"}`), part).toBeGreaterThan(0);
+    }
+    expect(text).not.toContain(sandbox.key);
+  });
+
+  it('are what the dashboard and the alert rules ask for', async () => {
+    const { text } = await scrape();
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+    const known = new Set(
+      types.flatMap(([, name = '', type]) =>
+        type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    );
+    const dashboard = await readFile(new URL('grafana-dashboard.json', deploy), 'utf8');
+    const rules = await readFile(new URL('alert-rules.yaml', deploy), 'utf8');
+    const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
+    const asked = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => expr.match(NAME) ?? []));
+    expect(asked.length).toBeGreaterThan(40);
+    expect([...new Set([...asked, ...(rules.match(NAME) ?? [])])].filter((name) => !known.has(name))).toEqual([]);
+    const undocumented = [...known].filter(
+      (name) => name.startsWith('sightline_') && !name.includes('duration_seconds_'),
+    );
+    const docs = await readFile(new URL('../observability.md', deploy), 'utf8');
+    expect(undocumented.filter((name) => !docs.includes(name))).toEqual([]);
+  });
+
+  it('are in the form that promtool asks for', async (context) => {
+    const tool = spawnSync('promtool', ['--version']);
+    if (tool.error !== undefined) {
+      process.stderr.write('promtool is not on this machine: the form of metrics and rules was not checked\n');
+      context.skip();
+    }
+    const { text } = await scrape();
+    const metrics = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
+    const said = metrics.stderr.split('\n').filter((line) => line.includes('sightline_'));
+    expect(said).toEqual([]);
+    const rules = spawnSync('promtool', ['check', 'rules', new URL('alert-rules.yaml', deploy).pathname]);
+    expect(rules.status, rules.stdout.toString()).toBe(0);
+  });
+
+  it('tell that the copy is damaged, and go on with the one before', async () => {
+    const { analytics } = layoutOf(config.folder);
+    await writeFile(`${analytics}.damaged`, 'this is no database');
+    await rename(`${analytics}.damaged`, analytics);
+    const { value } = await scrape();
+    expect(value('sightline_copy_readable')).toBe(0);
+    expect(value('sightline_sync_last_status{status="complete"}')).toBe(1);
+  });
+});
