@@ -32,6 +32,10 @@ export async function expectedLists(held: Held, today: string): Promise<Record<s
     fct_action: await actions(held),
     fct_traffic_daily: await visits(held),
     visibility_vs_traffic: await correlations(held, today),
+    list_states: [
+      ...(await states(held, 'forum_opportunities', 'item_id')).map((row) => ({ list: 'forum_opportunities', ...row })),
+      ...(await states(held, 'articles', 'item_id')).map((row) => ({ list: 'articles', ...row })),
+    ],
     forum_states: await states(held, 'forum_opportunities', 'opportunity_id'),
     article_states: await states(held, 'articles', 'article_id'),
   };
