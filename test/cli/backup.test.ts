@@ -16,8 +16,7 @@ let held: Record<string, unknown>[];
 let snapshot: string;
 
 beforeAll(async () => {
-  const now = Date.now();
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 20, clock: () => now });
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 20 });
   const { run, rows, sandbox } = workspace;
   expect((await run('sync')).code).toBe(0);
   sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });

@@ -20,8 +20,7 @@ let workspace: CliWorkspace & { close: () => Promise<void> };
 let dead: number;
 
 beforeAll(async () => {
-  const now = Date.now();
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4, clock: () => now });
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4 });
   dead = spawnSync(process.execPath, ['-e', '0']).pid;
   const { run, sandbox } = workspace;
   expect((await run('sync')).code).toBe(0);

@@ -3,8 +3,7 @@ import { openCli } from './helpers.ts';
 
 describe('plan', () => {
   test('names the price that the next sync has, and why', async () => {
-    const now = Date.now();
-    const { run } = await openCli({ brands: 1, prompts: 3, days: 6, clock: () => now });
+    const { run } = await openCli({ brands: 1, prompts: 3, days: 6 });
     expect((await run('sync', '--json')).code).toBe(0);
     const planned = JSON.parse((await run('plan', '--json')).stdout);
     const told = await run('plan', '--offline');

@@ -11,8 +11,7 @@ let workspace: CliWorkspace & { close: () => Promise<void> };
 let held: Record<string, unknown>[];
 
 beforeAll(async () => {
-  const now = Date.now();
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4, clock: () => now });
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4 });
   const { run, rows, sandbox } = workspace;
   expect((await run('sync')).code).toBe(0);
   sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });

@@ -83,8 +83,7 @@ describe('sql reads only', () => {
 
 describe('sql while a sync runs in another process', () => {
   test('says before the first sync is over that it still runs, and answers from the copy afterwards', async () => {
-    const now = Date.now();
-    const workspace = await openCli({ prompts: 2, days: 2, clock: () => now });
+    const workspace = await openCli({ prompts: 2, days: 2 });
     const { sandbox, start, run, rows } = workspace;
     const under = async (): Promise<ReturnType<typeof start>> => {
       sandbox.setFaults([{ kind: 'hang', match: '/responses' }]);
