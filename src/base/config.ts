@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
-import { readSecret, withoutFile } from './key-file.ts';
+import { readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, notifyAllowed, notifySchema, readNotify } from './notify-settings.ts';
 
 /** File with more settings than the environment can carry, in the folder where sightline is started. */
@@ -124,6 +124,23 @@ export function readEnvironment(folder: string): Record<string, string | undefin
   return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
 }
 
+/**
+ * The variables of OpenTelemetry, which are those of the process, and what `.env` says besides; its packages read them
+ * from the process, where they are put.
+ */
+export function readTraceSettings(folder: string): Record<string, string | undefined> {
+  let inFile: ReturnType<typeof parseEnv> = {};
+  try {
+    inFile = parseEnv(readText(join(folder, '.env')) ?? '');
+  } catch {
+    // Whoever needs the file says what is wrong with it.
+  }
+  for (const [name, value] of Object.entries(inFile)) {
+    if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value;
+  }
+  return process.env;
+}
+
 /** Reads and checks the settings of one workspace. Throws `config_invalid` with the setting's name and what is allowed. */
 export function loadConfig({ flags, environment, folder }: ConfigSources): WorkspaceConfig {
   const file = readFile(folder);
@@ -194,16 +211,14 @@ export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags
   const file = readFile(folder);
   const workspaces = Object.values(file.workspaces ?? {});
   const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
-  const named = [
-    ...workspaces.map(({ apiKeyVariable: name }) => name),
-    ...targets.flatMap(({ urlVariable, secretVariable }) => [urlVariable, secretVariable]),
-  ];
+  const keys = workspaces.map(({ apiKeyVariable: name }) => name);
+  const named = [...keys, ...targets.flatMap(({ urlVariable, secretVariable }) => [urlVariable, secretVariable])];
   const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
-  return Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) =>
-      value !== undefined && isOurs(name) ? [[name, value]] : [],
-    ),
+  const ours = Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && isOurs(name) ? [[name, value] as const] : [],
   );
+  // Whoever is given them may not be able to read this process's files.
+  return withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...keys], folder);
 }
 
 function chooseWorkspace(

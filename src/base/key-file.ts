@@ -34,6 +34,26 @@ export function withoutFile(variable: string): string {
   return variable.endsWith(ENDING) ? variable.slice(0, -ENDING.length) : variable;
 }
 
+/** The settings with these variables themselves in place of the files that hold them; a file that cannot be read stays named. */
+export function withSecrets(
+  settings: Readonly<Record<string, string>>,
+  variables: readonly string[],
+  folder: string,
+): Record<string, string> {
+  const result = { ...settings };
+  for (const variable of variables) {
+    try {
+      const secret = readSecret(variable, settings, folder);
+      if (secret === undefined || secret === settings[variable]) continue;
+      result[variable] = secret;
+      delete result[`${variable}${ENDING}`];
+    } catch {
+      // What needs it says what is wrong with it.
+    }
+  }
+  return result;
+}
+
 function readSecretFile(name: string, path: string): string {
   try {
     const { mode, size } = statSync(path);

@@ -1,0 +1,31 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig, pickSettings } from '../../src/base/config.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+test('a key may stand in a file, which others cannot read, and another process is handed the key itself', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'key');
+  await writeFile(file, 'gsk_in_a_file\n', { mode: 0o600 });
+  const workspaces = { acme: { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'ACME_KEY' } };
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
+  const keyOf = (environment: Record<string, string>): string =>
+    loadConfig({ flags: { workspace: 'acme' }, environment, folder }).upstream().key;
+  const environment = { ACME_KEY_FILE: 'key', HOME: '/root', SIGHTLINE_API_KEY_FILE: join(folder, 'none') };
+  expect(keyOf(environment)).toBe('gsk_in_a_file');
+  expect(keyOf({ ACME_KEY: 'gsk_here', ACME_KEY_FILE: '' })).toBe('gsk_here');
+  expect(pickSettings({ environment, folder })).toEqual({
+    ACME_KEY: 'gsk_in_a_file',
+    SIGHTLINE_API_KEY_FILE: join(folder, 'none'),
+  });
+  expect(() => keyOf({ ...environment, ACME_KEY: 'gsk_here' })).toThrow('ACME_KEY and ACME_KEY_FILE are both set');
+  expect(() => keyOf({ ACME_KEY_FILE: 'none' })).toThrow(/ACME_KEY_FILE: the file .*none cannot be read \(ENOENT\)/);
+  expect(() => keyOf({ ACME_KEY_FILE: '.' })).toThrow('cannot be read (EISDIR)');
+  await writeFile(file, 'x'.repeat(70_000));
+  expect(() => keyOf(environment)).toThrow('too large');
+  await writeFile(file, '');
+  expect(() => keyOf(environment)).toThrow('ACME_KEY is not set');
+  await chmod(file, 0o644);
+  expect(() => keyOf(environment)).toThrow('chmod o-r');
+});
