@@ -1,12 +1,18 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { isLoopback, nameOf } from '../http/hosts.ts';
+
+/** Headers of a request, their names in lower case. */
+interface Headers {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly [name: string]: string | readonly string[] | undefined;
+}
 
 /** Headers by which proxies say for whom they ask. */
 const PROXY_HEADERS =
   /^(x-forwarded(-.+)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
 
 /** Whether a request comes from this machine itself, under this machine's name, and through nobody. */
-export function isDirect(headers: IncomingHttpHeaders, remoteAddress: string | undefined): boolean {
+export function isDirect(headers: Headers, remoteAddress: string | undefined): boolean {
   if (remoteAddress === undefined || !isLoopback(remoteAddress)) return false;
   const name = headers.host === undefined ? null : nameOf(headers.host);
   if (name === null || !isLoopback(name)) return false;
@@ -17,7 +23,7 @@ export function isDirect(headers: IncomingHttpHeaders, remoteAddress: string | u
  * Whether a page of another site asks. Browsers say so themselves; a link from elsewhere that opens the page, which has
  * no data in it, is let through by those who ask for `mayNavigate`.
  */
-export function isForeign({ origin, host, ...headers }: IncomingHttpHeaders, mayNavigate: boolean): boolean {
+export function isForeign({ origin, host, ...headers }: Headers, mayNavigate: boolean): boolean {
   if (origin !== undefined && !isSameOrigin(origin, host)) return true;
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return false;

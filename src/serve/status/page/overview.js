@@ -9,8 +9,7 @@ const words = { good: 'All well', busy: 'Working', attention: 'Look at this', pr
  * @param {any} report
  */
 export function showOverview(place, report) {
-  const findings = judged(report);
-  const [first, ...others] = findings;
+  const [first, ...others] = report.findings;
   fill(
     place,
     h(
@@ -40,16 +39,6 @@ export function showOverview(place, report) {
       ),
     h('dl', { class: 'facts' }, facts(report)),
   );
-}
-
-// Between two reports a sync may begin or end.
-/** @param {any} report */
-function judged({ findings, progress }) {
-  const kept = findings.filter((/** @type {any} */ one) => one.level !== 'busy' || progress !== null);
-  if (progress === null || kept.some((/** @type {any} */ one) => one.level === 'busy'))
-    return kept.length > 0 ? kept : findings;
-  const busy = { level: 'busy', sentence: 'A sync is running.', command: null };
-  return kept[0]?.level === 'good' ? [busy, ...kept] : [...kept, busy];
 }
 
 /** @param {string | null} text */

@@ -9,6 +9,7 @@ import { showFreshness, showOverview } from './overview.js';
 import { showRuns, showSync } from './sync.js';
 
 const RENEW_MS = 15_000;
+const AGAIN_MS = 5_000;
 
 /** @param {string} id */
 const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -27,8 +28,8 @@ const sections = [
   { id: 'charts', title: 'Charts', show: showCharts },
 ];
 
-/** @type {{ report: any, stop: (() => void) | null, headline: string | null }} */
-const state = { report: null, stop: null, headline: null };
+/** @type {{ report: any, stop: (() => void) | null, headline: string | null, asked: number }} */
+const state = { report: null, stop: null, headline: null, asked: 0 };
 
 function lay() {
   const report = at('report');
@@ -61,6 +62,7 @@ function show(report) {
     `${findings[0].level === 'good' ? '' : `${findings[0].sentence} `}sightline ${workspace === 'default' ? '' : workspace}`.trim();
   at('report').hidden = false;
   at('contents').hidden = false;
+  if (!at('door').hidden) at('main').focus();
   at('door').hidden = true;
   at('forget').hidden = key.get() === null;
   for (const { id, show: draw } of sections) draw(at(`${id}-content`), report);
@@ -75,7 +77,31 @@ function announce(text) {
 }
 
 async function renew() {
-  show(await askJson('status/data'));
+  state.asked += 1;
+  const { asked } = state;
+  const report = await askJson('status/data');
+  // A later question may have been answered first.
+  if (asked !== state.asked) return;
+  show(report);
+  tellLive('live', 'live');
+  at('banner').hidden = true;
+}
+
+/** Asks for what has changed, again and again where it does not come. */
+async function catchUp() {
+  const { stop } = state;
+  try {
+    await renew();
+  } catch (thrown) {
+    if (stop !== state.stop) return;
+    const trouble = /** @type {import('./client.js').Trouble} */ (thrown);
+    if (trouble.status === 401) {
+      openDoor(trouble.message);
+      return;
+    }
+    lose(trouble.status === 0 ? 'The server cannot be reached.' : trouble.message);
+    setTimeout(() => stop === state.stop && void catchUp(), AGAIN_MS);
+  }
 }
 
 /**
@@ -91,19 +117,16 @@ function begin() {
   tellLive('waiting', 'connecting');
   state.stop?.();
   state.stop = listen({
-    onOpen: async () => {
-      await renew();
-      tellLive('live', 'live');
-      at('banner').hidden = true;
-    },
+    onOpen: renew,
     onEvent: (event, data) => {
       if (event === 'refused') openDoor('This key was revoked, or has expired.');
       else if (event === 'progress') {
+        const hadOne = state.report?.progress != null;
         state.report = { ...state.report, progress: data };
-        // When it ends, what it brought is told with it.
-        if (data === null) void renew().catch(() => undefined);
+        // When one begins or ends, more is another than its progress.
+        if (data === null || !hadOne) void catchUp();
         else showProgress();
-      } else if (event === 'changed') void renew().catch(() => undefined);
+      } else if (event === 'changed') void catchUp();
     },
     onTrouble: (trouble) => {
       if (trouble.status === 401) openDoor(trouble.message);
@@ -137,6 +160,8 @@ function lose(why) {
 function openDoor(why) {
   state.stop?.();
   state.stop = null;
+  // What is still under way was asked for with that key.
+  state.asked += 1;
   key.forget();
   state.report = null;
   state.headline = null;
@@ -167,7 +192,7 @@ async function enter() {
       const { status, message } = /** @type {import('./client.js').Trouble} */ (thrown);
       if (status === 429) return openDoor(message);
       lose(status === 0 ? 'The server cannot be reached.' : message);
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }
 }
