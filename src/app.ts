@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { monitoredOf } from './app/monitored.ts';
 import { statusPageOf } from './app/status-page.ts';
-import { type Context, catalogue, noData, publish, withWarehouse } from './app/workspace.ts';
+import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
+import { inSpan } from './base/trace.ts';
 import { mergeConventions, toOverrides } from './metrics/overrides.ts';
 import { readConventions } from './metrics/stored.ts';
 import { createService } from './serve/create.ts';
@@ -30,12 +31,13 @@ export async function exportWorkspace(
   const { clock, signal } = context;
   const config = { ...context.config, ...changes };
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
-  return withWarehouse(context, EXPORT_RESOURCES, async ({ warehouse, layout, copy }) => {
+  const work = async ({ warehouse, layout, copy }: Opened): Promise<Snapshot> => {
     // A sync that was killed has committed pages that no copy holds.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
     const { compression, keep } = config;
     return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
-  });
+  };
+  return inSpan('export', {}, () => withWarehouse(context, EXPORT_RESOURCES, work));
 }
 
 /** How `mcpWorkspace` is run. */

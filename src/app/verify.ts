@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
+import { inSpan } from '../base/trace.ts';
 import { providerOf } from '../contract/catalogue.ts';
 import { addDays } from '../contract/time.ts';
 import { mergeConventions, toOverrides } from '../metrics/overrides.ts';
@@ -60,7 +61,7 @@ export async function verifyWorkspace(
   const { config, clock } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
   if (request.fresh || request.repair) config.upstream();
-  return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
+  const work = async (opened: Opened): Promise<Verification> => {
     const { brands: wanted, range } = request;
     const errors: SightlineError[] = [];
     const sync = async (runs: Parameters<typeof syncOpened>[2]): Promise<SyncSummary[]> => {
@@ -101,7 +102,8 @@ export async function verifyWorkspace(
       repair: request.repair ? { ranges: repaired, requests } : null,
       error: errors[0] ?? null,
     };
-  });
+  };
+  return inSpan('verify', {}, () => withWarehouse(context, SYNC_RESOURCES, work));
 }
 
 // What was read again and still differs is not mended by reading it once more.

@@ -18,7 +18,9 @@ async function main(argv: readonly string[]): Promise<number> {
   return runArguments(parseArguments, argv, async ({ action, carried }) => {
     const exitCode =
       carried === null ? null : await (await import('./carried.ts')).askOwner(argv, carried, stop.signal);
-    return exitCode ?? action(stop.signal);
+    if (exitCode !== null) return exitCode;
+    const endTracing = await (await import('./tracing.ts')).beginTracing();
+    return action(stop.signal).finally(endTracing);
   });
 }
 

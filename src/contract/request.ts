@@ -2,6 +2,8 @@
 export interface Request {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** The path as it is declared, without an id: what may be told of the request. */
+  readonly route?: string;
 }
 
 /** A request as it was sent, one of possibly several attempts: what the client reports and the ledger keeps. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { EXIT } from '../base/errors.ts';
+import { inSpan } from '../base/trace.ts';
 import type { JobRun, JobStatus, StepRun } from './book.ts';
 import type { Job, Step } from './job.ts';
 
@@ -30,7 +31,16 @@ export const WORST_FIRST: readonly number[] = [
 ];
 
 /** Runs a job's steps one after another; what a step does is up to `perform`, which does not throw. */
-export async function runJob(job: Job, { clock, signal, dueMs, perform }: JobParts): Promise<JobRun> {
+export function runJob(job: Job, parts: JobParts): Promise<JobRun> {
+  return inSpan('job', { 'sightline.job': job.name }, async (span) => {
+    const run = await runSteps(job, parts);
+    span.set({ 'sightline.status': run.status });
+    if (run.status === 'failed') span.fail(null);
+    return run;
+  });
+}
+
+async function runSteps(job: Job, { clock, signal, dueMs, perform }: JobParts): Promise<JobRun> {
   const startedMs = clock.now();
   const steps: StepRun[] = [];
   let isOver = false;
@@ -41,7 +51,7 @@ export async function runJob(job: Job, { clock, signal, dueMs, perform }: JobPar
       continue;
     }
     const beganMs = clock.monotonic();
-    const { exitCode, error } = await perform(step);
+    const { exitCode, error } = await inSpan('job.step', { 'sightline.step': step.do }, () => perform(step));
     const durationMs = Math.round(clock.monotonic() - beganMs);
     steps.push({ step: step.do, status: statusOf(exitCode), exitCode, durationMs, error });
     const hasFailed = exitCode !== EXIT.done && exitCode !== EXIT.partial;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { inSpan } from '../base/trace.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { type Query as CheckedQuery, isUuid, ParameterError, readQuery, servedName } from '../contract/query.ts';
 import { dayOf } from '../contract/time.ts';
@@ -66,9 +67,11 @@ export function createService(options: ServiceOptions): Service {
       version: versionOf(edition, request),
       ...coveredBy(edition.coverage, { ...request, since: sinceOf(edition, ids.brandId) }),
       answer: (signal, rowsMax) =>
-        edition.replica.work(
-          (query) => computeAnswer(query, upTo(rowsMax), (last) => signer.write({ ...last, from, to }, binding)),
-          signal,
+        inSpan('query', { 'sightline.resource': resource.name }, () =>
+          edition.replica.work(
+            (query) => computeAnswer(query, upTo(rowsMax), (last) => signer.write({ ...last, from, to }, binding)),
+            signal,
+          ),
         ),
     } satisfies Question;
   };

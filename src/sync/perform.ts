@@ -1,3 +1,4 @@
+import { inSpan, type Span } from '../base/trace.ts';
 import { providerOf, type Resource } from '../contract/catalogue.ts';
 import { IgnoredParameterError, type Values } from '../contract/rows.ts';
 import type { ResourceTable } from '../contract/tables.ts';
@@ -44,8 +45,7 @@ export function createPerformer(
     return true;
   };
 
-  return async (chain) => {
-    const pages = { count: 0 };
+  const perform = async (chain: Chain, pages: { count: number }, span: Span): Promise<boolean> => {
     if (chain.brandId !== null && gone.has(chain.brandId)) {
       tally.closed(chain, 0);
       return false;
@@ -54,6 +54,7 @@ export function createPerformer(
       await reader.read(chain, context, pages);
       return true;
     } catch (thrown) {
+      span.fail(thrown);
       signal.throwIfAborted();
       if (thrown instanceof AllowanceReached) {
         tally.ranOut(thrown.message);
@@ -68,6 +69,22 @@ export function createPerformer(
       } else tally.failed(chain, pages.count, trouble);
       return false;
     }
+  };
+
+  return (chain) => {
+    const { resource, from, to, reason } = chain;
+    const values = {
+      'sightline.resource': resource,
+      'sightline.from': from,
+      'sightline.to': to,
+      'sightline.reason': reason,
+    };
+    return inSpan('sync.chain', values, async (span) => {
+      const pages = { count: 0 };
+      const wasRead = await perform(chain, pages, span);
+      span.set({ 'sightline.pages': pages.count, 'sightline.read': wasRead });
+      return wasRead;
+    });
   };
 }
 

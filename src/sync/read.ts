@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { inSpan } from '../base/trace.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
 import { parameterForm } from '../contract/forms.ts';
 import type { Attempt } from '../contract/request.ts';
@@ -94,7 +95,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     let date = parts.clock.now();
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
-        request: { path: chain.path, query: chain.query },
+        request: { path: chain.path, query: chain.query, route: resource.path },
         read: (body, bytes) => {
           const page = readPage(resource, reader, chain, body);
           answer = { body, bytes, forms: page.forms };
@@ -114,7 +115,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;
         answer = null;
         const query = page.cursor === null ? chain.query : { ...chain.query, cursor: page.cursor };
-        const result = await warehouse.commitPage({
+        const commit = {
           run,
           chain,
           tables: page.value,
@@ -124,7 +125,9 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           untilKnown: chain.untilKnown,
           requests: requests.splice(0),
           arrival: { body, bytes, path: chain.path, query, member: chain.member },
-        });
+        };
+        const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
+        const result = await inSpan('sync.commit', named, () => warehouse.commitPage(commit));
         await noteForms(chain.resource, forms);
         tally.page(chain, pages.count, result.ended, result);
         parts.onProgress?.(tally);
@@ -161,7 +164,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       return { date };
     },
     learnNames: async () => {
-      const asked = { path: OPENAPI_PATH, query: {} };
+      const asked = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
       const { requests, onAttempt } = collect();
       try {
         const answer = await client.get(asked, (body) => learnParameterNames(catalogue.resources, body), {
@@ -191,7 +194,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       const [chain] = chainsOf(detail, scope, context.names) as [Chain];
       const { requests, onAttempt } = collect();
       try {
-        await client.get({ path: chain.path, query: {} }, () => null, { signal, onAttempt });
+        await client.get({ path: chain.path, query: {}, route: detail.path }, () => null, { signal, onAttempt });
         return false;
       } catch (thrown) {
         return thrown instanceof UpstreamError && thrown.status === 404;

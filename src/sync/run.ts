@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { inSpan, inThisSpan } from '../base/trace.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
@@ -73,7 +74,18 @@ export interface SyncSummary {
  * Reads everything the options name from upstream into the warehouse, page by page. Does not throw for what upstream
  * or a signal does: the summary's status and error say how the run ended.
  */
-export async function runSync(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
+export function runSync(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
+  return inSpan('sync', { 'sightline.full': options.full === true }, async (span) => {
+    const summary = await runOnce(parts, options);
+    const { runId, status, requests, retries, waitedMs, quarantined, error } = summary;
+    span.set({ 'sightline.run': runId, 'sightline.status': status, 'sightline.requests': requests });
+    span.set({ 'sightline.retries': retries, 'sightline.waited_ms': waitedMs, 'sightline.quarantined': quarantined });
+    if (error !== null) span.fail(error);
+    return summary;
+  });
+}
+
+async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
   const { warehouse, clock } = parts;
   const runId = randomUUID();
   const run = await warehouse.beginRun({ runId, options: identityOf(options), now: clock.now() });
@@ -141,7 +153,8 @@ async function readAll(
     const run = async (): Promise<void> => {
       if (!signal.aborted && tally.allowance === null) await task();
     };
-    queue.add(run, { priority: chain.priority }).catch(stop);
+    // The queue begins it within whatever ended before it.
+    queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
   };
   const add = (chains: readonly Chain[]): void => {
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));

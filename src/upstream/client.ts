@@ -1,6 +1,7 @@
 import { Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
+import { inSpan, type Span } from '../base/trace.ts';
 import { BodyError } from '../contract/body.ts';
 import type { Attempt, Request } from '../contract/request.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
@@ -141,25 +142,42 @@ export function createClient(options: ClientOptions): Client {
     }
   };
 
+  const ask = async <T>(
+    request: Request,
+    read: (body: unknown, bytes: Uint8Array) => T,
+    { signal, onAttempt }: { signal: AbortSignal; onAttempt?: ((attempt: Attempt) => void) | undefined },
+  ): Promise<Answer<T>> => {
+    let failures = 0;
+    let refusals = 0;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await attemptOnce(request, read, { signal, onAttempt, attempt });
+      if (!('error' in outcome)) return outcome;
+      const { error } = outcome;
+      const waitMs = error.retryAfterMs ?? 0;
+      if (error.status === 429) {
+        refusals += 1;
+        closeGate(error, refusals);
+      } else failures += 1;
+      const givenUp = failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX || waitMs > RETRY_AFTER_MS_MAX;
+      if (!error.retryable || givenUp) throw error;
+      if (error.status === 429) continue;
+      const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
+      await clock.sleep(Math.max(waitMs, clock.random() * bound), signal);
+    }
+  };
+
   return {
-    get: async (request, read, { signal, onAttempt }) => {
-      let failures = 0;
-      let refusals = 0;
-      for (let attempt = 1; ; attempt++) {
-        const outcome = await attemptOnce(request, read, { signal, onAttempt, attempt });
-        if (!('error' in outcome)) return outcome;
-        const { error } = outcome;
-        const waitMs = error.retryAfterMs ?? 0;
-        if (error.status === 429) {
-          refusals += 1;
-          closeGate(error, refusals);
-        } else failures += 1;
-        const givenUp = failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX || waitMs > RETRY_AFTER_MS_MAX;
-        if (!error.retryable || givenUp) throw error;
-        if (error.status === 429) continue;
-        const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
-        await clock.sleep(Math.max(waitMs, clock.random() * bound), signal);
-      }
+    // Upstream is told nothing of the trace: what is ours to know is in its spans.
+    get: (request, read, { signal, onAttempt }) => {
+      const values = { 'http.request.method': 'GET', 'url.template': request.route, 'server.address': base.hostname };
+      const work = (span: Span) => {
+        const note = (attempt: Attempt): void => {
+          noteAttempt(span, attempt);
+          onAttempt?.(attempt);
+        };
+        return ask(request, read, { signal, onAttempt: note });
+      };
+      return inSpan(`GET ${request.route ?? ''}`.trim(), values, work, 'client');
     },
     close: () => pool.destroy(),
   };
@@ -171,6 +189,13 @@ export function createClient(options: ClientOptions): Client {
     const waitMs = Math.max(asked, Math.min(REFUSED_MS_MAX, REFUSED_MS_FIRST * 2 ** (refusals - 1)));
     if (asked <= RETRY_AFTER_MS_MAX) budget.closeGate(waitMs + clock.random() * GATE_JITTER_MS);
   }
+}
+
+function noteAttempt(span: Span, { status, attempt, waitedMs, tookMs, bytes, error }: Attempt): void {
+  span.set({ 'http.response.status_code': status, 'http.response.body.size': bytes });
+  if (attempt > 1) span.set({ 'http.request.resend_count': attempt - 1 });
+  if (attempt === 1 && error === null) return;
+  span.event(error === null ? 'answered' : 'failed attempt', { attempt, status, waitedMs, tookMs });
 }
 
 interface Run {

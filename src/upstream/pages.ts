@@ -41,11 +41,10 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
       value: read(body, bytes),
       next: nextOf(body),
     });
-    const answer: Answer<{ value: T; next: string | null }> = await client.get(
-      { path: request.path, query },
-      readPage,
-      { signal, onAttempt },
-    );
+    const answer: Answer<{ value: T; next: string | null }> = await client.get({ ...request, query }, readPage, {
+      signal,
+      onAttempt,
+    });
     const { value, next } = answer.value;
     if (next !== null && seen.has(next)) {
       throw new UpstreamError(

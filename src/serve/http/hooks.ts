@@ -1,5 +1,6 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { beginSpan, isTracing } from '../../base/trace.ts';
 import type { Gate } from './gate.ts';
 import type { LogRequest } from './log.ts';
 import { isPagePath, splitUrl } from './paths.ts';
@@ -36,14 +37,25 @@ export async function addHooks(
     const tookMs = monotonic() - visit.startedAtMs;
     logRequest(request, reply, tookMs);
     telemetry?.observe(visit, reply.raw.statusCode, tookMs);
+    if (visit.span !== null) endSpan(request, reply);
   };
   app.decorateRequest('visit', null as never);
   app.addHook('onRequest', (request, reply, done) => {
     request.visit = newVisit(monotonic(), request.id);
     // When it was answered, and also when the client left before.
     reply.raw.once('close', () => finish(request, reply));
-    attempt(() => gate.arrive(request), done);
+    const { visit } = request;
+    visit.span = beginSpan(request.method, request.headers);
+    if (visit.span === null) attempt(() => gate.arrive(request), done);
+    else visit.span.within(() => attempt(() => gate.arrive(request), done));
   });
+  // What comes after a body comes out of the socket, and not out of the hook before.
+  if (isTracing()) {
+    app.addHook('preHandler', (request, _reply, done) => {
+      if (request.visit.span === null) done();
+      else request.visit.span.within(done);
+    });
+  }
   // Before any route is made: a route keeps the handler that was there when it was.
   app.setErrorHandler((thrown, request, reply) => {
     const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
@@ -73,6 +85,16 @@ export async function addHooks(
     reply.headers(request.visit.headers);
     done();
   });
+}
+
+function endSpan({ visit, method }: FastifyRequest, reply: FastifyReply): void {
+  const { span, route } = visit;
+  const { statusCode } = reply.raw;
+  if (route !== null) span?.rename(`${method} ${route}`);
+  span?.set({ 'http.request.method': method, 'http.route': route, 'http.response.status_code': statusCode });
+  span?.set({ 'sightline.answer': visit.cache });
+  if (statusCode >= 500) span?.fail(null);
+  span?.end();
 }
 
 type CorsDecision = (error: Error | null, options?: object) => void;

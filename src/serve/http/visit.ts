@@ -1,3 +1,4 @@
+import type { OpenSpan } from '../../base/trace.ts';
 import type { Endpoint } from './paths.ts';
 
 /** What is known of a request while it is served: for the log and the metrics. */
@@ -16,6 +17,8 @@ export interface Visit {
   bytes: number | null;
   /** Aborted when the client leaves before it is answered; made where something waits for it. */
   leaving: AbortController | null;
+  /** The request in a trace, where traces are wanted. */
+  span: OpenSpan | null;
 }
 
 declare module 'fastify' {
@@ -30,5 +33,5 @@ declare module 'fastify' {
 /** A request that has just come. */
 export function newVisit(startedAtMs: number, requestId: string): Visit {
   const headers = { 'x-request-id': requestId };
-  return { startedAtMs, route: null, headers, keyId: null, cache: null, bytes: null, leaving: null };
+  return { startedAtMs, route: null, headers, keyId: null, cache: null, bytes: null, leaving: null, span: null };
 }

@@ -1,0 +1,127 @@
+import { gunzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { openCli, serve, startCli, until } from './helpers.ts';
+
+interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+  readonly events?: readonly { readonly name: string }[];
+}
+
+/** A collector on loopback that keeps every span it is sent. */
+async function collect() {
+  const spans: OtlpSpan[] = [];
+  const resources: unknown[] = [];
+  const types: string[] = [];
+  const { origin, close } = await serve((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const sent = Buffer.concat(chunks);
+      types.push(`${request.url} ${request.headers['content-type']}`);
+      if (request.headers['content-type'] === 'application/json') {
+        const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent).toString();
+        const body = JSON.parse(text) as {
+          resourceSpans: { resource: unknown; scopeSpans: { spans: OtlpSpan[] }[] }[];
+        };
+        resources.push(...body.resourceSpans.map(({ resource }) => resource));
+        spans.push(...body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+      }
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  return { origin, close, spans, resources, types };
+}
+
+it('sends a sync as a trace before the process ends, also when it is stopped, and no id, key or query with it', async () => {
+  const collector = await collect();
+  const workspace = await openCli({ days: 3, faults: [{ kind: '500', times: 1 }] });
+  const { sandbox, folder: cwd } = workspace;
+  const json = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
+  const env = { ...workspace.env, ...json, OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' };
+  const synced = await startCli(['sync'], { cwd, env }).finished;
+  expect(synced.code, synced.stderr).toBe(0);
+  const named = (name: string): OtlpSpan[] => collector.spans.filter((span) => span.name === name);
+  const [root] = named('sync');
+  expect(named('sync')).toHaveLength(1);
+  expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(1);
+  const chains = named('sync.chain');
+  expect(new Set(chains.map(({ parentSpanId }) => parentSpanId))).toEqual(new Set([root?.spanId]));
+  const requests = collector.spans.filter(({ name }) => name.startsWith('GET '));
+  expect(requests.length).toBeGreaterThan(chains.length);
+  expect(named('sync.commit').length).toBeGreaterThan(0);
+  expect(named('GET /brands/{brandId}/responses').length).toBeGreaterThan(0);
+  expect(requests.flatMap(({ events = [] }) => events.map(({ name }) => name)).sort()).toEqual([
+    'answered',
+    'failed attempt',
+  ]);
+  const text = JSON.stringify([collector.spans, collector.resources]);
+  for (const secret of [sandbox.key, sandbox.world.brands[0]?.id ?? '', 'cursor=', 'limit=', 'authorization']) {
+    expect(text.includes(secret), secret).toBe(false);
+  }
+  expect(text).toContain('deployment.environment.name');
+  expect(sandbox.requests.length).toBeGreaterThan(0);
+  expect(JSON.stringify(sandbox.requests)).not.toContain('traceparent');
+
+  collector.spans.splice(0);
+  sandbox.setFaults([{ kind: 'hang' }]);
+  const asked = sandbox.requests.length;
+  const stopped = startCli(['sync'], { cwd, env });
+  await until('it asks', () => sandbox.requests.length > asked);
+  stopped.process.kill('SIGINT');
+  expect((await stopped.finished).code).toBe(130);
+  expect(named('sync').map(({ attributes }) => JSON.stringify(attributes))).toEqual([
+    expect.stringContaining('interrupted'),
+  ]);
+  await collector.close();
+
+  // A collector that is not there is said once, and changes nothing else.
+  sandbox.setFaults([]);
+  const alone = await startCli(['sync'], { cwd, env }).finished;
+  expect(alone.code, alone.stderr).toBe(0);
+  expect(alone.stderr.match(/Traces do not reach/g)).toHaveLength(1);
+  const wrong = await startCli(['status', '--json'], { cwd, env: { ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' } })
+    .finished;
+  expect(wrong).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('allowed: http/protobuf, http/json') as string,
+  });
+});
+
+it('takes requests that are served into the trace of whoever asks, in protobuf where nothing else is said', async () => {
+  const collector = await collect();
+  const workspace = await openCli({ days: 2 });
+  expect((await workspace.run('sync')).code).toBe(0);
+  const key = (await workspace.run('keys', 'create', 'test')).stdout.trim();
+  const { folder: cwd } = workspace;
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const ask = async (env: Record<string, string>): Promise<void> => {
+    const args = ['serve', '--json', '--port', '0', '--no-jobs'];
+    const server = startCli(args, { cwd, env: { ...workspace.env, ...env } });
+    const line = await new Promise<string>((resolve) =>
+      server.process.stdout?.once('data', (data) => resolve(String(data))),
+    );
+    const { baseUrl } = JSON.parse(line) as { baseUrl: string };
+    const headers = { authorization: `Bearer ${key}`, traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+    expect((await fetch(`${baseUrl}/brands?made-up=1`, { headers })).status).toBe(400);
+    expect((await fetch(`${baseUrl}/brands`, { headers })).status).toBe(200);
+    server.process.kill('SIGTERM');
+    const { code, stderr } = await server.finished;
+    expect(code, stderr).toBe(0);
+  };
+  await ask({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.origin}/v1/traces` });
+  expect(collector.types).toEqual(['/v1/traces application/x-protobuf']);
+  await ask({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
+  const served = collector.spans.filter(({ name }) => name === 'GET /v1/brands');
+  expect(served.map((span) => [span.traceId, span.parentSpanId])).toEqual([
+    [traceId, 'b7ad6b7169203331'],
+    [traceId, 'b7ad6b7169203331'],
+  ]);
+  const queries = collector.spans.filter(({ name }) => name === 'query');
+  expect(queries.map(({ parentSpanId }) => parentSpanId)).toEqual([served.at(-1)?.spanId]);
+  expect(JSON.stringify(collector.spans)).not.toContain('made-up');
+  await collector.close();
+});
