@@ -20,7 +20,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import { SightlineError } from './errors.ts';
 import { type OpenSpan, type Span, type SpanKind, type SpanValues, type Tracer, useTracer } from './trace.ts';
-import type { TraceWish } from './trace-start.ts';
+import type { TraceWish } from './trace-wish.ts';
 import { VERSION } from './version.ts';
 
 /** What the last spans may take to be sent, where the collector answers; where it does not, nobody waits for it. */
