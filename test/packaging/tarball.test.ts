@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+interface Manifest {
+  readonly name?: string;
+  readonly license?: string;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly engines?: { readonly node?: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+const manifestIn = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+
+/** Folders of all packages that are installed with the tarball, as the lock file has them and this machine holds them. */
+const production = Object.entries(
+  (JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean }> })
+    .packages,
+)
+  .filter(([path, { dev }]) => path !== '' && dev !== true && existsSync(join(root, path)))
+  .map(([path]) => path);
+
+/** Ways to write that anybody may use the code. */
+const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
+
+// As `npm install --omit=dev` lays it out, without a network: what is packed is extracted, and the packages it needs are
+// links to those of the lock file. Its own files see nothing else, so an import of a dev dependency ends in an error.
+let folder = '';
+let installed = '';
+let packed: readonly string[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sightline-tarball-'));
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+  };
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: root,
+    env,
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  packed = files.map(({ path }) => path);
+  await run('tar', ['--extract', '--gzip', '--file', join(folder, filename), '--directory', folder]);
+  installed = join(folder, 'node_modules', 'sightline');
+  await mkdir(dirname(installed));
+  await rename(join(folder, 'package'), installed);
+  for (const path of production.filter((each) => each.lastIndexOf('node_modules/') === 0)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await symlink(join(root, path), join(folder, path));
+  }
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the tarball', () => {
+  test('holds what runs and what explains it, and nothing else', () => {
+    const tops = new Set(
+      packed.map((path) =>
+        path
+          .split('/')
+          .slice(0, path.startsWith('dist/') ? 2 : 1)
+          .join('/'),
+      ),
+    );
+    expect([...tops].sort()).toEqual(['README.md', 'dist/jobs', 'dist/schemas', 'dist/src', 'docs', 'package.json']);
+    expect(
+      packed.filter((path) => /\.(map|ts|duckdb|parquet|env|key|pem)$|(^|\/)\.(?!dockerignore)/.test(path)),
+    ).toEqual([]);
+    expect(readFileSync(join(installed, 'dist/src/cli/main.js'), 'utf8')).not.toContain('sourceMappingURL');
+    for (const page of packed.filter((path) => path.endsWith('.md'))) {
+      const text = readFileSync(join(installed, page), 'utf8');
+      for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
+        expect(packed, `${page} links to ${link}`).toContain(normalize(join(dirname(page), link)));
+      }
+    }
+  });
+
+  test('imports nothing but what is installed with it', () => {
+    const { dependencies = {}, peerDependenciesMeta = {} } = manifestIn(installed);
+    // What whoever wants it installs beside it is loaded only then, as the next test shows.
+    const known = [...Object.keys(dependencies), ...Object.keys(peerDependenciesMeta)];
+    const specifiers = packed
+      .filter((path) => path.startsWith('dist/') && path.endsWith('.js') && !path.includes('/page/'))
+      .flatMap((path) => {
+        const code = readFileSync(join(installed, path), 'utf8');
+        return [
+          ...code.matchAll(/(?:^(?:import|export)\s[^;'"]*\bfrom\s*|\bimport\s*\(\s*|^import\s+)(['"])([^'"\n]+)\1/gm),
+        ].map((match) => match[2] ?? '');
+      })
+      .filter((name) => !name.startsWith('.') && !isBuiltin(name));
+    expect(specifiers.length).toBeGreaterThan(20);
+    const names = specifiers.map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+    for (const name of new Set(names)) expect(known).toContain(name);
+  });
+
+  test('runs the demo from an empty folder, and serves what it made', async () => {
+    const empty = join(folder, 'empty');
+    await mkdir(empty);
+    const main = join(installed, 'dist/src/cli/main.js');
+    const env = { PATH: process.env['PATH'], HOME: folder };
+    const started = async (...args: string[]) =>
+      (await run(process.execPath, [main, ...args], { cwd: empty, env })).stdout;
+    expect(await started('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await started('--help')).toContain('Exit codes');
+    const demo = JSON.parse(await started('demo', '--json')) as { answers: { rows: unknown[] }[] };
+    expect(demo.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
+    expect(await readdir(empty)).toEqual(['data']);
+    await started('keys', 'create', 'test', '--workspace', 'demo');
+    // The server and all that it loads, as far as a first answer.
+    const script = `import { spawn } from 'node:child_process';
+      const child = spawn(process.execPath, [${JSON.stringify(main)}, 'serve', '--workspace', 'demo', '--port', '0', '--metrics-port', '0', '--json'], { stdio: ['ignore', 'pipe', 'ignore'] });
+      child.stdout.once('data', async (text) => {
+        const { baseUrl } = JSON.parse(text);
+        console.log((await fetch(new URL('/readyz', baseUrl))).status);
+        child.kill('SIGTERM');
+      });
+      child.once('exit', (code) => console.log(code));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: empty, env });
+    expect(stdout).toBe('200\n0\n');
+  });
+});
+
+describe('what is installed with it', () => {
+  test('runs no script, takes Node 20.19, and may be used by anybody', () => {
+    expect(production.length).toBeGreaterThan(80);
+    for (const path of production) {
+      const { scripts = {}, engines, license } = manifestIn(join(root, path));
+      expect(
+        Object.keys(scripts).filter((name) => ['preinstall', 'install', 'postinstall'].includes(name)),
+        path,
+      ).toEqual([]);
+      expect(takesOldest(engines?.node ?? '*'), `${path} wants Node ${engines?.node}`).toBe(true);
+      expect(LICENSES, path).toContain(license);
+      expect(readdirSync(join(root, path)), path).not.toContain('binding.gyp');
+    }
+    const { scripts = {} } = manifestIn(installed);
+    for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(name);
+  });
+});
+
+// Whether Node 20.19 is in a range of versions; what no package here writes is not read.
+function takesOldest(range: string): boolean {
+  return range.split('||').some((part) => {
+    const [, sign, major, minor = '0'] = /^\s*(>=|\^|~)?\s*(\d+|\*)(?:\.(\d+|\*))?/.exec(part) ?? [];
+    if (major === '*') return true;
+    const isReached = Number(major) < 20 || (Number(major) === 20 && Number(minor === '*' ? 0 : minor) <= 19);
+    return sign === '>=' ? isReached : Number(major) === 20 && isReached;
+  });
+}
