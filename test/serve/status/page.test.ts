@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -88,6 +89,13 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
       '',
       false,
     ]);
+    // A file of a snapshot, which no link could ask for with a key.
+    expect(await workspace.run('export')).toMatchObject({ code: 0 });
+    await page.locator('#snapshots summary').click();
+    const link = page.locator('#snapshots a', { hasText: '.parquet' }).first();
+    const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    expect(file.suggestedFilename()).toMatch(/^\w+.*\.parquet$/);
+    expect((await stat(await file.path())).size).toBeGreaterThan(100);
     // A tab of its own has to ask again.
     const other = await open();
     await other.page.getByRole('heading', { name: 'This page needs a key' }).waitFor();

@@ -187,7 +187,13 @@ function figure({ name, title, about, svg, engines, whole, rows }) {
         h('summary', { 'data-id': `numbers-${name}-summary` }, 'The numbers'),
         h(
           'div',
-          { class: 'scroll tall', tabindex: '0', role: 'group', 'aria-label': `${title}, numbers` },
+          {
+            class: 'scroll tall',
+            tabindex: '0',
+            role: 'group',
+            'aria-label': `${title}, numbers`,
+            'data-id': `rows-${name}`,
+          },
           h(
             'table',
             {},

@@ -51,31 +51,37 @@ export function sign(level) {
 }
 
 /**
- * Puts new content into an element, keeping what was opened open and the focus where it was.
+ * Puts new content into an element, keeping what was opened open, what was scrolled where it was, and the focus too. Parts
+ * are known by their `data-id`.
  * @param {HTMLElement} place
  * @param {...(Child | Child[])} children
  */
 export function fill(place, ...children) {
+  const before = new Map(
+    partsOf(place).map(([id, part]) => [
+      id,
+      { isOpen: part.hasAttribute('open'), left: part.scrollLeft, top: part.scrollTop },
+    ]),
+  );
   const active = document.activeElement;
   const focused = active instanceof HTMLElement && place.contains(active) ? active.dataset['id'] : undefined;
-  const opened = [...place.querySelectorAll('details[open][data-id]')].map(
-    (one) => /** @type {HTMLElement} */ (one).dataset['id'],
-  );
-  place.replaceChildren(
-    ...children
-      .flat()
-      .filter((child) => child !== null && child !== undefined && child !== false)
-      .map((child) => /** @type {Node | string} */ (child)),
-  );
-  for (const details of place.querySelectorAll('details[data-id]')) {
-    if (opened.includes(/** @type {HTMLElement} */ (details).dataset['id'])) details.setAttribute('open', '');
+  const content = children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+  place.replaceChildren(...content.map((child) => /** @type {Node | string} */ (child)));
+  for (const [id, part] of partsOf(place)) {
+    const { isOpen = false, left = 0, top = 0 } = before.get(id) ?? {};
+    if (isOpen) part.setAttribute('open', '');
+    if (left + top > 0) part.scrollTo({ left, top, behavior: 'instant' });
+    if (id === focused) part.focus({ preventScroll: true });
   }
-  if (focused !== undefined) {
-    const again = [...place.querySelectorAll('[data-id]')].find(
-      (one) => /** @type {HTMLElement} */ (one).dataset['id'] === focused,
-    );
-    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
-  }
+}
+
+/**
+ * @param {HTMLElement} place
+ * @returns {[string, HTMLElement][]}
+ */
+function partsOf(place) {
+  const parts = /** @type {NodeListOf<HTMLElement>} */ (place.querySelectorAll('[data-id]'));
+  return [...parts].map((part) => [part.dataset['id'] ?? '', part]);
 }
 
 /**
@@ -101,7 +107,7 @@ export function table(caption, columns, rows) {
   );
   return h(
     'div',
-    { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': caption },
+    { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': caption, 'data-id': caption },
     h(
       'table',
       {},

@@ -122,7 +122,7 @@ export function showFreshness(place, report) {
     table(
       'How current each resource is',
       ['Resource', 'Last read', 'Coverage', { text: 'Days missing', number: true }],
-      copy.freshness.map((/** @type {any} */ row) => freshnessRow(row, byName.get(row.resource), chosen)),
+      copy.freshness.map((/** @type {any} */ row) => freshnessRow(row, byName.get(row.resource), chosen, chosenBrand)),
     ),
     h('h3', {}, 'Brands'),
     brands.length === 0
@@ -152,14 +152,14 @@ export function showFreshness(place, report) {
  * @param {any} row
  * @param {any} known
  * @param {number} chosen
+ * @param {string} brandId
  */
-function freshnessRow(row, known, chosen) {
+function freshnessRow(row, known, chosen, brandId) {
   const index = row.scope === 'brand' ? chosen : 0;
   const times = index < 0 ? row.readAt : [row.readAt[index] ?? null];
   const isPartial = index < 0 ? row.partial.includes('1') : row.partial[index] === '1';
   const read = times.filter((/** @type {number | null} */ time) => time !== null);
   const oldest = read.length === 0 ? null : Math.min(...read) * 1000;
-  const gaps = known?.gapDays ?? 0;
   const state =
     read.length === 0
       ? marked('attention', 'never read')
@@ -167,15 +167,23 @@ function freshnessRow(row, known, chosen) {
         ? marked('attention', 'a part was never read whole')
         : marked('good', 'whole');
   const unfinished = known?.unfinished > 0 ? ` ${plural(known.unfinished, 'list')} not finished` : '';
-  const ranges = known?.gaps
-    .map((/** @type {any} */ gap) => (gap.from === gap.to ? gap.from : `${gap.from} to ${gap.to}`))
-    .join(', ');
-  return [
-    row.resource,
-    moment(oldest),
-    [state, unfinished],
-    gaps === 0 ? '0' : h('span', { title: ranges }, count(gaps)),
-  ];
+  return [row.resource, moment(oldest), [state, unfinished], missing(known, chosen < 0 ? null : brandId)];
+}
+
+// Of the ranges of missing days a resource tells the newest; its number counts all.
+/**
+ * @param {any} known
+ * @param {string | null} brandId null for all brands
+ */
+function missing(known, brandId) {
+  if (known === undefined || known.gapDays === 0) return '0';
+  const days = (/** @type {any} */ gap) => Math.round((Date.parse(gap.to) - Date.parse(gap.from)) / 86_400_000) + 1;
+  const sum = (/** @type {any[]} */ gaps) => gaps.reduce((total, gap) => total + days(gap), 0);
+  const gaps = known.gaps.filter((/** @type {any} */ gap) => brandId === null || gap.brandId === brandId);
+  const isAll = sum(known.gaps) === known.gapDays;
+  const amount = brandId === null ? count(known.gapDays) : `${isAll ? '' : 'at least '}${count(sum(gaps))}`;
+  const ranges = gaps.map((/** @type {any} */ gap) => (gap.from === gap.to ? gap.from : `${gap.from} to ${gap.to}`));
+  return h('span', { title: ranges.join(', ') }, amount);
 }
 
 /**

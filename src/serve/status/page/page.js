@@ -226,8 +226,7 @@ async function download(link) {
     h('a', { href: url, download: link.dataset['file'] }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   } catch (thrown) {
-    announce(`The file did not come: ${/** @type {Error} */ (thrown).message}`);
-    lose(`The file did not come: ${/** @type {Error} */ (thrown).message}`);
+    link.after(h('span', { class: 'error', role: 'alert' }, ` ${/** @type {Error} */ (thrown).message}`));
   } finally {
     link.removeAttribute('aria-busy');
   }
