@@ -1,4 +1,5 @@
 import type { WorkspaceConfig } from '../base/config.ts';
+import { hideKeys } from '../base/errors.ts';
 import { readJobRuns } from '../scheduler/book.ts';
 import { upcoming } from '../scheduler/schedule.ts';
 import type { JobLine, StatusAccess, StatusParts } from '../serve/status/parts.ts';
@@ -33,5 +34,5 @@ export function statusPageOf(config: WorkspaceConfig, access: StatusAccess, runs
 
 function errorOf({ status, steps }: Awaited<ReturnType<typeof readJobRuns>>[number]): string | null {
   const failed = steps.find((step) => step.status === status && step.error !== null);
-  return failed === undefined ? null : `${failed.step}: ${failed.error}`;
+  return failed === undefined ? null : hideKeys(`${failed.step}: ${failed.error}`);
 }

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { addDays, DAY_MS, dayOf, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { DAY_MS, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
 
@@ -27,13 +27,6 @@ export interface CalendarBrand {
   readonly since: string | null;
 }
 
-/** What is known of a day: when it was read, and what came of holding it against upstream's numbers; epoch milliseconds. */
-interface Known {
-  readAt: number | null;
-  verifiedAt: number | null;
-  agrees: boolean | null;
-}
-
 /**
  * What is known of every day of each brand, over the last 366 days at most. A day is whole when it was read after its
  * end, partial when before, verified when its numbers agree with upstream's, and differs when they do not. Of upstream's
@@ -46,86 +39,83 @@ export async function readCalendars(
   nowMs: number,
 ): Promise<BrandCalendar[]> {
   const counted = catalogue.resources.filter(({ change }) => change.kind === 'window' && change.census !== undefined);
-  const known = await readKnown(
+  const known = await readLetters(
     query,
     counted.map(({ name }) => name),
+    numberOf(nowMs) - RANGE_DAYS_MAX,
   );
   return brands.map((brand) => calendarOf(brand, known.get(brand.id) ?? new Map(), nowMs));
 }
 
-async function readKnown(query: Query, resources: readonly string[]): Promise<Map<string, Map<string, Known>>> {
-  const brands = new Map<string, Map<string, Known>>();
-  if (resources.length === 0) return brands;
-  const at = (brandId: unknown, day: string): Known => {
-    const days = brands.get(String(brandId)) ?? new Map<string, Known>();
-    brands.set(String(brandId), days);
-    const known = days.get(day) ?? { readAt: null, verifiedAt: null, agrees: null };
-    days.set(day, known);
-    return known;
-  };
+/** Days, counted from 1970 on, with the letters that stand for them. */
+type Letters = ReadonlyMap<number, string>;
+
+// The last comparison of a day has the say, whichever command made it; a day whose count agrees is as good as read.
+async function readLetters(query: Query, resources: readonly string[], after: number): Promise<Map<string, Letters>> {
+  if (resources.length === 0) return new Map();
   const named = resources.map(literal).join(', ');
-  const ranges = await query(
-    `SELECT CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'),
-       CAST(epoch_ms(closed_at) AS DOUBLE) FROM sync.coverage
-     WHERE resource IN (${named}) AND range_from IS NOT NULL AND range_to IS NOT NULL`,
+  const { verified, whole, partial, differs, missing } = DAY_STATES;
+  const rows = await query(
+    `WITH covered AS (
+       SELECT brand_id, CAST(unnest(generate_series(CAST(range_from AS TIMESTAMP), CAST(range_to AS TIMESTAMP), INTERVAL 1 DAY)) AS DATE) AS day,
+         closed_at FROM sync.coverage WHERE resource IN (${named}) AND range_from IS NOT NULL AND range_to IS NOT NULL),
+     reads AS (SELECT brand_id, day, max(closed_at) AS closed_at FROM covered GROUP BY ALL),
+     compared AS (
+       SELECT brand_id, day, agreed, false AS recounted, checked_at FROM sync.audits WHERE resource IN (${named})
+       UNION ALL SELECT brand_id, day, agrees, true, verified_at FROM sync.verifications
+         WHERE measure = 'day' AND day IS NOT NULL AND agrees IS NOT NULL),
+     comparisons AS (
+       SELECT brand_id, day, arg_max(agreed, checked_at) AS agrees, bool_or(recounted) AS recounted,
+         max(checked_at) FILTER (agreed) AS agreed_at FROM compared GROUP BY ALL),
+     known AS (
+       SELECT brand_id, day, agrees, coalesce(recounted, false) AS recounted, greatest(closed_at, agreed_at) AS read_at
+       FROM reads FULL JOIN comparisons USING (brand_id, day))
+     SELECT CAST(brand_id AS VARCHAR), string_agg(concat(day - DATE '1970-01-01', CASE
+         WHEN agrees = false THEN '${differs}' WHEN read_at IS NULL THEN '${missing}'
+         WHEN read_at < day + INTERVAL 1 DAY THEN '${partial}' WHEN recounted AND agrees THEN '${verified}'
+         ELSE '${whole}' END), ' ')
+     FROM known WHERE day > DATE '1970-01-01' + ${after} GROUP BY brand_id`,
   );
-  for (const [brandId, from, to, closedAt] of ranges as [string, string, string, number][]) {
-    for (let day = from; day <= to; day = addDays(day, 1)) {
-      const known = at(brandId, day);
-      known.readAt = Math.max(known.readAt ?? 0, closedAt);
-    }
-  }
-  // The last comparison of a day has the say, whichever command made it.
-  const compared = await query(
-    `SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), agreed, false, CAST(epoch_ms(checked_at) AS DOUBLE) AS compared_at
-       FROM sync.audits WHERE resource IN (${named})
-     UNION ALL SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), agrees, true, CAST(epoch_ms(verified_at) AS DOUBLE)
-       FROM sync.verifications WHERE measure = 'day' AND day IS NOT NULL AND agrees IS NOT NULL
-     ORDER BY compared_at`,
+  return new Map(
+    rows.map(([brandId, text]) => [
+      String(brandId),
+      new Map(
+        String(text)
+          .split(' ')
+          .map((entry) => [Number(entry.slice(0, -1)), entry.slice(-1)]),
+      ),
+    ]),
   );
-  for (const [brandId, day, agrees, isVerification, checkedAt] of compared as [
-    string,
-    string,
-    boolean,
-    boolean,
-    number,
-  ][]) {
-    const known = at(brandId, day);
-    known.agrees = agrees;
-    if (isVerification) known.verifiedAt = checkedAt;
-    // A day whose count agrees is as good as read.
-    if (agrees) known.readAt = Math.max(known.readAt ?? 0, checkedAt);
-  }
-  return brands;
 }
 
-function calendarOf({ id, since }: CalendarBrand, known: ReadonlyMap<string, Known>, nowMs: number): BrandCalendar {
-  const today = dayOf(nowMs);
-  const first = [...known.keys(), ...(since === null ? [] : [since])].sort()[0];
+function calendarOf({ id, since }: CalendarBrand, known: Letters, nowMs: number): BrandCalendar {
+  const today = numberOf(nowMs);
   const counts = { verified: 0, whole: 0, partial: 0, differs: 0, missing: 0 };
   const months: { month: string; days: string }[] = [];
   const names = Object.entries(DAY_STATES) as [keyof typeof counts, string][];
-  if (first === undefined) return { brandId: id, months, counts };
-  const from = laterDay(first, addDays(today, 1 - RANGE_DAYS_MAX));
-  for (let day = from; day <= today; day = addDays(day, 1)) {
-    const month = day.slice(0, 7);
-    if (months.at(-1)?.month !== month) months.push({ month, days: '.'.repeat(Number(day.slice(8)) - 1) });
-    const letter = stateOf(day, known.get(day), nowMs);
+  const states = new Map(names.map(([state, letter]) => [letter, state]));
+  const begun = [...known.keys(), ...(since === null ? [] : [numberOf(Date.parse(since))])];
+  const first = begun.reduce((least, day) => Math.min(least, day), Number.POSITIVE_INFINITY);
+  for (let day = Math.max(first, today - RANGE_DAYS_MAX + 1); day <= today; day++) {
+    const at = new Date(day * DAY_MS);
+    const date = at.getUTCDate();
+    if (date === 1 || months.length === 0)
+      months.push({ month: at.toISOString().slice(0, 7), days: '.'.repeat(date - 1) });
+    const letter = letterOf(day, today, known.get(day));
     const last = months.at(-1);
     if (last !== undefined) last.days += letter;
-    const state = names.find(([, written]) => written === letter)?.[0];
+    const state = states.get(letter);
     if (state !== undefined) counts[state] += 1;
   }
   return { brandId: id, months, counts };
 }
 
-function stateOf(day: string, known: Known | undefined, nowMs: number): string {
-  const endMs = Date.parse(`${day}T00:00:00Z`) + DAY_MS;
-  const readAt = known?.readAt ?? null;
-  // Of today nothing can be missing yet.
-  if (endMs > nowMs) return readAt === null ? '.' : DAY_STATES.partial;
-  if (known?.agrees === false) return DAY_STATES.differs;
-  if (readAt === null) return DAY_STATES.missing;
-  if (readAt < endMs) return DAY_STATES.partial;
-  return known?.verifiedAt != null && known.agrees === true ? DAY_STATES.verified : DAY_STATES.whole;
+// Of today nothing can be missing yet, and nothing is whole.
+function letterOf(day: number, today: number, known: string | undefined): string {
+  if (day < today) return known ?? DAY_STATES.missing;
+  return known === undefined ? '.' : DAY_STATES.partial;
+}
+
+function numberOf(epochMs: number): number {
+  return Math.floor(epochMs / DAY_MS);
 }

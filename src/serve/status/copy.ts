@@ -63,9 +63,11 @@ export function readCopy(edition: Edition, catalogue: Catalogue, nowMs: number):
         .map((resource) => freshnessOf(edition, catalogue, resource, brands, nowMs)),
       calendars: await readCalendars(query, catalogue, brands, nowMs),
       brandsLeftOut: status.brands.length - shown.length,
-      runs: await readRuns(query, RUNS_MAX),
+      runs: (await readRuns(query, RUNS_MAX)).map((run) => ({ ...run, error: withoutKeys(run.error) })),
       quarantine: await readQuarantine(query),
-      drift: (await readDrift(query, EXAMPLES_MAX)).map((row) => ({ ...row, example: shortened(row.example) })),
+      drift: (await readDrift(query, EXAMPLES_MAX)).map((row) => {
+        return { ...row, detail: withoutKeys(row.detail), example: shortened(row.example) };
+      }),
       requests: await readRequests(query, nowMs),
     };
   });
@@ -112,6 +114,10 @@ async function readRequests(query: Query, nowMs: number): Promise<[number, numbe
      WHERE sent_at >= make_timestamp_ms(${Math.trunc(nowMs - HOUR_MS)}) GROUP BY 1 ORDER BY 1`,
   );
   return rows.map(([minute, requests]) => [Number(minute), Number(requests)]);
+}
+
+function withoutKeys(text: string | null): string | null {
+  return text === null ? null : hideKeys(text);
 }
 
 function shortened(text: string | null): string | null {

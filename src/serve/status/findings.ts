@@ -1,3 +1,4 @@
+import { hideKeys } from '../../base/errors.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import type { RunningSync } from '../../sync/progress-file.ts';
 import type { WarehouseStatus } from '../../warehouse/status.ts';
@@ -49,7 +50,10 @@ export function findingsOf(facts: Facts): readonly Finding[] {
   }
   const at = flagOf(facts.workspace);
   return found
-    .map((one) => ({ ...one, command: one.command === null ? null : `sightline ${one.command}${at}` }))
+    .map(({ level, sentence, command }) => {
+      const typed = command === null ? null : `sightline ${command}${at}`;
+      return { level, sentence: hideKeys(sentence), command: typed };
+    })
     .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
 }
 
