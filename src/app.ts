@@ -10,6 +10,7 @@ import { mergeConventions, toOverrides } from './metrics/overrides.ts';
 import { readConventions } from './metrics/stored.ts';
 import { createService } from './serve/create.ts';
 import { HTTP_LIMITS } from './serve/http/limits.ts';
+import type { LogTarget } from './serve/http/log.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve/http/server.ts';
 import { openKeyring, readCursorSecret } from './serve/keys.ts';
 import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
@@ -68,8 +69,7 @@ export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
   readonly statusPage: StatusAccess | 'off';
   /** Whether jobs run in this process when they are due. */
   readonly runsJobs: boolean;
-  /** Takes the log, whole lines of JSON. */
-  readonly log: (text: string) => void;
+  readonly log: LogTarget;
 }
 
 /** A workspace that is served, and how many keys open it so far. */

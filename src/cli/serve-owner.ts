@@ -6,12 +6,12 @@ import type { Greeting } from '../app/owner-frames.ts';
 import { createTurns, type Turns } from '../app/turns.ts';
 import { type Context, readOnlyCopies } from '../app/workspace.ts';
 import type { Clock } from '../base/clock.ts';
-import { EXIT, hideKeys, SightlineError, toSightlineError } from '../base/errors.ts';
+import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { openBook } from '../scheduler/book.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
-import { LOG_LEVELS, type LogLevel } from '../serve/http/log.ts';
+import { type LogLevel, type LogTarget, openLog } from '../serve/http/log.ts';
 import type { WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
 import { performStep } from './job-steps.ts';
@@ -26,9 +26,9 @@ export interface OwnerOptions {
   readonly runsJobs: boolean;
   /** Reads the command lines of others. */
   readonly parse: Parse;
+  /** Of a log that is not open yet. */
   readonly logLevel: LogLevel;
-  /** Takes the log, whole lines of JSON. */
-  readonly log: (text: string) => void;
+  readonly log: LogTarget;
 }
 
 /** A workspace whose jobs this process runs and for which it carries out commands, unless another does. */
@@ -54,10 +54,8 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
   const { config, clock, command } = context;
   const stop = new AbortController();
   const turns = createTurns();
-  const log: Log = (level, entry) => {
-    if (LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(options.logLevel)) return;
-    options.log(`${hideKeys(JSON.stringify({ level, time: new Date(clock.now()).toISOString(), ...entry }))}\n`);
-  };
+  const { logger, stream } = openLog(options.log, options.logLevel, clock);
+  const log: Log = (level, entry) => logger[level](entry);
   const forOthers = { carry: createCarry(options.parse, turns, stop.signal, log), lend: createLend(turns) };
   const own = async (): Promise<OwnedOrOther> => {
     const letBack = readOnlyCopies(config.folder);
@@ -97,6 +95,7 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     stop.abort(new SightlineError('interrupted', 'stopped'));
     await succeeded;
     if (owned.owner === null) await owned.release();
+    stream.flush();
   };
   return { owner, close };
 }

@@ -65,7 +65,8 @@ it('runs a job when it is due, stops it with the server, and makes up for it aft
     dueAt: '2026-03-14T02:15:00.000Z',
     steps: [{ exitCode: 0 }, { exitCode: 0 }],
   });
-  const logged = lines.map((line) => JSON.parse(line) as { msg: string; step?: string });
+  const written = lines.join('').split('\n').slice(0, -1);
+  const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
   expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
   expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
   expect(lines.join('')).not.toContain('gsk_');

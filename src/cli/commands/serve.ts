@@ -4,7 +4,7 @@ import { type ServedWorkspace, serveWorkspace } from '../../app.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
 import { isLoopback } from '../../serve/http/hosts.ts';
-import { LOG_LEVELS } from '../../serve/http/log.ts';
+import { LOG_LEVELS, type Log, openLog } from '../../serve/http/log.ts';
 import { commandContext, toInteger, type WorkspaceFlags } from '../context.ts';
 import type { Parse } from '../invocation.ts';
 import { printData, say } from '../output.ts';
@@ -34,9 +34,11 @@ export interface ServeFlags extends WorkspaceFlags {
 
 /** Runs `sightline serve` until the signal is aborted, carrying out what others ask for as `parse` reads it, and returns its exit code: to be stopped is its good end. */
 export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse): Promise<number> {
-  const options = toOptions(flags);
+  const given = toOptions(flags);
   const context = commandContext('serve', flags, signal);
   context.config.notify();
+  const log = await openTerminalLog(given, context);
+  const options = { ...given, log };
   const server = await start(context, options, flags);
   const ownership = await own(context, options, flags, parse);
   if (flags.json === true) {
@@ -52,7 +54,16 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
   if (server.keys === 0) say('There is no key yet: make one with `sightline keys create NAME`; no restart is needed.');
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   await Promise.all([ownership?.close(), server.close()]);
+  // Whoever ended last may have had something to say.
+  log.stream.flush();
   return EXIT.done;
+}
+
+// Lines for people on a terminal, and for programs anywhere else.
+async function openTerminalLog({ logLevel }: Options, { clock }: Context): Promise<Log> {
+  const { stderr } = process;
+  const pretty = stderr.isTTY ? (await import('../../serve/http/pretty-log.ts')).createPrettyLines() : null;
+  return openLog((text) => stderr.write(pretty === null ? text : pretty(text)), logLevel, clock);
 }
 
 // Where nothing can be written there is nothing to own: what is there is served all the same.
@@ -138,7 +149,8 @@ function toOptions(flags: ServeFlags): Options {
     statusPage: statusPage ?? refuse('--status-page', flags.statusPage, STATUS_PAGES.join(', ')),
     runsJobs: flags.jobs,
     logLevel: logLevel ?? refuse('--log-level', flags.logLevel, LOG_LEVELS.join(', ')),
-    log: (text) => process.stderr.write(text),
+    // Set once the log is open.
+    log: () => undefined,
   };
 }
 

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify, LogController } from 'fastify';
 import type { HttpLimits } from './limits.ts';
-import type { loggerOptions } from './log.ts';
+import type { Log } from './log.ts';
 import { createParserErrorHandler } from './parser-errors.ts';
 import { toReadableUrl } from './paths.ts';
 import { toErrorReply } from './refusal.ts';
 
 /** Builds Fastify without any route: its bounds, its log, and the envelope for what it refuses by itself. */
-export function createFramework(limits: HttpLimits, logger: ReturnType<typeof loggerOptions>): FastifyInstance {
+export function createFramework(limits: HttpLimits, { logger }: Log): FastifyInstance {
   const options: FastifyHttpOptions<Server> = {
-    logger,
+    loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     // One line a request is written at its end; a logger for each would cost more than the line.
     childLoggerFactory: (parent) => parent,

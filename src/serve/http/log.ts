@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Logger, pino } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import { hideKeys } from '../../base/errors.ts';
 
@@ -44,11 +45,23 @@ export function createLogStream(output: (text: string) => void): LogStream {
   };
 }
 
-/** Settings of Fastify's logger: one JSON object a line, times as ISO 8601, and no header that carries a key. */
-export function loggerOptions(level: LogLevel, stream: LogStream, clock: Clock) {
-  return {
+/** The one log of a server and of what goes on beside it. */
+export interface Log {
+  readonly level: LogLevel;
+  /** One JSON object a line, times as ISO 8601, and no header that carries a key. */
+  readonly logger: Logger;
+  readonly stream: LogStream;
+}
+
+/** Where a log goes: to one that is open, or as text to whoever takes it, in whole lines of JSON. */
+export type LogTarget = Log | ((text: string) => void);
+
+/** Opens a log; one that is open already is given back as it is. */
+export function openLog(target: LogTarget, level: LogLevel, clock: Clock): Log {
+  if (typeof target !== 'function') return target;
+  const stream = createLogStream(target);
+  const options = {
     level,
-    stream,
     base: null,
     timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
@@ -58,13 +71,14 @@ export function loggerOptions(level: LogLevel, stream: LogStream, clock: Clock) 
     },
     serializers: { err: describeError },
   };
+  return { level, logger: pino(options, stream), stream };
 }
 
 /** Writes the line of a request that has ended. */
 export type LogRequest = (request: FastifyRequest, reply: FastifyReply, tookMs: number) => void;
 
 /** Builds it; by hand, in the logger's form, because it is written with every request. */
-export function createLogRequest(level: LogLevel, stream: LogStream, clock: Clock): LogRequest {
+export function createLogRequest({ level, stream }: Log, clock: Clock): LogRequest {
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf('info')) return () => undefined;
   return (request, reply, tookMs) => {
     const { raw } = reply;

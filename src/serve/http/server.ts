@@ -16,7 +16,7 @@ import { createGate } from './gate.ts';
 import { addHooks } from './hooks.ts';
 import { createHostRules, isLoopback } from './hosts.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { createLogRequest, createLogStream, type LogLevel, loggerOptions } from './log.ts';
+import { createLogRequest, type LogLevel, type LogTarget, openLog } from './log.ts';
 import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
 import { BASE_PATH, createFinder, endpointsOf, MCP_PATH, PAGE_PATH, pageEndpoints } from './paths.ts';
 import { addBodyParser, addRoutes } from './routes.ts';
@@ -37,8 +37,7 @@ export interface ServerParts {
   readonly status?: StatusParts;
   /** The workspace whose metrics are served beside the server's own. */
   readonly monitored?: Monitored;
-  /** Takes the log, whole lines of JSON. */
-  readonly log: (text: string) => void;
+  readonly log: LogTarget;
 }
 
 /** How it is served. */
@@ -53,6 +52,7 @@ export interface ServerOptions {
   readonly rateLimit: number | 'off';
   readonly corsOrigins: readonly string[];
   readonly allowedHosts: readonly string[];
+  /** Of a log that is not open yet. */
   readonly logLevel: LogLevel;
   readonly limits?: Partial<HttpLimits>;
 }
@@ -72,7 +72,7 @@ export interface RunningServer {
 export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false };
-  const stream = createLogStream(parts.log);
+  const log = openLog(parts.log, options.logLevel, parts.clock);
   const answers = createAnswers(limits);
   const telemetry =
     options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock, parts.monitored ?? null);
@@ -97,8 +97,8 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     },
     onKey: (keyId) => usedAt.set(keyId, parts.clock.now()),
   });
-  const app = createFramework(limits, loggerOptions(options.logLevel, stream, parts.clock));
-  const logRequest = createLogRequest(options.logLevel, stream, parts.clock);
+  const app = createFramework(limits, log);
+  const logRequest = createLogRequest(log, parts.clock);
   await addHooks(app, gate, logRequest, telemetry, options.corsOrigins, monotonic);
   const address = { baseUrl: '' };
   addBodyParser(app);
@@ -128,7 +128,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
       page?.close();
       await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
       await app.close();
-      stream.flush();
+      log.stream.flush();
     };
     return {
       baseUrl: address.baseUrl,

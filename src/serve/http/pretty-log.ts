@@ -1,0 +1,32 @@
+import { isColorSupported, prettyFactory } from 'pino-pretty';
+import { isRecord } from '../../base/json.ts';
+
+/** What a request's line says in one go, and what needs not be said on a terminal. */
+const SAID = 'method,path,status,ms,key,bytes,cache,id,pid,hostname';
+
+/** Builds what turns lines of a log into lines for people, in colours where the terminal has them and NO_COLOR is not set. */
+export function createPrettyLines(): (text: string) => string {
+  const pretty = prettyFactory({
+    colorize: isColorSupported,
+    ignore: SAID,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    messageFormat: (line, messageKey) => describe(line, messageKey),
+  });
+  return (text) =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => pretty(line))
+      .join('');
+}
+
+function describe(line: unknown, messageKey: string): string {
+  if (!isRecord(line) || line['status'] === undefined || line['ms'] === undefined) {
+    return isRecord(line) ? String(line[messageKey] ?? '') : '';
+  }
+  const { method, path, status, ms, cache } = line;
+  return [method ?? 'unreadable request', path, status, `${String(ms)} ms`, cache]
+    .filter((part) => part != null)
+    .join(' ');
+}
