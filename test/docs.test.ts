@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../schemas/catalogue.ts';
 import { describeTables, toMarkdown } from '../src/app/dictionary.ts';
@@ -9,11 +9,57 @@ import { particularExits, toReference } from '../src/cli/reference.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
 
 const root = join(import.meta.dirname, '..');
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const readme = read('README.md');
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(inDocs),
+].filter((path) => path.endsWith('.md'));
 
 describe('the README', () => {
+  it('lists every command, and no other', () => {
+    const listed = rowsOf(readme, 'Commands').map(([command]) => command?.replaceAll('`', ''));
+    const known = createProgram(() => undefined).commands.map((command) => command.name());
+    expect(sorted(listed)).toEqual(sorted(known));
+  });
+
+  it('maps every folder of src, and no other', () => {
+    const listed = [...section(readme, 'Map of the code').matchAll(/^ {4}src\/([\w.]+)\/? /gm)].map(
+      (match) => match[1],
+    );
+    expect(sorted(listed)).toEqual(sorted(readdirSync(join(root, 'src'))));
+  });
+
+  it('leads to every page in one click', () => {
+    const linked = linksOf('README.md').map(([path]) => path);
+    expect(linked).toEqual(expect.arrayContaining(pages.filter((path) => path !== 'README.md')));
+  });
+});
+
+describe('the pages', () => {
+  it('link only to what is there', () => {
+    const broken = pages.flatMap((page) =>
+      linksOf(page)
+        .filter(
+          ([path, anchor]) => !(existsSync(join(root, path)) && (anchor === '' || anchorsOf(path).includes(anchor))),
+        )
+        .map(([path, anchor]) => `${page}: ${path}#${anchor}`),
+    );
+    expect(broken).toEqual([]);
+    expect(pages.flatMap(linksOf).length).toBeGreaterThan(30);
+  });
+
+  it('name only scripts and commands that are there', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
+    const commands = createProgram(() => undefined).commands.map((command) => command.name());
+    const text = pages.map(read).join('\n');
+    const matches = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] as string);
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(matches(/npm run ([\w:]+)/g)));
+    expect(commands).toEqual(expect.arrayContaining(matches(/(?:npx|`)\s?sightline ([a-z]+)/g)));
+  });
+
   it('lists every error with its exit code and HTTP status, and no other', () => {
-    const listed = rowsOf('Errors').map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
+    const rows = rowsOf(read('docs/operator.md'), 'Errors');
+    const listed = rows.map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
     const known = Object.entries(errorTable).map(([code, kind]) => [
       code,
       kind.exit,
@@ -22,77 +68,81 @@ describe('the README', () => {
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('lists every command, and no other', () => {
-    const listed = rowsOf('Commands').map(([command]) => command?.replaceAll('`', ''));
-    const known = createProgram(() => undefined).commands.map((command) => command.name());
-    expect(sorted(listed)).toEqual(sorted(known));
-  });
-
   it('lists every variable that is read, and no other', () => {
-    const listed = rowsOf('Settings').map(([variable]) => variable?.replaceAll('`', ''));
-    const source = readFileSync(join(root, 'src/base/config.ts'), 'utf8');
+    const listed = rowsOf(read('docs/operator.md'), 'Settings').map(([variable]) => variable?.replaceAll('`', ''));
+    const source = read('src/base/config.ts');
     expect(sorted(listed)).toEqual(sorted([...new Set(source.match(/\bSIGHTLINE_[A-Z_]+\b/g))]));
   });
 
   it('lists every table, and no other', () => {
-    const paragraph = /Tables, named after the API[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(readme)?.[1] ?? '';
+    const paragraph = /Tables, named after the API[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(read('docs/analyst.md'))?.[1] ?? '';
     const listed = [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1]);
     const known = createCatalogue(declarations).tables.map((table) => table.name);
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('maps every folder of src, and no other', () => {
-    const listed = [...section('Map of the code').matchAll(/^ {4}src\/([\w.]+)\/? /gm)].map((match) => match[1]);
-    expect(sorted(listed)).toEqual(sorted(readdirSync(join(root, 'src'))));
-  });
-
-  it('names only scripts and files that are there', () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
-    const named = [...readme.matchAll(/npm run (\w+)/g)].map((match) => match[1] as string);
-    expect(named.length).toBeGreaterThan(0);
-    for (const script of named) expect(Object.keys(scripts)).toContain(script);
-    for (const file of ['schemas/catalogue.ts', 'schemas/fixtures/all.ts', 'test/bench']) {
-      expect(readme).toContain(file);
-      expect(existsSync(join(root, file))).toBe(true);
-    }
+  it('draws every floor, and no other', () => {
+    const floors = rowsOf(read('docs/ARCHITECTURE.md'), 'Floors').map(([floor]) => floor?.replaceAll('`', ''));
+    const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(sorted(floors)).toEqual(sorted(folders.map(({ name }) => name)));
   });
 });
 
 describe('the data dictionary', () => {
   it('is what `npm run docs` writes', async () => {
-    const written = readFileSync(join(root, 'docs/data-dictionary.md'), 'utf8');
+    const written = read('docs/data-dictionary.md');
     expect(written, 'stale: run `npm run docs`').toBe(toMarkdown(await describeTables()));
   });
 });
 
 describe('the reference of the command line', () => {
   it('is what `npm run docs` writes', () => {
-    const written = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+    const written = read('docs/cli.md');
     expect(written, 'stale: run `npm run docs`').toBe(toReference(createProgram(() => undefined)));
     for (const path of Object.keys(particularExits)) expect(written).toContain(`### ${path}\n`);
   });
 });
 
 describe('what is written of BI tools', () => {
-  it('names commands, tables and files that are there', async () => {
-    const text = readFileSync(join(root, 'docs/bi.md'), 'utf8');
-    const commands = createProgram(() => undefined).commands.map((command) => command.name());
-    const named = [...text.matchAll(/`sightline (\w+)/g)].map((match) => match[1]);
-    expect(named.length).toBeGreaterThan(3);
-    for (const command of named) expect(commands).toContain(command);
+  it('names tables that are there', async () => {
+    const text = read('docs/bi.md');
     const tables = (await describeTables()).map(({ name }) => name);
     for (const [, table] of text.matchAll(/latest[/\\](\w+)/g)) expect(tables).toContain(table);
-    for (const [, file] of text.matchAll(/\]\(([^)]+\.md)\)/g))
-      expect(existsSync(join(root, 'docs', file ?? ''))).toBe(true);
   });
 });
 
-function section(title: string): string {
-  return readme.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? '';
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
 }
 
-function rowsOf(title: string): string[][] {
-  const rows = section(title)
+function inDocs(name: string): string {
+  return join('docs', name);
+}
+
+/** Where a page's links within the project lead: a path from the root, and the place in that file or ''. */
+function linksOf(page: string): (readonly [path: string, anchor: string])[] {
+  return [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+    if (/^[a-z]+:/.test(target)) return [];
+    const [path = '', anchor = ''] = target.split('#');
+    return [[path === '' ? page : join(dirname(page), path), anchor] as const];
+  });
+}
+
+function anchorsOf(page: string): string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function section(text: string, title: string): string {
+  return text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
+}
+
+function rowsOf(text: string, title: string): string[][] {
+  const rows = section(text, title)
     .split('\n')
     .filter((line) => line.startsWith('|'))
     .map((line) =>
