@@ -37,6 +37,8 @@ export interface Facts {
   readonly keys: readonly { readonly name: string; readonly expiresAt: string | null }[] | null;
 }
 
+const endings: Readonly<Record<string, string>> = { partial: 'ended partial', interrupted: 'was interrupted' };
+
 const urgency: readonly Level[] = ['problem', 'attention', 'busy', 'good'];
 
 /** What there is to know, the most urgent first; never nothing. */
@@ -85,7 +87,9 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
   if (progress === null && lastRun?.status === 'failed') {
     found.push(problem(`The last sync failed${reasonOf(lastRun.error)}`, 'sync'));
   } else if (progress === null && lastRun !== null && lastRun.status !== 'complete') {
-    found.push(attention(`The last sync ended ${lastRun.status}: the next goes on from there.`, 'sync'));
+    found.push(
+      attention(`The last sync ${endings[lastRun.status] ?? 'did not end'}: the next goes on from there.`, 'sync'),
+    );
   }
   if (progress === null && readAtMs !== null && nowMs - readAtMs > STALE_MS) {
     const days = Math.floor((nowMs - readAtMs) / DAY_MS);
@@ -102,8 +106,11 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
     found.push(attention(`${what} never read whole, over all resources and brands.`, 'sync'));
   }
   if (quarantined > 0) {
-    const what = quarantined === 1 ? '1 item is' : `${quarantined} items are`;
-    found.push(attention(`${what} in quarantine: they could not be taken as rows.`, 'sql "from sync.quarantine"'));
+    const what =
+      quarantined === 1
+        ? '1 item is in quarantine: it could not be taken as a row.'
+        : `${quarantined} items are in quarantine: they could not be taken as rows.`;
+    found.push(attention(what, 'sql "from sync.quarantine"'));
   }
   const fresh = drift.filter(({ isNew }) => isNew).length;
   if (fresh > 0) {
@@ -129,7 +136,7 @@ function ofKeys({ keys, nowMs }: Facts): Finding[] {
   return keys.flatMap(({ name, expiresAt }) => {
     const left = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - nowMs;
     if (left <= 0 || left > EXPIRY_MS) return [];
-    return [attention(`The key ${JSON.stringify(name)} expires at ${expiresAt?.slice(0, 10)}.`, 'keys create NAME')];
+    return [attention(`The key ${JSON.stringify(name)} expires on ${expiresAt?.slice(0, 10)}.`, 'keys create NAME')];
   });
 }
 

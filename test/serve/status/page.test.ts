@@ -17,7 +17,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   let key: string;
 
   beforeAll(async () => {
-    workspace = await openCliFor({ brands: 2, prompts: 3, days: 20, latencyMs: 60 });
+    workspace = await openCliFor({ brands: 2, prompts: 2, days: 12, latencyMs: 100 });
     key = (await workspace.run('keys', 'create', 'page')).stdout.trim();
     serving = await serve('0');
     browser = await launchBrowser();

@@ -19,11 +19,11 @@ export interface StatusWorkspace {
 }
 
 /** Makes a small synced workspace with a key before the tests of a file; gives it where it is there. */
-export function workspaceBefore(days = 40): () => StatusWorkspace {
+export function workspaceBefore(days = 15): () => StatusWorkspace {
   const made: { workspace: StatusWorkspace | null } = { workspace: null };
   let clean = async (): Promise<void> => undefined;
   beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 4, days, rateLimit: 1_000_000 });
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days, rateLimit: 1_000_000 });
     const folder = await mkdtemp(join(tmpdir(), 'sightline-status-'));
     clean = async () => {
       await sandbox.close();

@@ -112,9 +112,11 @@ function files({ id, files: amount, manifest }) {
       const items = all
         .slice(0, FILES_MAX)
         .map((/** @type {any} */ file) =>
-          h('li', {}, link(`snapshots/${id}/${file.path}`, file.path), ` ${size(file.bytes)}`),
+          h('li', {}, h('span', { class: 'size' }, size(file.bytes)), link(`snapshots/${id}/${file.path}`, file.path)),
         );
-      list.replaceChildren(h('ul', {}, h('li', {}, link(address, 'manifest.json')), items));
+      list.replaceChildren(
+        h('ul', {}, h('li', {}, h('span', { class: 'size' }), link(address, 'manifest.json')), items),
+      );
       if (all.length > FILES_MAX)
         list.append(h('p', {}, `${plural(all.length - FILES_MAX, 'file')} more are in the manifest.`));
     } catch (thrown) {

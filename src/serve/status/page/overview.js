@@ -62,7 +62,10 @@ function facts({ copy, progress, budget, jobs, runsJobs }) {
     fact('Data last read', moment(read)),
     fact('Verified through', through ?? 'not yet'),
     progress === null
-      ? fact('Requests this minute', `${count(now)} of ${count(budget.limit)}`)
+      ? fact(
+          'Requests this minute',
+          now > budget.limit && budget.isDocumented ? count(now) : `${count(now)} of ${count(budget.limit)}`,
+        )
       : fact(
           'Sync',
           `${share(progress)} %, ${progress.secondsToGo === null ? 'end unknown' : `${span(progress.secondsToGo * 1000)} to go`}`,
@@ -163,7 +166,7 @@ function freshnessRow(row, known, chosen, brandId) {
   const state =
     read.length === 0
       ? marked('attention', 'never read')
-      : isPartial || read.length < times.length
+      : isPartial || read.length < times.length || known?.gapDays > 0
         ? marked('attention', 'a part was never read whole')
         : marked('good', 'whole');
   const unfinished = known?.unfinished > 0 ? ` ${plural(known.unfinished, 'list')} not finished` : '';
