@@ -60,7 +60,13 @@ describe('floors', () => {
   it('keeps DuckDB in one folder, undici in one folder, and the web server in one', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
     expect(foldersImporting('undici')).toEqual(['src/upstream']);
-    for (const name of ['@fastify/cors', 'prom-client']) expect(foldersImporting(name)).toEqual(['src/serve/http']);
+    for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
+      expect(foldersImporting(name)).toEqual(['src/serve/http']);
+    }
+    // Loaded only where traces are wanted.
+    expect(sources.filter(({ text }) => text.includes('@opentelemetry/api')).map(({ path }) => path)).toEqual([
+      'src/base/trace-sdk.ts',
+    ]);
     // The handler of assistants' requests is given Fastify's, by type.
     expect(foldersImporting('fastify')).toEqual(['src/serve/http', 'src/serve/mcp']);
   });
