@@ -2,7 +2,8 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { chown, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { parseEnv } from 'node:util';
-import { CONFIG_FILE, DEFAULT_WORKSPACE, declaredWorkspaces } from '../base/config.ts';
+import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../base/config.ts';
+import { CONFIG_FILE } from '../base/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 

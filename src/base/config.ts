@@ -1,26 +1,29 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { z } from 'zod';
+import type { z } from 'zod';
+import {
+  allowed,
+  type COMPRESSIONS,
+  common,
+  type FileConfig,
+  invalid,
+  KEEP,
+  type KEY_HEADERS,
+  type keep,
+  readConfigFile,
+  readText,
+  snapshots,
+  workspaceName,
+} from './config-file.ts';
 import { SightlineError } from './errors.ts';
 import { readSecret, withoutFile, withSecrets } from './key-file.ts';
-import { isPrivateWay, type NotifyTarget, notifyAllowed, notifySchema, readNotify } from './notify-settings.ts';
-
-/** File with more settings than the environment can carry, in the folder where sightline is started. */
-export const CONFIG_FILE = 'sightline.config.json';
+import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
 
 /** The workspace that the environment describes. */
 export const DEFAULT_WORKSPACE = 'default';
 
 /** The workspace that the demo makes. */
 export const DEMO_WORKSPACE = 'demo';
-
-const keyHeaders = ['authorization', 'x-api-key'] as const;
-/** Of Parquet files. */
-export const COMPRESSIONS = ['snappy', 'zstd'] as const;
-
-/** Snapshots that stay where nothing else is said. */
-const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 
 /** One workspace's settings, checked. */
 export interface WorkspaceConfig {
@@ -51,7 +54,7 @@ export interface UpstreamConfig {
   /** Root of the versioned API, without a slash at its end. */
   readonly baseUrl: string;
   readonly key: string;
-  readonly keyHeader: (typeof keyHeaders)[number];
+  readonly keyHeader: (typeof KEY_HEADERS)[number];
 }
 
 /** Where settings come from; flags beat the environment, which beats the file, which beats defaults. */
@@ -60,64 +63,6 @@ export interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
 }
-
-/** What a setting may be, in words. */
-const allowed = {
-  keyHeader: keyHeaders.join(' or '),
-  budgetShare: 'above 0, at most 1',
-  connections: 'a whole number from 1 to 64',
-  compression: COMPRESSIONS.join(' or '),
-  rawDays: 'a whole number of days from 0 to 3650; with 0 no pages are kept',
-  rawMegabytes: 'a whole number from 0 to 10000000; with 0 no pages are kept',
-  keep: 'an object with the members daily, weekly and monthly',
-  daily: 'a whole number of snapshots from 0 to 10000',
-  weekly: 'a whole number of snapshots from 0 to 10000',
-  monthly: 'a whole number of snapshots from 0 to 10000',
-  conventions: 'an object with a member for each convention',
-  jobs: 'an object with a member for each job',
-  notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
-  ...notifyAllowed,
-  dataDir: 'a folder',
-  workspaces: 'an object with a member for each workspace',
-  workspace: 'lower-case letters, digits, - and _, at most 64',
-  baseUrl: 'the https address of the versioned API, such as https://api.example.com/v1',
-  apiKeyVariable: 'the name of the variable that holds the key',
-} as const;
-
-const share = z.number().gt(0).lte(1);
-const connections = z.int().min(1).max(64);
-const common = {
-  keyHeader: z.enum(keyHeaders).optional(),
-  budgetShare: share.optional(),
-  connections: connections.optional(),
-  compression: z.enum(COMPRESSIONS).optional(),
-  rawDays: z.int().min(0).max(3650).optional(),
-  rawMegabytes: z.int().min(0).max(10_000_000).optional(),
-};
-const snapshots = z.int().min(0).max(10_000);
-const keep = z.strictObject({
-  daily: snapshots.optional(),
-  weekly: snapshots.optional(),
-  monthly: snapshots.optional(),
-});
-const anything = z.record(z.string(), z.unknown());
-const inFile = {
-  ...common,
-  keep: keep.optional(),
-  conventions: anything.optional(),
-  jobs: anything.optional(),
-  notify: notifySchema.optional(),
-};
-// A key in place of its variable's name is a mistake that suggests itself.
-const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
-const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
-const fileSchema = z.strictObject({
-  ...inFile,
-  dataDir: z.string().min(1).optional(),
-  workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
-});
-
-type FileConfig = z.infer<typeof fileSchema>;
 
 /** The process's environment over what `.env` says; the one place where it is read. */
 export function readEnvironment(folder: string): Record<string, string | undefined> {
@@ -143,7 +88,7 @@ export function readTraceSettings(folder: string): Record<string, string | undef
 
 /** Reads and checks the settings of one workspace. Throws `config_invalid` with the setting's name and what is allowed. */
 export function loadConfig({ flags, environment, folder }: ConfigSources): WorkspaceConfig {
-  const file = readFile(folder);
+  const file = readConfigFile(folder);
   const name = chooseWorkspace(flags.workspace, environment, file);
   const declared = file.workspaces?.[name];
   const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
@@ -169,7 +114,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
-    notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, allowHttp),
+    notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
@@ -188,7 +133,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
  * `config_invalid` for a file that cannot be read.
  */
 export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'flags'>): string[] {
-  const names = Object.keys(readFile(folder).workspaces ?? {});
+  const names = Object.keys(readConfigFile(folder).workspaces ?? {});
   const isDescribed = nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined;
   const others = names.filter((name) => name !== DEFAULT_WORKSPACE);
   return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
@@ -198,7 +143,7 @@ export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'fla
 export function declaredWorkspaces(
   folder: string,
 ): Readonly<Record<string, { readonly baseUrl: string; readonly apiKeyVariable: string }>> {
-  return readFile(folder).workspaces ?? {};
+  return readConfigFile(folder).workspaces ?? {};
 }
 
 /** Throws `config_invalid` for what cannot be the name of a workspace. */
@@ -208,17 +153,20 @@ export function checkWorkspaceName(name: string): void {
 
 /** What of an environment is settings of ours: our own variables, and those that the file names for keys and webhooks. */
 export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
-  const file = readFile(folder);
+  const file = readConfigFile(folder);
   const workspaces = Object.values(file.workspaces ?? {});
   const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
   const keys = workspaces.map(({ apiKeyVariable: name }) => name);
-  const named = [...keys, ...targets.flatMap(({ urlVariable, secretVariable }) => [urlVariable, secretVariable])];
+  const ofTargets = targets.flatMap(({ urlVariable, secretVariable }) =>
+    secretVariable === undefined ? [urlVariable] : [urlVariable, secretVariable],
+  );
+  const named = [...keys, ...ofTargets];
   const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
   const ours = Object.entries(environment).flatMap(([name, value]) =>
     value !== undefined && isOurs(name) ? [[name, value] as const] : [],
   );
   // Whoever is given them may not be able to read this process's files.
-  return withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...keys], folder);
+  return withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder);
 }
 
 function chooseWorkspace(
@@ -256,62 +204,6 @@ function readKeep(
     weekly: read('SIGHTLINE_KEEP_WEEKLY', 'weekly'),
     monthly: read('SIGHTLINE_KEEP_MONTHLY', 'monthly'),
   };
-}
-
-function readFile(folder: string): FileConfig {
-  const path = join(folder, CONFIG_FILE);
-  const text = readText(path);
-  if (text === undefined) return {};
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (thrown) {
-    throw new SightlineError('config_invalid', `${path} is not JSON: ${(thrown as Error).message}`);
-  }
-  const parsed = fileSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw new SightlineError(
-    'config_invalid',
-    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
-  );
-}
-
-function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
-  const where = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys') {
-    const fields = membersAt(issue.path);
-    const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${where === '' ? 'it' : where} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
-  }
-  if (where === '') return `it is no JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
-  const name = String(issue.path.findLast((step) => typeof step === 'string'));
-  const value = issue.path.reduce<unknown>(
-    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
-    json,
-  );
-  // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'urlVariable', 'secretVariable'].includes(name);
-  const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
-  const given = value === undefined ? 'is not set' : `is ${shown}`;
-  if (issue.code === 'invalid_key')
-    return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
-  return `${where} ${given}; allowed: ${Object.hasOwn(allowed, name) ? allowed[name as keyof typeof allowed] : 'an object with the settings of the workspace'}`;
-}
-
-function membersAt(path: readonly PropertyKey[]): object {
-  if (path.length === 0) return { ...inFile, ...fileSchema.shape };
-  if (path.at(-1) === 'keep') return KEEP;
-  return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new SightlineError('config_invalid', `cannot read ${path} (${code})`, { cause: thrown });
-  }
 }
 
 function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolean): string {
@@ -355,9 +247,4 @@ function lowerCase(text: string): string {
 
 function nonEmpty(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : text;
-}
-
-function invalid(name: string, value: string | undefined, allowed: string): SightlineError {
-  const given = value === undefined ? 'is not set' : `is ${JSON.stringify(value)}`;
-  return new SightlineError('config_invalid', `${name} ${given}; allowed: ${allowed}`);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
+import { readSecret } from './key-file.ts';
 
 /** What can be told of. */
 export const NOTIFY_EVENTS = ['failure', 'recovery', 'drift', 'stale'] as const;
@@ -59,13 +60,15 @@ export const notifyAllowed = {
 export function readNotify(
   items: z.infer<typeof notifySchema>,
   environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
   allowHttp: boolean,
 ): NotifyTarget[] {
+  const read = (variable: string): string => readSecret(variable, environment, folder)?.trim() ?? '';
   return items.map(
     ({ urlVariable, format = 'json', secretVariable, events = NOTIFY_EVENTS, staleHours = STALE_HOURS }) => {
-      const secretText = secretVariable === undefined ? null : (environment[secretVariable]?.trim() ?? '');
-      const secret = secretText === null ? null : readSecret(String(secretVariable), secretText);
-      const url = readUrl(urlVariable, environment[urlVariable]?.trim() ?? '', allowHttp);
+      const secretText = secretVariable === undefined ? null : read(secretVariable);
+      const secret = secretText === null ? null : toSecret(String(secretVariable), secretText);
+      const url = readUrl(urlVariable, read(urlVariable), allowHttp);
       return { urlVariable, url, format, secret, secretText, events, staleHours };
     },
   );
@@ -90,7 +93,7 @@ function readUrl(variable: string, text: string, allowHttp: boolean): URL {
   return url;
 }
 
-function readSecret(variable: string, text: string): Uint8Array {
+function toSecret(variable: string, text: string): Uint8Array {
   const isEncoded = text.startsWith(SECRET_PREFIX);
   const encoded = text.slice(SECRET_PREFIX.length);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CONFIG_FILE } from '../base/config.ts';
+import { CONFIG_FILE } from '../base/config-file.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Conventions, roundingModes } from './conventions.ts';
 

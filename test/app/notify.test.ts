@@ -168,6 +168,7 @@ it('escapes for Slack, and says what is wrong with a setting without its value',
   expect(received[0]?.text).not.toContain('<!');
   const wrong: [Record<string, string>, object, RegExp][] = [
     [{}, {}, /^HOOK is not set; allowed: the https address/],
+    [{ HOOK_FILE: '/nowhere' }, {}, /^HOOK_FILE: the file \/nowhere cannot be read/],
     [{ HOOK: 'http://hooks.example/SECRETPATH' }, {}, /^HOOK is not an address/],
     [{ HOOK: 'https://me:SECRETPATH@hooks.example' }, {}, /^HOOK holds a user name/],
     [{ HOOK: url, S: 'whsec_!!!' }, { secretVariable: 'S' }, /^S is no secret/],

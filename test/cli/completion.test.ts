@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Argument, Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
-import { COMPRESSIONS } from '../../src/base/config.ts';
+import { COMPRESSIONS } from '../../src/base/config-file.ts';
 import { complete } from '../../src/cli/completion/candidates.ts';
 import { formatCompletion, SHELLS, type Shell, wordsOf } from '../../src/cli/completion/shells.ts';
 import { FORMATS } from '../../src/cli/format.ts';

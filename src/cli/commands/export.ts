@@ -1,7 +1,7 @@
 import { exportFiles, type FileExport } from '../../app/export-files.ts';
 import type { Context } from '../../app/workspace.ts';
 import { exportWorkspace } from '../../app.ts';
-import { COMPRESSIONS } from '../../base/config.ts';
+import { COMPRESSIONS } from '../../base/config-file.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { FILE_FORMATS, type FileFormat } from '../../snapshot/plain-files.ts';
 import { commandContext, toDayFlag, type WorkspaceFlags } from '../context.ts';
