@@ -23,6 +23,11 @@ export function adviceOn(error: SightlineError): string {
   return advice[error.code] ?? error.hint;
 }
 
+/** Whether another address or another key may put it right; a full disk, for one, stays full. */
+export function isAboutAnswers({ code }: SightlineError): boolean {
+  return code === 'config_invalid' || Object.hasOwn(advice, code);
+}
+
 /** Whether it is the key that should be given anew, and not the address. */
 export function wantsOtherKey(error: SightlineError): boolean {
   const isAboutKey = error.code === 'config_invalid' && /_KEY\b/.test(error.message);

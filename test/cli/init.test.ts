@@ -196,7 +196,7 @@ describe('init on a terminal', () => {
     ]);
     expect(code, stdout).toBe(0);
     expect(stdout).toContain('connection refused');
-    expect(stdout).toContain('The first sync will take about');
+    expect(stdout).toContain('The first sync will take');
     expect(stdout).not.toContain(sandbox.key);
     expect(await read(folder, '.env')).toContain(`SIGHTLINE_API_KEY=${sandbox.key}\n`);
     const stopped = await converse(folder, [

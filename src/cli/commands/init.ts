@@ -7,7 +7,7 @@ import { checkWorkspaceName, DEFAULT_WORKSPACE, loadConfig, type WorkspaceConfig
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
 import { readSecret } from '../../base/key-file.ts';
 import { commandContext, readSurroundings, type WorkspaceFlags } from '../context.ts';
-import { adviceOn, wantsOtherKey } from '../init-advice.ts';
+import { adviceOn, isAboutAnswers, wantsOtherKey } from '../init-advice.ts';
 import { count, duration, plural, printData, reportError, say } from '../output.ts';
 import { canAsk, openPrompt, type Prompt } from '../prompt.ts';
 
@@ -39,7 +39,7 @@ interface Setup {
 /** Runs `sightline init`: asks for an address and a key, tries them, and writes the settings; returns its exit code. */
 export async function init(flags: InitFlags, signal: AbortSignal): Promise<number> {
   const { folder, environment } = readSurroundings();
-  const workspace = flags.workspace ?? DEFAULT_WORKSPACE;
+  const workspace = flags.workspace ?? (environment['SIGHTLINE_WORKSPACE'] || DEFAULT_WORKSPACE);
   checkWorkspaceName(workspace);
   const place = placeOf(folder, workspace, environment);
   const budgetShare = flags.budgetShare === undefined ? null : toShare(flags.budgetShare);
@@ -102,7 +102,7 @@ async function findUpstream(
     } catch (thrown) {
       setup.signal.throwIfAborted();
       const error = toSightlineError(thrown);
-      if (prompt === null || round >= ROUNDS_MAX) throw advised(error);
+      if (prompt === null || round >= ROUNDS_MAX || !isAboutAnswers(error)) throw advised(error);
       say(`${error.message}\n${adviceOn(error)}\n`);
       if (wantsOtherKey(error)) key = undefined;
       else address = undefined;
@@ -116,14 +116,15 @@ async function askKey(prompt: Prompt, { keyVariable }: Place, known: string | un
   return key === '' && known !== undefined ? known : key;
 }
 
-// Tried as the workspace that needs no file: this one may not be in it yet.
-function configFor({ flags, budgetShare }: Setup, baseUrl: string, key: string): WorkspaceConfig {
+// One that is not in the file yet is tried as the workspace that needs no file.
+function configFor({ flags, place, budgetShare }: Setup, baseUrl: string, key: string): WorkspaceConfig {
   const { folder, environment } = readSurroundings();
   const dataDir = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
   const share = budgetShare === null ? {} : { SIGHTLINE_BUDGET_SHARE: String(budgetShare) };
-  const { keyVariable } = placeOf(folder, DEFAULT_WORKSPACE, environment);
+  const workspace = place.isInFile && place.baseUrl === undefined ? DEFAULT_WORKSPACE : place.workspace;
+  const { keyVariable } = placeOf(folder, workspace, environment);
   const own = { [keyVariable]: key, [`${keyVariable}_FILE`]: '', ...share };
-  const ownFlags = { workspace: DEFAULT_WORKSPACE, baseUrl, ...dataDir };
+  const ownFlags = { workspace, baseUrl, ...dataDir };
   return loadConfig({ flags: ownFlags, environment: { ...environment, ...own }, folder });
 }
 
@@ -134,7 +135,7 @@ function nobodyToAsk(address: string | undefined, { keyVariable }: Place): Sight
 }
 
 function advised(error: SightlineError): SightlineError {
-  if (error.code === 'config_invalid') return error;
+  if (error.code === 'config_invalid' || !isAboutAnswers(error)) return error;
   return new SightlineError(error.code, `${error.message.replace(/\.$/, '')}. ${adviceOn(error)}`, { cause: error });
 }
 
@@ -189,7 +190,9 @@ async function price(
     const options = { only: null, range: null, brands: null, full: false };
     const { requests, minutes, error } = await priceWorkspace(context, options, false);
     if (error !== null) throw error;
-    say(`The first sync will take about ${plural(requests, 'request')}, ${duration(minutes * 60_000)}.`);
+    const time = minutes === 0 ? 'less than a minute' : `about ${duration(minutes * 60_000)}`;
+    // What is found in lists that were never read is asked for as well.
+    say(`The first sync will take ${plural(requests, 'request')} or some more, ${time}.`);
     return { requests, minutes };
   } catch (thrown) {
     signal.throwIfAborted();
