@@ -27,7 +27,8 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
       // A table that had no history until now begins one with the rows it holds.
       if (existing.has(history.of) && !existing.has(history.name)) statements.push(backfillSql(history));
     }
-    for (const statement of statements) await session.run(statement);
+    // At once: a thousand of them one by one take twice as long.
+    if (statements.length > 0) await session.run(statements.join(';\n'));
     if (version !== SCHEMA_VERSION) await commentBooks(session);
     return statements.length > 0;
   });
