@@ -1,16 +1,12 @@
-import { toSightlineError } from '../base/errors.ts';
-import { itemsOf } from '../contract/body.ts';
-import { providerOf } from '../contract/catalogue.ts';
-import type { Attempt } from '../contract/request.ts';
-import type { ResourceTable } from '../contract/tables.ts';
-import { createClient } from '../upstream/client.ts';
+import type { ErrorCode } from '../base/errors.ts';
 import { UpstreamError } from '../upstream/errors.ts';
+import { askOnce } from './ask-once.ts';
 import type { Finding, Patient } from './doctor-finding.ts';
-import { openBudget } from './sync.ts';
-import { catalogue } from './workspace.ts';
 
 /** Clocks that are this far apart put answers into other days. */
 const SKEW_MS_MAX = 60_000;
+/** What may be otherwise in a while. */
+const PASSING: readonly ErrorCode[] = ['unreachable', 'bad_answer', 'upstream_failed'];
 
 /**
  * Asks upstream once, through the budget: whether it is reached, takes the key, and has a plan for the workspace, what its
@@ -19,45 +15,23 @@ const SKEW_MS_MAX = 60_000;
 export async function checkUpstream({ context, isOffline }: Patient): Promise<Finding[]> {
   if (isOffline) return [{ status: 'ok', message: 'not asked, because of --offline' }];
   const { config, clock, signal } = context;
-  let upstream: ReturnType<typeof config.upstream>;
+  let baseUrl: string;
   try {
-    upstream = config.upstream();
+    ({ baseUrl } = config.upstream());
   } catch {
     return [{ status: 'warning', message: 'not asked: see the configuration' }];
   }
-  const { budget, close } = await openBudget(config, clock);
-  const client = createClient({ ...upstream, budget, clock, connections: 1 });
-  const first = new AbortController();
-  let attempt: Attempt | null = null;
   try {
-    const provider = providerOf(catalogue, 'brand');
-    const { date } = await client.get(
-      { path: provider.path, query: provider.ask ?? {} },
-      (body) => itemsOf(provider, provider.derived[0] as ResourceTable, body),
-      {
-        signal: AbortSignal.any([signal, first.signal]),
-        // Asked once: a doctor does not wait for what does not answer.
-        onAttempt: (made) => {
-          attempt = made;
-          if (made.error !== null) first.abort(new Error(made.error));
-        },
-      },
-    );
-    const { sentAt } = attempt as unknown as Attempt;
+    const { date, sentAt, rateLimit } = await askOnce(config, clock, signal);
     return [
-      { status: 'ok', message: `${upstream.baseUrl} answers, and takes the key` },
+      { status: 'ok', message: `${baseUrl} answers, and takes the key` },
       clockFinding(date, sentAt, clock.now()),
-      { status: 'ok', message: `its rate limit is ${budget.state().limit} requests a minute` },
+      { status: 'ok', message: `its rate limit is ${rateLimit} requests a minute` },
     ];
   } catch (thrown) {
-    signal.throwIfAborted();
-    if (!first.signal.aborted || thrown instanceof UpstreamError) throw thrown;
-    const { message } = toSightlineError(first.signal.reason);
+    if (!(thrown instanceof UpstreamError) || !PASSING.includes(thrown.code)) throw thrown;
     const advice = 'Check SIGHTLINE_BASE_URL, the network and a proxy, if there is one; upstream may be down.';
-    return [{ status: 'failure', message: `${message}; the base URL is ${upstream.baseUrl}`, advice }];
-  } finally {
-    await client.close();
-    close();
+    return [{ status: 'failure', message: `${thrown.message}; the base URL is ${baseUrl}`, advice }];
   }
 }
 

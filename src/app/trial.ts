@@ -2,13 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { type ErrorCode, SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import { itemsOf } from '../contract/body.ts';
-import { providerOf } from '../contract/catalogue.ts';
-import type { ResourceTable } from '../contract/tables.ts';
-import { createClient } from '../upstream/client.ts';
-import { UpstreamError } from '../upstream/errors.ts';
-import { openBudget } from './sync.ts';
-import { catalogue } from './workspace.ts';
+import { askOnce } from './ask-once.ts';
 
 /** What upstream said when it was asked for the first time. */
 export interface Trial {
@@ -56,7 +50,7 @@ export async function tryUpstream(
   let first: unknown = null;
   for (const address of addresses) {
     try {
-      return await askOnce(configure(address), clock, signal);
+      return await tryAddress(configure(address), clock, signal);
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof SightlineError) || !ELSEWHERE.includes(thrown.code)) throw thrown;
@@ -66,36 +60,8 @@ export async function tryUpstream(
   throw first;
 }
 
-async function askOnce(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Trial> {
-  const upstream = config.upstream();
-  const { budget, close } = await openBudget(config, clock);
-  const client = createClient({ ...upstream, budget, clock, connections: 1 });
-  const provider = providerOf(catalogue, 'brand');
-  // Who waits for an answer to a question does not want a second attempt, but to know.
-  const failed = new AbortController();
-  try {
-    const { value } = await client.get(
-      { path: provider.path, query: provider.ask ?? {} },
-      (body) => itemsOf(provider, provider.derived[0] as ResourceTable, body),
-      {
-        signal: AbortSignal.any([signal, failed.signal]),
-        onAttempt: ({ error, status }) => {
-          if (error !== null) failed.abort(new UpstreamError(codeOf(status), error, { status }));
-        },
-      },
-    );
-    const brands = (value ?? []).map((item) =>
-      isRecord(item) && typeof item['name'] === 'string' ? item['name'] : '?',
-    );
-    return { baseUrl: upstream.baseUrl, brands, rateLimit: budget.state().limit };
-  } finally {
-    await client.close();
-    close();
-  }
-}
-
-// Of attempts that would be made again; others end with an error of their own.
-function codeOf(status: number | null): ErrorCode {
-  if (status === null) return 'unreachable';
-  return status === 200 ? 'bad_answer' : 'upstream_failed';
+async function tryAddress(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Trial> {
+  const { baseUrl, items, rateLimit } = await askOnce(config, clock, signal);
+  const brands = items.map((item) => (isRecord(item) && typeof item['name'] === 'string' ? item['name'] : '?'));
+  return { baseUrl, brands, rateLimit };
 }

@@ -1,0 +1,58 @@
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import type { ErrorCode } from '../base/errors.ts';
+import { itemsOf } from '../contract/body.ts';
+import { providerOf } from '../contract/catalogue.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import { createClient } from '../upstream/client.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import { openBudget } from './sync.ts';
+import { catalogue } from './workspace.ts';
+
+/** What upstream said when it was asked for the brands of a workspace. */
+export interface Asked {
+  readonly baseUrl: string;
+  readonly items: readonly unknown[];
+  /** Its clock, and when it was asked by the one here; epoch milliseconds. */
+  readonly date: number;
+  readonly sentAt: number;
+  /** Requests a minute that it allows. */
+  readonly rateLimit: number;
+}
+
+/**
+ * Asks upstream for the brands of the workspace, through the budget and once: who waits for an answer wants no second attempt,
+ * but to know. Throws `UpstreamError`, and the signal's reason when that is aborted.
+ */
+export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Asked> {
+  const upstream = config.upstream();
+  const { budget, close } = await openBudget(config, clock);
+  const client = createClient({ ...upstream, budget, clock, connections: 1 });
+  const provider = providerOf(catalogue, 'brand');
+  const failed = new AbortController();
+  let sentAt = Number.NaN;
+  try {
+    const { value, date } = await client.get(
+      { path: provider.path, query: provider.ask ?? {} },
+      (body) => itemsOf(provider, provider.derived[0] as ResourceTable, body),
+      {
+        signal: AbortSignal.any([signal, failed.signal]),
+        onAttempt: (attempt) => {
+          ({ sentAt } = attempt);
+          const { error, status } = attempt;
+          if (error !== null) failed.abort(new UpstreamError(codeOf(status), error, { status }));
+        },
+      },
+    );
+    return { baseUrl: upstream.baseUrl, items: value ?? [], date, sentAt, rateLimit: budget.state().limit };
+  } finally {
+    await client.close();
+    close();
+  }
+}
+
+// Of attempts that would be made again; others end with an error of their own.
+function codeOf(status: number | null): ErrorCode {
+  if (status === null) return 'unreachable';
+  return status === 200 ? 'bad_answer' : 'upstream_failed';
+}
