@@ -1,38 +1,25 @@
 import type { WorkspaceConfig } from '../base/config.ts';
 import { hideKeys } from '../base/errors.ts';
-import { readJobRuns } from '../scheduler/book.ts';
-import { upcoming } from '../scheduler/schedule.ts';
-import type { JobLine, StatusAccess, StatusParts } from '../serve/status/parts.ts';
-import { jobsOf } from './jobs.ts';
+import type { JobRun } from '../scheduler/book.ts';
+import type { StatusAccess, StatusParts } from '../serve/status/parts.ts';
+import { jobsOf, listJobs } from './jobs.ts';
 
 /** What the status page of a workspace is told beside what it finds by itself. Throws `config_invalid`. */
 export function statusPageOf(config: WorkspaceConfig, access: StatusAccess, runsJobs: boolean): StatusParts {
-  const jobs = jobsOf(config);
-  const lines = async (nowMs: number): Promise<JobLine[]> => {
-    const runs = await readJobRuns(config.folder);
-    return jobs.map((job) => {
-      const at = upcoming([job], nowMs, 1)[0]?.atMs;
-      const last = runs.find((run) => run.job === job.name);
-      const { name, about, cron, timeZone, enabled } = job;
-      return {
-        name,
-        about,
-        cron: cron.text,
-        timeZone,
-        enabled,
-        steps: job.steps.map((step) => step.do),
-        next: at === undefined ? null : new Date(at).toISOString(),
-        last:
-          last === undefined
-            ? null
-            : { status: last.status, startedAt: last.startedAt, endedAt: last.endedAt, error: errorOf(last) },
-      };
+  // What is wrong with the settings is said at the start, not to the first who looks.
+  jobsOf(config);
+  const jobs: StatusParts['jobs'] = async (nowMs) =>
+    (await listJobs(config, nowMs)).map(({ job, next, last }) => {
+      const { name, about, cron, timeZone, enabled, steps } = job;
+      const told = { name, about, cron: cron.text, timeZone, enabled, steps: steps.map((step) => step.do), next };
+      if (last === null) return { ...told, last };
+      const { status, startedAt, endedAt } = last;
+      return { ...told, last: { status, startedAt, endedAt, error: errorOf(last) } };
     });
-  };
-  return { access, workspace: config.name, folder: config.folder, runsJobs, jobs: lines };
+  return { access, workspace: config.name, folder: config.folder, runsJobs, jobs };
 }
 
-function errorOf({ status, steps }: Awaited<ReturnType<typeof readJobRuns>>[number]): string | null {
+function errorOf({ status, steps }: JobRun): string | null {
   const failed = steps.find((step) => step.status === status && step.error !== null);
   return failed === undefined ? null : hideKeys(`${failed.step}: ${failed.error}`);
 }

@@ -13,7 +13,7 @@ export function addJobs(program: Command, onWorkspace: (command: Command) => Com
       if (given !== undefined) {
         throw new SightlineError('usage', `jobs has no command ${JSON.stringify(given)}; allowed: list, next, run`);
       }
-      choose(flags.json === true, async () => (await load()).listJobs(flags));
+      choose(flags.json === true, async () => (await load()).listJobsCommand(flags));
     });
   onWorkspace(jobs.command('next'))
     .description('tell which jobs are due next, and when')

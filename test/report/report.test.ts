@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CliWorkspace, expectRefusal, openCliFor } from '../cli/helpers.ts';
 import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { contrast, luminance } from '../support/contrast.ts';
 
 interface Written {
   readonly brandId: string;
@@ -141,16 +142,3 @@ describe.skipIf(browserPath === undefined)('the page in a browser', () => {
     await page.close();
   });
 });
-
-// WCAG 2.2, relative luminance and contrast ratio.
-function luminance(colour: string): number {
-  const [r = 0, g = 0, b = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
-    const value = Number(part) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-
-function contrast(a: number, b: number): number {
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-}

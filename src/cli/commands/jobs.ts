@@ -1,10 +1,10 @@
 import { refusal } from '../../app/borrow.ts';
-import { jobOf, jobsOf } from '../../app/jobs.ts';
+import { jobOf, jobsOf, listJobs } from '../../app/jobs.ts';
 import { newsOfJob } from '../../app/notify/news.ts';
 import { claimWorkspace } from '../../app/owner.ts';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { type JobRun, openBook, readJobRuns } from '../../scheduler/book.ts';
+import { type JobRun, openBook } from '../../scheduler/book.ts';
 import type { Job, Step } from '../../scheduler/job.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
@@ -23,25 +23,10 @@ export interface NextFlags extends WorkspaceFlags {
 }
 
 /** Runs `sightline jobs` and returns its exit code. */
-export async function listJobs(flags: WorkspaceFlags): Promise<number> {
-  const config = readConfig(flags);
-  const jobs = jobsOf(config);
-  const runs = await readJobRuns(config.folder);
-  const now = systemClock.now();
-  const listed = jobs.map((job) => {
+export async function listJobsCommand(flags: WorkspaceFlags): Promise<number> {
+  const listed = (await listJobs(readConfig(flags), systemClock.now())).map(({ job, next, last }) => {
     const { name, about, cron, timeZone, enabled, catchUp, steps } = job;
-    const at = upcoming([job], now, 1)[0]?.atMs;
-    return {
-      name,
-      about,
-      cron: cron.text,
-      timeZone,
-      enabled,
-      catchUp,
-      steps,
-      next: at === undefined ? null : new Date(at).toISOString(),
-      last: runs.find((run) => run.job === name) ?? null,
-    };
+    return { name, about, cron: cron.text, timeZone, enabled, catchUp, steps, next, last };
   });
   if (flags.json === true) printData(JSON.stringify(listed));
   else {

@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CliWorkspace, openCliFor, type Running, until } from '../../cli/helpers.ts';
 import { browserPath, launchBrowser, sayWithoutBrowser } from '../../support/browser.ts';
+import { contrast, luminance } from '../../support/contrast.ts';
 
 interface Serving extends Running {
   readonly statusUrl: string;
@@ -213,16 +214,3 @@ const TEXTS = `[...document.querySelectorAll('body *')].flatMap((element) => {
   while (behind && getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
   return [{ text, colour, behind: getComputedStyle(behind ?? document.body).backgroundColor }];
 })`;
-
-// WCAG 2.2, relative luminance and contrast ratio.
-function luminance(colour: string): number {
-  const [r = 0, g = 0, b = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
-    const value = Number(part) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-
-function contrast(a: number, b: number): number {
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-}
