@@ -6,6 +6,7 @@ import { listRawFiles } from '../sync/raw.ts';
 import { megabytes } from './doctor-files.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { jobsOf } from './jobs.ts';
+import { readTold } from './notify/state.ts';
 
 const MEGABYTE = 1_000_000;
 /** The oldest file goes when a sync ends: until then there may be this much more than is to be kept. */
@@ -50,4 +51,17 @@ export async function checkJobs({ context }: Patient): Promise<Finding[]> {
   const ran = jobs.filter(({ name }) => runs.some((run) => run.job === name)).length;
   const message = `${counted(jobs.length, 'job')} by the clock; ${ran} ran so far, and none failed or is late`;
   return findings.length > 0 ? findings : [{ status: 'ok', message }];
+}
+
+/** Whether the webhooks' settings are whole, and nothing waits to be told to them. */
+export async function checkWebhooks({ context }: Patient): Promise<Finding[]> {
+  const { config, clock } = context;
+  const targets = config.notify();
+  if (targets.length === 0) return [{ status: 'ok', message: 'no webhook is told of anything' }];
+  const { waiting } = await readTold(config.folder, clock.now());
+  if (waiting.length > 0) {
+    const message = `${counted(waiting.length, 'message')} could not be delivered yet`;
+    return [{ status: 'warning', message, advice: 'Run `sightline notify --test` to see what the receivers answer.' }];
+  }
+  return [{ status: 'ok', message: `${counted(targets.length, 'webhook')} would be told, and nothing waits to be` }];
 }

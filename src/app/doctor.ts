@@ -4,7 +4,7 @@ import { isServed } from './backup.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
-import { checkJobs, checkRawPages } from './doctor-records.ts';
+import { checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
 import { checkUpstream } from './doctor-upstream.ts';
 import { type Owner, readOwner } from './workspace.ts';
 
@@ -43,6 +43,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'snapshots', run: checkSnapshots },
   { name: 'raw pages', run: checkRawPages },
   { name: 'jobs', run: checkJobs },
+  { name: 'webhooks', run: checkWebhooks },
 ];
 
 /** Looks at what needs no workspace: the version of Node, and the settings of every workspace. Does not throw. */

@@ -221,6 +221,18 @@ it('tells from the command line: of a sync that fails, of one that is well, of d
   expect(tested.code, tested.stderr).toBe(0);
   expect(JSON.parse(tested.stdout)).toMatchObject([{ urlVariable: 'ALERTS_URL', status: 204, isDelivered: true }]);
   expect(received.at(-1)?.body).toMatchObject({ type: 'test' });
+
+  const webhooks = async () => {
+    const { stdout } = await workspace.run('doctor', '--offline', '--json');
+    return (JSON.parse(stdout) as { checks: { check: string }[] }).checks.filter(({ check }) => check === 'webhooks');
+  };
+  expect(await webhooks()).toMatchObject([
+    { status: 'ok', message: '1 webhook would be told, and nothing waits to be' },
+  ]);
+  await writeFile(join(workspace.folder, '.env'), '');
+  expect(await webhooks()).toMatchObject([
+    { status: 'failure', message: expect.stringContaining('ALERTS_URL is not set') },
+  ]);
   const all = received.map(({ text }) => text).join('') + failed.stderr + tested.stderr + tested.stdout;
   expect(all).not.toContain(workspace.sandbox.key);
   expect(failed.stderr + tested.stderr + tested.stdout).not.toContain('T0SECRETPATH');
