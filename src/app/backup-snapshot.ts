@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize } from 'node:path';
@@ -9,6 +10,7 @@ import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } fr
 import { hashFile } from '../snapshot/parquet.ts';
 import type { Session } from '../warehouse/database.ts';
 import { backfillSql } from '../warehouse/history.ts';
+import { noteOrigin } from '../warehouse/origin.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes } from '../warehouse/schema.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { catalogue } from './workspace.ts';
@@ -72,6 +74,7 @@ export async function fillFromSnapshot(
       // As where a table gets its first history: it begins with what the rows are.
       else if ('of' in table && held.has(table.of)) await session.run(backfillSql(table));
     }
+    await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });
   const names = new Set(known.map(({ name }) => name));
   return {

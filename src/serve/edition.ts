@@ -8,6 +8,7 @@ import type { ResourceTable } from '../contract/tables.ts';
 import type { Conventions } from '../metrics/conventions.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
+import { readOrigin } from '../warehouse/origin.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { readShapes, type Shapes } from '../warehouse/shapes.ts';
@@ -64,7 +65,8 @@ async function readEdition(replica: Replica, query: Query, options: EditionOptio
   const shapes = await readShapes(query);
   const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
   const lists = await readLists(query, catalogue);
-  const seed = [dataVersion.text, await readListingsHash(query), shapes.text, JSON.stringify(conventions)];
+  const held = [await readOrigin(query), dataVersion.text, await readListingsHash(query)];
+  const seed = [...held, shapes.text, JSON.stringify(conventions)];
   return {
     replica,
     version: createHash('sha256').update(seed.join('\n')).digest('hex').slice(0, 32),

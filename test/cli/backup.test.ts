@@ -103,6 +103,10 @@ describe('restore', () => {
     expect(stderr).toContain('reads everything again');
     const counted = await run('sql', COUNTS, '--json', ...elsewhere);
     expect(JSON.parse(counted.stdout)).toEqual(held);
+    // Whoever was served one restored snapshot is not told that another is the same.
+    const origin = await run('sql', "SELECT value FROM sync.meta WHERE name = 'restored_from'", '--json', ...elsewhere);
+    const { id } = JSON.parse(await readFile(join(snapshot, 'manifest.json'), 'utf8'));
+    expect(JSON.parse(origin.stdout)).toEqual([{ value: expect.stringMatching(new RegExp(`^${id} [0-9a-f]{64}$`)) }]);
     sandbox.world.advance({ editedResponses: 2, deletedResponses: 1 });
     const next = await run('sync', '--json', ...elsewhere);
     expect(next.code, next.stderr).toBe(0);
