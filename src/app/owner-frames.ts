@@ -19,6 +19,7 @@ export interface Carried {
   readonly arguments: readonly string[];
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly timeZone: string;
   readonly stdout: { readonly isTTY: boolean; readonly columns: number | null };
   readonly stderr: { readonly isTTY: boolean; readonly columns: number | null };
 }

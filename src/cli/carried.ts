@@ -36,13 +36,14 @@ export async function askOwner(
 }
 
 function toCarried(argv: readonly string[]): Carried {
-  const { stdout, stderr } = terminal();
+  const { stdout, stderr, timeZone } = terminal();
   const surroundings = readSurroundings();
   const sizeOf = ({ isTTY = false, columns }: typeof stdout) => ({ isTTY, columns: columns ?? null });
   return {
     arguments: argv,
     folder: surroundings.folder,
     environment: pickSettings(surroundings),
+    timeZone,
     stdout: sizeOf(stdout),
     stderr: sizeOf(stderr),
   };

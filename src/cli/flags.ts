@@ -1,7 +1,10 @@
 import { SightlineError } from '../base/errors.ts';
+import { DAY_MS } from '../contract/time.ts';
+import { momentsOf, offsetAt } from '../scheduler/zone.ts';
 import type { DayRange } from '../sync/chain.ts';
 import type { Allowance } from '../upstream/allowance.ts';
 import { toDayFlag, toInteger } from './context.ts';
+import { terminal } from './terminal.ts';
 
 /** Names from a flag that takes several, both `--only a b` and `--only a,b`; null when it is not given. Throws `usage`. */
 export function listOf(flag: string, values: readonly string[] | undefined): string[] | null {
@@ -36,14 +39,15 @@ export function allowanceOf(
   return { allowance: { maxRequests: requests, deadline: ends.length === 0 ? null : Math.min(...ends) } };
 }
 
-// The next moment at which clocks here show that time: today, or tomorrow where it is over.
+// The next moment at which clocks show that time where the command was given: today, or tomorrow where it is over.
 function nextTime(text: string, now: number): number {
   const match = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
   if (match === null) {
     throw new SightlineError('usage', `--until is ${JSON.stringify(text)}; allowed: a time of the day, such as 06:00`);
   }
-  const at = new Date(now);
-  at.setHours(Number(match[1]), Number(match[2]), 0, 0);
-  if (at.getTime() <= now) at.setDate(at.getDate() + 1);
-  return at.getTime();
+  const { timeZone } = terminal();
+  const wallMs = now + offsetAt(timeZone, now);
+  const atMs = wallMs - (wallMs % DAY_MS) + (Number(match[1]) * 60 + Number(match[2])) * 60_000;
+  const moments = [atMs, atMs + DAY_MS].flatMap((at) => momentsOf(timeZone, at).moments);
+  return moments.find((moment) => moment > now) as number;
 }

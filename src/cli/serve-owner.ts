@@ -163,8 +163,8 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
 function createCarry(parse: Parse, turns: Turns, stopped: AbortSignal, log: Log): Carry {
   return (command, output, cancelled) => {
     const signal = AbortSignal.any([stopped, cancelled]);
-    const { arguments: argv, folder, environment } = command;
-    return withTerminal({ ...output, isCarried: true, folder, environment }, async () => {
+    const { arguments: argv, folder, environment, timeZone } = command;
+    return withTerminal({ ...output, isCarried: true, folder, environment, timeZone }, async () => {
       const exitCode = await runArguments(parse, argv, async ({ action, carried }) => {
         if (carried === null) throw new SightlineError('usage', `${argv[0]} is not carried out for others`);
         if (!carried.needsWarehouse) return action(signal);

@@ -16,6 +16,8 @@ export interface Terminal {
   readonly folder: string;
   /** Its settings, by variable; null for those of this process. */
   readonly environment: Readonly<Record<string, string | undefined>> | null;
+  /** Of the clocks by which times of the day are given. */
+  readonly timeZone: string;
 }
 
 const given = new AsyncLocalStorage<Terminal>();
@@ -42,4 +44,7 @@ const own: Terminal = {
     return process.cwd();
   },
   environment: null,
+  get timeZone() {
+    return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  },
 };
