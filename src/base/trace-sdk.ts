@@ -13,9 +13,10 @@ import {
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
   BatchSpanProcessor,
-  ConsoleSpanExporter,
   NodeTracerProvider,
+  type ReadableSpan,
   SimpleSpanProcessor,
+  type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { SightlineError } from './errors.ts';
@@ -50,7 +51,11 @@ export async function openTracer(
     useTracer(null);
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, collector.isFailing() ? LAST_MS_FAILING : LAST_MS);
+      const give = (): void => {
+        collector.sayUnreached();
+        resolve();
+      };
+      timer = setTimeout(give, collector.isFailing() ? LAST_MS_FAILING : LAST_MS);
       collector.onFailure(resolve);
     });
     await Promise.race([provider.shutdown().catch(() => undefined), over]);
@@ -59,12 +64,42 @@ export async function openTracer(
 }
 
 async function processorOf(wish: Exclude<TraceWish, { kind: 'none' | 'refused' }>): Promise<SpanProcessor> {
-  if (wish.kind === 'console') return new SimpleSpanProcessor(new ConsoleSpanExporter());
+  if (wish.kind === 'console') return new SimpleSpanProcessor(createConsoleExporter());
   const { OTLPTraceExporter } =
     wish.protocol === 'http/json'
       ? await import('@opentelemetry/exporter-trace-otlp-http')
       : await import('@opentelemetry/exporter-trace-otlp-proto');
   return new BatchSpanProcessor(new OTLPTraceExporter());
+}
+
+// OpenTelemetry's own writes to standard output, which belongs to what was asked for: JSON, rows, or MCP.
+function createConsoleExporter(): SpanExporter {
+  const write = (span: ReadableSpan): void => {
+    const { traceId, spanId } = span.spanContext();
+    const line = {
+      span: span.name,
+      traceId,
+      spanId,
+      parentSpanId: span.parentSpanContext?.spanId,
+      startTime: new Date(hrTimeToMs(span.startTime)).toISOString(),
+      durationMs: hrTimeToMs(span.duration),
+      failed: span.status.code === SpanStatusCode.ERROR,
+      attributes: span.attributes,
+      events: span.events.map(({ name, attributes }) => ({ name, attributes })),
+    };
+    process.stderr.write(`${JSON.stringify(line)}\n`);
+  };
+  return {
+    export: (spans, done) => {
+      spans.forEach(write);
+      done({ code: 0 });
+    },
+    shutdown: async () => undefined,
+  };
+}
+
+function hrTimeToMs([seconds, nanoseconds]: readonly [number, number]): number {
+  return Math.round(seconds * 1_000_000 + nanoseconds / 1_000) / 1_000;
 }
 
 // The exporter tells of its failures in its own log only; here they are said once, and without an address.
@@ -77,6 +112,9 @@ function watchCollector(say: (sentence: string) => void) {
     if (!/^(Scheduling export retry|Export failed|Export retry time)/.test(message)) return;
     isFailing = true;
     listener();
+    sayUnreached();
+  };
+  const sayUnreached = (): void => {
     if (isSaid) return;
     isSaid = true;
     say('Traces do not reach the collector that the variables of OpenTelemetry name; the work goes on without.');
@@ -86,6 +124,7 @@ function watchCollector(say: (sentence: string) => void) {
   diag.setLogger(logger, { logLevel: DiagLogLevel.VERBOSE, suppressOverrideMessage: true });
   return {
     isFailing: () => isFailing,
+    sayUnreached,
     onFailure: (listen: () => void) => {
       listener = listen;
     },

@@ -83,6 +83,16 @@ it('sends a sync as a trace before the process ends, also when it is stopped, an
   const alone = await startCli(['sync'], { cwd, env }).finished;
   expect(alone.code, alone.stderr).toBe(0);
   expect(alone.stderr.match(/Traces do not reach/g)).toHaveLength(1);
+  // What was asked for has standard output for itself.
+  const shown = await startCli(['export', '--json'], {
+    cwd,
+    env: { ...workspace.env, OTEL_TRACES_EXPORTER: 'console' },
+  }).finished;
+  expect(JSON.parse(shown.stdout)).toHaveProperty('snapshotId');
+  expect(JSON.parse(shown.stderr.split('\n').find((line) => line.startsWith('{')) ?? '')).toMatchObject({
+    span: 'export',
+    failed: false,
+  });
   const wrong = await startCli(['status', '--json'], { cwd, env: { ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' } })
     .finished;
   expect(wrong).toMatchObject({
