@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { chown, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { parseEnv } from 'node:util';
 import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../base/config.ts';
-import { CONFIG_FILE } from '../base/config-file.ts';
+import { CONFIG_FILE, readText } from '../base/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 
@@ -68,7 +68,7 @@ function newVariable(workspace: string, taken: readonly string[]): string {
 
 /** The key that `.env` holds in a variable, or undefined. */
 export function keyInFile(folder: string, variable: string): string | undefined {
-  const value = parseEnv(readIfThere(join(folder, ENV_FILE)) ?? '')[variable]?.trim();
+  const value = parseEnv(readText(join(folder, ENV_FILE)) ?? '')[variable]?.trim();
   return value === '' ? undefined : value;
 }
 
@@ -86,7 +86,7 @@ export async function writeSettings(folder: string, place: Place, settings: Sett
   const files: [name: string, text: string | null, mode: number | null][] = [
     ['.gitignore', ignored(folder, settings.dataFolder), null],
     [CONFIG_FILE, configured(folder, place, settings), null],
-    [ENV_FILE, withVariables(readIfThere(join(folder, ENV_FILE)) ?? '', variables), 0o600],
+    [ENV_FILE, withVariables(readText(join(folder, ENV_FILE)) ?? '', variables), 0o600],
   ];
   const written: string[] = [];
   for (const [name, text, mode] of files) {
@@ -98,15 +98,19 @@ export async function writeSettings(folder: string, place: Place, settings: Sett
 /** The text of a file of variables with these set, and every other line as it was. Throws `config_invalid`. */
 export function withVariables(text: string, variables: Readonly<Record<string, string>>): string {
   const left = new Map(Object.entries(variables));
-  const lines = text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/);
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  const end = lines[0]?.endsWith('\r') === true ? '\r' : '';
   const kept = lines.flatMap((line) => {
     const name = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(line)?.[1];
     if (name === undefined || !Object.hasOwn(variables, name)) return [line];
     const value = left.get(name);
     left.delete(name);
-    return value === undefined ? [] : [`${name}=${quoted(value)}`];
+    return value === undefined ? [] : [`${name}=${quoted(value)}${line.endsWith('\r') ? '\r' : ''}`];
   });
-  const result = [...kept, ...[...left].map(([name, value]) => `${name}=${quoted(value)}`), ''].join('\n');
+  // A last line without an end gets that of the others.
+  const whole = end !== '' && !text.endsWith('\n') ? kept.with(-1, `${kept.at(-1)?.replace(/\r$/, '')}\r`) : kept;
+  const added = [...left].map(([name, value]) => `${name}=${quoted(value)}${end}`);
+  const result = [...whole, ...added, ''].join('\n');
   const before = parseEnv(text);
   const after = parseEnv(result);
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -125,7 +129,7 @@ function quoted(value: string): string {
 }
 
 function configured(folder: string, place: Place, { baseUrl, dataDir, budgetShare, force }: Settings): string | null {
-  const text = readIfThere(join(folder, CONFIG_FILE));
+  const text = readText(join(folder, CONFIG_FILE));
   // What it says was read and checked before.
   const config = JSON.parse(text ?? '{}') as Record<string, unknown> & { workspaces?: Record<string, object> };
   const { dataDir: there } = config;
@@ -148,7 +152,7 @@ function configured(folder: string, place: Place, { baseUrl, dataDir, budgetShar
 // Within a git checkout only, and only what no line there names already.
 function ignored(folder: string, dataFolder: string): string | null {
   if (!isInCheckout(folder)) return null;
-  const text = readIfThere(join(folder, '.gitignore')) ?? '';
+  const text = readText(join(folder, '.gitignore')) ?? '';
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const data = relative(folder, dataFolder);
   const isWithin = data !== '' && !data.startsWith('..') && !/^([A-Za-z]:|\/)/.test(data);
@@ -173,22 +177,12 @@ function isInCheckout(folder: string): boolean {
   }
 }
 
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw new SightlineError('config_invalid', `cannot read ${path} (${code})`, { cause: thrown });
-  }
-}
-
 // With the mode, or else that of the file there is; true when that says or allows something else.
 async function writeAside(path: string, text: string, mode: number | null): Promise<boolean> {
   const target = existsSync(path) ? realpathSync(path) : path;
   const before = statSync(target, { throwIfNoEntry: false });
   const wanted = mode ?? (before === undefined ? 0o644 : before.mode & 0o777);
-  if (before !== undefined && (before.mode & 0o777) === wanted && readIfThere(target) === text) return false;
+  if (before !== undefined && (before.mode & 0o777) === wanted && readText(target) === text) return false;
   const aside = join(dirname(target), `.${basename(target)}.${process.pid}`);
   try {
     const file = await open(aside, 'wx', wanted);

@@ -87,7 +87,7 @@ export function readConfigFile(folder: string): FileConfig {
   try {
     json = JSON.parse(text);
   } catch (thrown) {
-    throw new SightlineError('config_invalid', `${path} is not JSON: ${(thrown as Error).message}`);
+    throw new SightlineError('config_invalid', `${path} is not JSON: ${withoutExcerpt((thrown as Error).message)}`);
   }
   const parsed = fileSchema.safeParse(json);
   if (parsed.success) return parsed.data;
@@ -95,6 +95,11 @@ export function readConfigFile(folder: string): FileConfig {
     'config_invalid',
     `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
   );
+}
+
+// V8 quotes the text around the place, which may be an address or a secret that was put there by mistake.
+function withoutExcerpt(message: string): string {
+  return message.replace(/,? ?(\.{3})?".*"(\.{3})? is not valid JSON/s, '');
 }
 
 function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
@@ -125,10 +130,10 @@ function membersAt(path: readonly PropertyKey[]): object {
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 
-/** The text of a file, undefined where there is none. Throws `config_invalid`. */
+/** The text of a file without the byte order mark that some editors put before it, undefined where there is none. Throws `config_invalid`. */
 export function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

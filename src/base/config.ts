@@ -212,7 +212,8 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
   try {
     url = new URL(value);
   } catch {
-    throw invalid(name, value, allowed.baseUrl);
+    // What stands before an @ may be a password.
+    throw invalid(name, value.replace(/^.*@/s, '…@'), allowed.baseUrl);
   }
   if (url.username !== '' || url.password !== '') {
     throw new SightlineError('config_invalid', `${name} holds a user name or password; the key goes into its variable`);

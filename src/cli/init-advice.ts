@@ -10,7 +10,7 @@ const advice: Partial<Record<ErrorCode, string>> = {
   refused: 'What answers there sends elsewhere or refuses: give the address that it sends to, if it names one.',
   upstream_failed:
     'The API is there, but cannot answer now, or the key is used up for this minute: try again in a while.',
-  unreachable: 'Check the address, the network, and a proxy, if there is one.',
+  unreachable: 'Check the address and the network; a proxy that HTTPS_PROXY names is not used.',
 };
 
 /** What a person can do about the error of a first request. */

@@ -221,6 +221,18 @@ describe('.env', () => {
     expect(environment['PATH']).toBe(process.env['PATH']);
   });
 
+  test('may begin with a byte order mark, as may the configuration, of which no secret is quoted', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, '.env'), '\uFEFFSIGHTLINE_CONNECTIONS=3\r\n');
+    await writeFile(join(folder, 'sightline.config.json'), '\uFEFF{ "budgetShare": 0.5 }');
+    const environment = readEnvironment(folder);
+    expect(loadConfig({ flags: {}, environment, folder })).toMatchObject({ connections: 3, budgetShare: 0.5 });
+    await writeFile(join(folder, 'sightline.config.json'), '{ "notify": [{ "urlVariable": T0SECRET/x } ] }');
+    const read = (): unknown => loadConfig({ flags: {}, environment, folder });
+    expect(read).toThrow("is not JSON: Unexpected token 'T'");
+    expect(read).not.toThrow('T0SEC');
+  });
+
   test('need not be there, and cannot be a folder', async () => {
     const folder = await temporaryFolder();
     expect(readEnvironment(folder)).toEqual({ ...process.env });

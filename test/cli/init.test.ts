@@ -118,6 +118,7 @@ describe('init without a terminal', () => {
       ['http://127.0.0.1:1', sandbox.key, 1, ['refused', 'network']],
       ['http://api.example.com', sandbox.key, 2, ['https']],
       ['https://', sandbox.key, 2, ['--base-url']],
+      ['https://me:T0PASSWORD@api.example.com:port/v1', sandbox.key, 2, ['--base-url is "…@api']],
       ['', sandbox.key, 2, ['--base-url']],
     ];
     for (const [url, key, code, says] of cases) {
@@ -125,6 +126,7 @@ describe('init without a terminal', () => {
       expect(finished, url).toMatchObject({ code, stdout: '' });
       for (const text of says) expect(finished.stderr).toContain(text);
       expect(finished.stderr).not.toContain(key);
+      expect(finished.stderr).not.toContain('T0PASSWORD');
     }
     const nobody = await runCli(['init', '--base-url', sandbox.baseUrl, '--json'], { cwd: folder });
     expect(JSON.parse(nobody.stdout).error.code).toBe('usage');
@@ -223,6 +225,9 @@ test('variables are set among others, each once, whatever is in them', () => {
   expect(() => withVariables(text, { KEY: 'new' })).toThrow('by hand');
   expect(withVariables('A=1\nKEY=old # said\nKEY=older\n\n# end', { KEY: 'gsk_#"x' })).toBe(
     `A=1\nKEY='gsk_#"x'\n\n# end\n`,
+  );
+  expect(withVariables('A=1\r\nexport KEY="old"\r\nB=2', { KEY: 'gsk_a', URL: 'http://x:1' })).toBe(
+    'A=1\r\nKEY=gsk_a\r\nB=2\r\nURL=http://x:1\r\n',
   );
   expect(withVariables('', { KEY: 'gsk_a', URL: 'http://x:1/v1' })).toBe('KEY=gsk_a\nURL=http://x:1/v1\n');
 });
