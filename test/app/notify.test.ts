@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -108,6 +108,10 @@ it('signs a message, sends the same one again while the receiver fails, and no r
   const other = await teller({ HOOK: away.url }, [{ urlVariable: 'HOOK' }]);
   await other.tell({ outcomes: [failing('down')] });
   expect([away.received.length, elsewhere.received.length]).toEqual([1, 0]);
+  const echo = await receiver((to) => to.writeHead(404).end('no hook is called T0TOKEN0123456789'));
+  const echoed = await teller({ HOOK: `${echo.url}/T0TOKEN0123456789` }, [{ urlVariable: 'HOOK' }]);
+  await echoed.tell({ outcomes: [failing('down')] });
+  expect(echoed.said).toEqual([expect.stringContaining('no hook is called …;')]);
   expect(other.said).toEqual([expect.stringMatching(/HOOK .*answered 307, a redirect, which is not followed/)]);
 });
 
@@ -156,11 +160,37 @@ it("tells of stale data by each target's own hours, once, and when they are curr
   expect(received).toHaveLength(3);
 });
 
+it('keeps news that another process has while a receiver takes its time, and tells once where nothing can be kept', async () => {
+  const answers: ServerResponse[] = [];
+  const { url, received } = await receiver((to) => void answers.push(to));
+  const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK' }]);
+  const path = join(told.config.folder, 'notify.json');
+  const sending = told.tell({ outcomes: [failing('down')] });
+  await expect.poll(() => answers.length).toBe(1);
+  const kept = JSON.parse(await readFile(path, 'utf8')) as { outages: object };
+  const other = { since: '2026-03-14T02:15:00.000Z', scope: null, toldAt: '2026-03-14T02:15:00.000Z' };
+  await writeFile(path, JSON.stringify({ ...kept, outages: { ...kept.outages, export: other } }));
+  answers[0]?.writeHead(204).end();
+  await sending;
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ outages: { sync: {}, export: other }, waiting: [] });
+  // A clock that was a year ahead holds no reminder back.
+  told.time.now -= 365 * 24 * HOUR_MS;
+  await told.tell({ outcomes: [failing('down')] });
+  expect(received.map(({ body }) => body)).toMatchObject([{ data: { reminder: false } }, { data: { reminder: true } }]);
+
+  await rm(path);
+  await mkdir(path);
+  for (const attempt of [1, 2, 3]) await told.tell({ outcomes: [failing(`down ${attempt}`)] });
+  expect(received).toHaveLength(3);
+  expect(told.said).toEqual([1, 2, 3].map(() => expect.stringContaining('cannot be kept') as string));
+  expect(await readdir(told.config.folder)).toEqual(['notify.json']);
+});
+
 it('escapes for Slack, and says what is wrong with a setting without its value', async () => {
   const { url, received } = await receiver();
   const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK', format: 'slack' }]);
-  await told.tell({ outcomes: [failing('<!channel> & <https://evil.example|click>')] });
-  const escaped = '&lt;!channel&gt; &amp; &lt;https://evil.example|click&gt;';
+  await told.tell({ outcomes: [failing('<!channel> & <https://evil.example|click>\n@Channel \u202Eedoc')] });
+  const escaped = '&lt;!channel&gt; &amp; &lt;https://evil.example|click&gt; @\u200BChannel  edoc';
   expect(received[0]?.body).toMatchObject({
     text: expect.stringContaining(escaped) as string,
     blocks: [{ type: 'section', text: { type: 'mrkdwn' } }, { type: 'context' }],

@@ -70,11 +70,16 @@ export function noteOutcome(told: Told, outcome: Outcome, nowMs: number): Draft[
   const isReminder = open !== undefined;
   if (open !== undefined) {
     if (open.scope !== scope) open.scope = null;
-    if (nowMs - Date.parse(open.toldAt) < REMIND_MS) return [];
+    if (wasToldLately(open.toldAt, nowMs)) return [];
     open.toldAt = now;
   } else told.outages[what] = { since: now, scope, toldAt: now };
   const since = open?.since ?? now;
   return [{ event: 'failure', target: null, data: { what, job, runId, ...failure, since, reminder: isReminder } }];
+}
+
+// What was told in a future that a wrong clock made up would not be told again until then.
+function wasToldLately(toldAt: string, nowMs: number): boolean {
+  return Math.abs(nowMs - Date.parse(toldAt)) < REMIND_MS;
 }
 
 /** For whom data are stale after how many hours. */
@@ -104,7 +109,7 @@ export function noteFreshness(
       const data = { what: 'data', job: null, runId: null, since: open.since, endedAt: now };
       return [{ event: 'recovery', target: key, data }];
     }
-    if (open !== undefined && nowMs - Date.parse(open.toldAt) < REMIND_MS) return [];
+    if (open !== undefined && wasToldLately(open.toldAt, nowMs)) return [];
     told.stale[key] = { since: open?.since ?? now, toldAt: now };
     const ageHours = Math.floor(ageMs / 3_600_000);
     const data = { lastCompleteAt, ageHours, staleHours: hours, reminder: open !== undefined };

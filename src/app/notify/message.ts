@@ -8,6 +8,8 @@ const PAYLOAD_VERSION = 1;
 /** Slack takes 3,000 characters in a block, counted with what escaping adds. */
 const SLACK_CHARACTERS_MAX = 2_900;
 const TEXT_CHARACTERS_MAX = 1_000;
+/** Parts of an address this long are likely to be what makes it secret. */
+const TOKEN_CHARACTERS_MIN = 16;
 
 /** What is told in words: one or two sentences. */
 export function textOf(workspace: string, event: string, data: Draft['data']): string {
@@ -48,15 +50,12 @@ export function bodyOf(target: NotifyTarget, workspace: string, waiting: Waiting
  * it need be.
  */
 export function withoutSecrets<T>(content: T, targets: readonly NotifyTarget[]): T {
-  const secrets = targets.flatMap(({ url, secretText }) => [
-    url.href,
-    // As it may stand without its slash at the end, or in part.
-    ...(url.pathname.length > 8 ? [`${url.host}${url.pathname}`, url.pathname] : []),
-    ...(url.search.length > 8 ? [url.search] : []),
-    ...(secretText === null ? [] : [secretText]),
-  ]);
+  const secrets = targets.flatMap(secretsOf).sort((a, b) => b.length - a.length);
   const clean = (text: string): string =>
-    secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '…'), hideKeys(text)).slice(0, TEXT_CHARACTERS_MAX);
+    secrets
+      .reduce((cleaned, secret) => cleaned.replaceAll(secret, '…'), hideKeys(text))
+      .slice(0, TEXT_CHARACTERS_MAX)
+      .toWellFormed();
   const walk = (value: unknown): unknown => {
     if (typeof value === 'string') return clean(value);
     if (Array.isArray(value)) return value.map(walk);
@@ -66,16 +65,39 @@ export function withoutSecrets<T>(content: T, targets: readonly NotifyTarget[]):
   return walk(content) as T;
 }
 
-// https://docs.slack.dev/messaging/formatting-message-text: these three are all that has to be escaped.
+// As an address may stand without its slash at the end, or in part: receivers like to repeat the token that they do not know.
+function secretsOf({ url, secretText }: NotifyTarget): string[] {
+  const steps = url.pathname.split('/').filter((step) => step.length >= TOKEN_CHARACTERS_MIN);
+  const values = [...url.searchParams.values()].filter((value) => value.length >= TOKEN_CHARACTERS_MIN);
+  return [
+    url.href,
+    ...(url.pathname.length > 8 ? [`${url.host}${url.pathname}`, url.pathname] : []),
+    ...(url.search.length > 8 ? [url.search] : []),
+    ...steps,
+    ...values,
+    ...(secretText === null ? [] : [secretText, secretText.replace(/^whsec_/, '')]),
+  ];
+}
+
+/** A text in one line, and in the direction in which it is written: upstream's names and words are in it. */
+export function inOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]+/gu, ' ');
+}
+
+// https://docs.slack.dev/messaging/formatting-message-text: these three are all that has to be escaped. What takes Slack's
+// messages besides may call everybody together at a plain word.
 function escapeSlack(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return escaped.replace(/@(?=(channel|here|all|everyone)\b)/gi, '@\u200B');
 }
 
 function slackOf(text: string, event: string, createdAt: string): object {
   const escaped = escapeSlack(text);
   // Cut before it is escaped, or it could end within an escape.
   const fitting =
-    escaped.length <= SLACK_CHARACTERS_MAX ? escaped : escapeSlack(text.slice(0, SLACK_CHARACTERS_MAX / 5));
+    escaped.length <= SLACK_CHARACTERS_MAX
+      ? escaped
+      : escapeSlack(text.slice(0, SLACK_CHARACTERS_MAX / 5).toWellFormed());
   const note = `${event} · ${createdAt}`;
   return {
     text: fitting,

@@ -5,8 +5,8 @@ import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { NotifyEvent, NotifyTarget } from '../../base/notify-settings.ts';
 import { DELIVERY_LIMITS, type Delivery, type DeliveryLimits, deliver } from './deliver.ts';
 import { type Draft, noteFreshness, noteOutcome, type Outcome } from './judge.ts';
-import { bodyOf, textOf, withoutSecrets } from './message.ts';
-import { inTurn, readTold, type Told, type Waiting, writeTold } from './state.ts';
+import { bodyOf, inOneLine, textOf, withoutSecrets } from './message.ts';
+import { changeTold, inTurn, type Told, type Waiting } from './state.ts';
 
 /** Messages to one target that wait at most; the oldest go. */
 const WAITING_MAX = 50;
@@ -39,31 +39,32 @@ export interface News {
  * `config_invalid` where an address or a secret is not set.
  */
 export async function notify(notifying: Notifying, news: News): Promise<void> {
-  const { config, clock, signal } = notifying;
+  const { config, clock, signal, log } = notifying;
+  const { folder } = config;
   const targets = config.notify();
   if (targets.length === 0) return;
-  await inTurn(config.folder, async () => {
+  await inTurn(folder, async () => {
     const nowMs = clock.now();
-    const told = await readTold(config.folder, nowMs);
-    const drafts = draftsOf(told, targets, news, nowMs);
-    enqueue(told, config.name, targets, drafts, nowMs);
-    await keep(notifying, told);
+    const take = (into: Told): void => {
+      const drafts = draftsOf(into, targets, news, nowMs);
+      const givenUp = enqueue(into, config.name, targets, drafts, nowMs);
+      if (givenUp > 0) log(`Messages that nobody took for three days are given up: ${givenUp}.`);
+    };
+    // A disk that is full is worth telling of, also where it cannot be kept that it was told.
+    const told = await changeTold(folder, nowMs, take, (thrown) =>
+      log(`What was told cannot be kept, and may be told again: ${toSightlineError(thrown).message}.`),
+    );
     if (told.waiting.length === 0 || signal.aborted) return;
     const settled = await Promise.all(targets.map((target) => sendWaiting(notifying, told, target, targets)));
     // What was sent meanwhile is not sent again, also by who is started next.
     const gone = new Set(settled.flat());
-    told.waiting = told.waiting.filter(({ id }) => !gone.has(id));
-    await keep(notifying, told);
+    if (gone.size === 0) return;
+    // Others may have had news meanwhile.
+    const leave = (now: Told): void => {
+      now.waiting = now.waiting.filter(({ id }) => !gone.has(id));
+    };
+    await changeTold(folder, nowMs, leave, () => undefined);
   });
-}
-
-// A disk that is full is worth telling of, also where it cannot be kept that it was told.
-async function keep({ config, log }: Notifying, told: Told): Promise<void> {
-  try {
-    await writeTold(config.folder, told);
-  } catch (thrown) {
-    log(`What was told cannot be kept, and may be told again: ${toSightlineError(thrown).message}.`);
-  }
 }
 
 /** What a target answered to a test. */
@@ -108,17 +109,18 @@ function draftsOf(told: Told, targets: readonly NotifyTarget[], news: News, nowM
   return drafts;
 }
 
+// Gives how many messages waited too long.
 function enqueue(
   told: Told,
   workspace: string,
   targets: readonly NotifyTarget[],
   drafts: readonly Draft[],
   nowMs: number,
-): void {
+): number {
   const known = targets.map(keyOf);
-  const isOver = ({ createdAt, target }: Waiting): boolean =>
-    nowMs - Date.parse(createdAt) > WAITING_MS_MAX || !known.includes(target);
-  told.waiting = told.waiting.filter((waiting) => !isOver(waiting));
+  const wanted = told.waiting.filter(({ target }) => known.includes(target));
+  told.waiting = wanted.filter(({ createdAt }) => nowMs - Date.parse(createdAt) <= WAITING_MS_MAX);
+  const givenUp = wanted.length - told.waiting.length;
   for (const { event, target: only, data } of drafts) {
     for (const target of targets) {
       const key = keyOf(target);
@@ -131,6 +133,7 @@ function enqueue(
     const dropped = new Set(ofTarget.slice(0, Math.max(0, ofTarget.length - WAITING_MAX)));
     told.waiting = told.waiting.filter((waiting) => !dropped.has(waiting));
   }
+  return givenUp;
 }
 
 function toWaiting(
@@ -141,7 +144,7 @@ function toWaiting(
   targets: readonly NotifyTarget[],
   nowMs: number,
 ): Waiting {
-  const clean = withoutSecrets({ text: textOf(workspace, event, data), data: { ...data } }, targets);
+  const clean = withoutSecrets({ text: inOneLine(textOf(workspace, event, data)), data: { ...data } }, targets);
   const createdAt = new Date(nowMs).toISOString();
   return { id: `msg_${randomUUID().replaceAll('-', '')}`, target: keyOf(target), createdAt, event, ...clean };
 }
@@ -155,7 +158,10 @@ async function sendWaiting(
 ): Promise<string[]> {
   const settled: string[] = [];
   const key = keyOf(target);
+  const startedAt = clock.monotonic();
   for (const waiting of told.waiting.filter((candidate) => candidate.target === key)) {
+    // A receiver that takes its time with each is given the rest with the next news.
+    if (clock.monotonic() - startedAt >= limits.totalMs) break;
     const message = { id: waiting.id, body: bodyOf(target, config.name, waiting) };
     const delivery = await deliver(target, message, { clock, signal, limits });
     if (delivery.isDelivered || !delivery.mayRetry) settled.push(waiting.id);
