@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalogue } from '../../src/app/workspace.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { expectEqualToUpstream } from '../support/compare.ts';
-import type { TestWorkspace } from '../support/workspace.ts';
+import { expectAsUpstream } from './as-upstream.ts';
 import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
 
 const TABLES = [...catalogue.tables, ...catalogue.histories].map(({ name }) => name);
@@ -26,22 +25,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => workspace.close());
-
-// Opens the live file as the tests of the engine do.
-async function expectAsUpstream(data: string): Promise<void> {
-  const database = await openDatabase(join(data, 'warehouse.duckdb'));
-  const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
-  try {
-    const opened: Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'> = {
-      sandbox: workspace.sandbox,
-      catalogue,
-      query,
-    };
-    await expectEqualToUpstream(opened as TestWorkspace);
-  } finally {
-    await database.close();
-  }
-}
 
 describe('backup', () => {
   test('writes the whole warehouse into one file, and not over another', async () => {
@@ -90,7 +73,7 @@ describe('restore', () => {
     expect(await rows(COUNTS)).toEqual(held);
     const next = JSON.parse((await run('sync', '--json')).stdout);
     expect(next).toMatchObject({ status: 'complete', tables: { responses: { inserted: 0, updated: 0, deleted: 0 } } });
-    await expectAsUpstream(data);
+    await expectAsUpstream(data, workspace.sandbox);
   });
 
   test('from a snapshot alone gives all rows in their types, and a sync completes it', async () => {
@@ -110,7 +93,7 @@ describe('restore', () => {
     sandbox.world.advance({ editedResponses: 2, deletedResponses: 1 });
     const next = await run('sync', '--json', ...elsewhere);
     expect(next.code, next.stderr).toBe(0);
-    await expectAsUpstream(join(folder, 'rebuilt', 'default'));
+    await expectAsUpstream(join(folder, 'rebuilt', 'default'), sandbox);
   });
 
   test('refuses what is no warehouse, newer, incomplete or damaged, and changes nothing', async () => {

@@ -9,22 +9,7 @@ import { withTerminal } from '../../src/cli/terminal.ts';
 import { readJobRuns } from '../../src/scheduler/book.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openCli, until } from './helpers.ts';
-
-/** A clock that runs ahead until a moment, and stands still there. */
-function clockUntil(from: string, to: string): Clock {
-  let now = Date.parse(from);
-  return {
-    now: () => now,
-    monotonic: () => performance.now(),
-    random: () => 0.5,
-    sleep: async (ms, signal) => {
-      if (now < Date.parse(to)) {
-        now += ms;
-        await new Promise((resolve) => setImmediate(resolve));
-      } else await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
-    },
-  };
-}
+import { serveThrough } from './serving.ts';
 
 it('runs a job when it is due, stops it with the server, and makes up for it after the next start', async () => {
   const workspace = await openCli({ days: 10 });
@@ -33,13 +18,8 @@ it('runs a job when it is due, stops it with the server, and makes up for it aft
   const jobs = { ...off, report: { enabled: false }, mine: { cron: '15 2 * * *', steps: ['sync', 'export'] } };
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ jobs }));
   const lines: string[] = [];
-  const own = (from: string, to: string) =>
-    withTerminal({ folder, environment: env }, async () => {
-      const { signal } = new AbortController();
-      const context = { config: readConfig({}), clock: clockUntil(from, to), signal, command: 'serve' };
-      const log = (text: string): unknown => lines.push(text);
-      return ownWorkspace(context, {}, { runsJobs: true, parse: parseArguments, logLevel: 'info', log });
-    });
+  const log = (text: string): unknown => lines.push(text);
+  const own = (from: string, to: string) => serveThrough({ folder, env, from, to, log });
 
   sandbox.setFaults([{ kind: 'hang' }]);
   const first = await own('2026-03-14T02:10:00Z', '2026-03-14T02:20:00Z');

@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { catalogue } from '../../src/app/workspace.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
+
+/** Compares the live file in a workspace's folder with what upstream answers now, as the tests of the engine do. */
+export async function expectAsUpstream(data: string, sandbox: WorkspaceSandbox): Promise<void> {
+  const database = await openDatabase(join(data, 'warehouse.duckdb'));
+  const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
+  try {
+    const opened: Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'> = { sandbox, catalogue, query };
+    await expectEqualToUpstream(opened as TestWorkspace);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/cli/context.ts';
+import { parseArguments } from '../../src/cli/program.ts';
+import { type Ownership, ownWorkspace } from '../../src/cli/serve-owner.ts';
+import { withTerminal } from '../../src/cli/terminal.ts';
+
+/** What owns a workspace in a test: where, with which settings, from when until when, and who takes the log. */
+export interface Serving {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly from: string;
+  readonly to: string;
+  readonly log?: (text: string) => void;
+}
+
+/** Owns a workspace and runs its jobs, as `serve` does, through hours that pass in a moment and stand still at their end. */
+export function serveThrough({ folder, env, from, to, log = () => undefined }: Serving): Promise<Ownership> {
+  return withTerminal({ folder, environment: env }, async () => {
+    const { signal } = new AbortController();
+    const context = { config: readConfig({}), clock: clockUntil(from, to), signal, command: 'serve' };
+    return ownWorkspace(context, {}, { runsJobs: true, parse: parseArguments, logLevel: 'info', log });
+  });
+}
+
+function clockUntil(from: string, to: string): Clock {
+  let now = Date.parse(from);
+  return {
+    now: () => now,
+    monotonic: () => performance.now(),
+    random: () => 0.5,
+    sleep: async (ms, signal) => {
+      if (now < Date.parse(to)) {
+        now += ms;
+        await new Promise((resolve) => setImmediate(resolve));
+      } else await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+}
