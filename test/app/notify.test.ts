@@ -108,6 +108,10 @@ it('signs a message, sends the same one again while the receiver fails, and no r
   const other = await teller({ HOOK: away.url }, [{ urlVariable: 'HOOK' }]);
   await other.tell({ outcomes: [failing('down')] });
   expect([away.received.length, elsewhere.received.length]).toEqual([1, 0]);
+  // Who has answered has taken it, however long the rest of the answer takes.
+  const slow = await receiver((to) => to.writeHead(200).write('tak'));
+  const taken = await teller({ HOOK: slow.url }, [{ urlVariable: 'HOOK' }]);
+  expect(await notifyTest(taken.notifying)).toMatchObject([{ isDelivered: true, said: 'answered 200: tak' }]);
   const echo = await receiver((to) => to.writeHead(404).end('no hook is called T0TOKEN0123456789'));
   const echoed = await teller({ HOOK: `${echo.url}/T0TOKEN0123456789` }, [{ urlVariable: 'HOOK' }]);
   await echoed.tell({ outcomes: [failing('down')] });

@@ -111,9 +111,15 @@ function post(
   };
   const deadline = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {
+    // Once the status has come, what is left of the body changes nothing.
+    let endWith: (() => void) | null = null;
     const fail = (thrown: unknown): void => {
+      if (endWith !== null) {
+        endWith();
+        return;
+      }
       const { code = 'network error' } = thrown as NodeJS.ErrnoException;
-      const why = deadline.aborted ? `no answer within ${timeoutMs / 1000} s` : `could not be reached (${code})`;
+      const why = deadline.aborted ? `gave no answer within ${timeoutMs / 1000} s` : `could not be reached (${code})`;
       resolve({ status: null, said: signal.aborted ? 'it was stopped' : why, retryAfter: undefined });
     };
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -127,12 +133,12 @@ function post(
         resolve({ status: response.statusCode ?? null, said: excerpt(said), retryAfter });
         response.destroy();
       };
+      endWith = end;
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         bytes += chunk.length;
         if (bytes > SAID_BYTES_MAX) end();
       });
-      // The status has come; what is left of the body changes nothing.
       response.once('end', end).once('error', end);
     });
     sent.once('error', fail);
