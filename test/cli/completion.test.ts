@@ -123,6 +123,7 @@ describe('in a real shell', () => {
     },
     { line: 'sightline export --format=cs', shows: ['csv'] },
     { line: 'sightline restore some-', shows: ['some-backup.duckdb'] },
+    { line: 'sightline sql --file=some-', shows: ['some-backup.duckdb'] },
   ];
 
   for (const shell of SHELLS) {

@@ -98,12 +98,18 @@ const fish = `# Completes sightline's command line in fish. Load it with: sightl
 function __sightline_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
+    set -l flag (string match -r -- '^--[^=]+=' "$current")
+    set -l value (string replace -r -- '^--[^=]+=' '' "$current")
     for line in ($words[1] completion fish -- $words[2..-1] "$current" 2>/dev/null)
         switch $line
             case ':files'
-                __fish_complete_path (string replace -r -- '^--[^=]+=' '' "$current")
+                for path in (__fish_complete_path "$value")
+                    echo "$flag$path"
+                end
             case ':folders'
-                __fish_complete_directories (string replace -r -- '^--[^=]+=' '' "$current")
+                for path in (__fish_complete_directories "$value")
+                    echo "$flag$path"
+                end
             case '*'
                 echo $line
         end

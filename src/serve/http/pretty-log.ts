@@ -11,7 +11,8 @@ export function createPrettyLines(): (text: string) => string {
     ignore: SAID,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
-    messageFormat: (line, messageKey) => describe(line, messageKey),
+    // What a client put into an address, or upstream into a message, does nothing to the terminal.
+    messageFormat: (line, messageKey) => describe(line, messageKey).replace(/\p{Cc}/gu, '?'),
   });
   return (text) =>
     text
