@@ -17,10 +17,11 @@ const ofBudget =
   (read: (budget: NonNullable<Surroundings['budget']>) => number) =>
   ({ surroundings: { budget } }: Observation): readonly Sample[] =>
     budget === null ? [] : [[read(budget)]];
+// A label `job` is Prometheus's own, for what it scrapes, and would be renamed.
 const ofJobs =
   (read: (job: Surroundings['jobs'][number]) => number | null) =>
   ({ surroundings }: Observation): readonly Sample[] =>
-    surroundings.jobs.map((job): Sample => [read(job), { job: job.name }]);
+    surroundings.jobs.map((job): Sample => [read(job), { job_name: job.name }]);
 
 /** Metrics of syncs, of the budget and of jobs. */
 export const syncMetrics: readonly Declaration[] = [
@@ -141,40 +142,42 @@ export const syncMetrics: readonly Declaration[] = [
   {
     name: 'sightline_job_enabled',
     help: '1 for a job that is turned on.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ofJobs(({ enabled }) => (enabled ? 1 : 0)),
   },
   {
     name: 'sightline_job_last_status',
     help: '1 for the status with which a job last ended, 0 for the others.',
-    labels: ['job', 'status'],
+    labels: ['job_name', 'status'],
     read: ({ surroundings }) =>
-      surroundings.jobs.flatMap(({ name: job, last }): Sample[] =>
-        last === null ? [] : JOB_STATUSES.map((status): Sample => [status === last.status ? 1 : 0, { job, status }]),
+      surroundings.jobs.flatMap(({ name, last }): Sample[] =>
+        last === null
+          ? []
+          : JOB_STATUSES.map((status): Sample => [status === last.status ? 1 : 0, { job_name: name, status }]),
       ),
   },
   {
     name: 'sightline_job_last_end_timestamp_seconds',
     help: 'When a job last ended.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ofJobs(({ last }) => seconds(last?.endedAt)),
   },
   {
     name: 'sightline_job_last_success_timestamp_seconds',
     help: 'When a job last ended with all of it done.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ofJobs(({ lastDoneAt }) => seconds(lastDoneAt)),
   },
   {
     name: 'sightline_job_next_due_timestamp_seconds',
     help: 'When a job is due next.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ofJobs(({ nextAt }) => seconds(nextAt)),
   },
   {
     name: 'sightline_job_missed',
     help: '1 for a job that was due ten minutes ago or more, and that nobody has run.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ofJobs(({ owedSince }) => (owedSince === null ? 0 : 1)),
   },
 ];

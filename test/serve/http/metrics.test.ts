@@ -96,8 +96,8 @@ describe('the metrics of a workspace', () => {
       sightline_snapshots: 1,
       sightline_budget_limit_requests: 1_000_000,
       'sightline_budget_used_requests{window="1h"}': summary.requests,
-      'sightline_job_enabled{job="nightly"}': 1,
-      'sightline_job_missed{job="nightly"}': 0,
+      'sightline_job_enabled{job_name="nightly"}': 1,
+      'sightline_job_missed{job_name="nightly"}': 0,
     };
     for (const [series, expected] of Object.entries(exact)) expect(value(series), series).toBe(expected);
     const rows = snapshot.tables.reduce((sum, table) => sum + table.rows, 0);
@@ -110,7 +110,7 @@ describe('the metrics of a workspace', () => {
     ]) {
       expect(Math.abs(now - (value(moment) ?? 0)), moment).toBeLessThan(600);
     }
-    expect(value('sightline_job_next_due_timestamp_seconds{job="nightly"}')).toBeGreaterThan(now);
+    expect(value('sightline_job_next_due_timestamp_seconds{job_name="nightly"}')).toBeGreaterThan(now);
     for (const part of ['warehouse', 'copy', 'snapshots', 'raw']) {
       expect(value(`sightline_storage_bytes{part="${part}"}`), part).toBeGreaterThan(0);
     }
@@ -131,6 +131,11 @@ describe('the metrics of a workspace', () => {
     const asked = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => expr.match(NAME) ?? []));
     expect(asked.length).toBeGreaterThan(40);
     expect([...new Set([...asked, ...(rules.match(NAME) ?? [])])].filter((name) => !known.has(name))).toEqual([]);
+    // Prometheus puts these two on everything, and renames what comes with them; `route` comes with the first request.
+    const labels = new Set(['route', ...[...text.matchAll(/[{,](\w+)="/g)].map(([, label]) => label)]);
+    for (const taken of ['job', 'instance']) expect(labels).not.toContain(taken);
+    const shown = [...`${dashboard}${rules}`.matchAll(/\{\{ *(?:\$labels\.)?(\w+) *\}\}/g)].map(([, label]) => label);
+    expect(shown.filter((label) => !labels.has(label))).toEqual([]);
     const undocumented = [...known].filter(
       (name) => name.startsWith('sightline_') && !name.includes('duration_seconds_'),
     );
