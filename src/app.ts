@@ -86,6 +86,8 @@ export async function serveWorkspace(
   const keys = keyring.count();
   const secret = await readCursorSecret(config.folder).catch(() => randomBytes(32));
   const service = openService(config, clock, secret, queryTimeoutMs);
+  // The first question need not wait for the copy to be opened; where it cannot be, each question is told so.
+  service.newest().catch(() => undefined);
   try {
     const { snapshots } = layoutOf(config.folder);
     // A connection stands still while its query runs.
