@@ -25,17 +25,24 @@ export interface OwnerConnection {
   close(): void;
 }
 
-/** Asks who listens at a socket; null when nobody does. */
-export async function greet(path: string): Promise<Greeting | null> {
-  const connection = await connectOwner(path);
-  connection?.close();
-  return connection?.greeting ?? null;
+/** Asks who listens at a socket; null when nobody does, `silent` when somebody does who does not answer. */
+export async function greet(path: string): Promise<Greeting | 'silent' | null> {
+  const met = await meet(path);
+  if (met === null || met === 'silent') return met;
+  met.close();
+  return met.greeting;
 }
 
-/** Connects to a workspace's owner; null where there is none that may be reached. */
-export function connectOwner(path: string): Promise<OwnerConnection | null> {
+/** Connects to a workspace's owner; null where there is none that answers. */
+export async function connectOwner(path: string): Promise<OwnerConnection | null> {
+  const met = await meet(path);
+  return met === 'silent' ? null : met;
+}
+
+function meet(path: string): Promise<OwnerConnection | 'silent' | null> {
   return new Promise((resolve) => {
     const socket = connect(path);
+    let isConnected = false;
     let take: (frame: Frame) => void = (frame) => {
       if (frame.kind !== 'greeting') return;
       clearTimeout(timer);
@@ -51,7 +58,15 @@ export function connectOwner(path: string): Promise<OwnerConnection | null> {
       socket.destroy();
       resolve(null);
     };
-    const timer = setTimeout(giveUp, GREETING_MS_MAX);
+    const giveUpWaiting = (): void => {
+      // Nobody listens for a process that has gone.
+      if (isConnected) resolve('silent');
+      giveUp();
+    };
+    const timer = setTimeout(giveUpWaiting, GREETING_MS_MAX);
+    socket.once('connect', () => {
+      isConnected = true;
+    });
     socket.once('error', giveUp).once('close', giveUp);
     readFrames(socket, (frame) => take(frame));
   });

@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -64,9 +65,21 @@ export function isOwnSocket(socket: string): boolean {
 
 /** The socket at which a workspace's owner is reached; null where nobody says to own it. */
 export async function readClaim(folder: string): Promise<string | null> {
+  return (await readClaimFile(folder))?.socket ?? null;
+}
+
+/** What is written down of an owner; the id tells one claim from another at the same socket. */
+interface WrittenClaim extends Omit<Greeting, 'carries'> {
+  readonly id: string;
+  readonly socket: string;
+}
+
+async function readClaimFile(folder: string): Promise<WrittenClaim | null> {
   try {
     const claim: unknown = JSON.parse(await readFile(claimPath(folder), 'utf8'));
-    return isRecord(claim) && typeof claim['socket'] === 'string' ? claim['socket'] : null;
+    if (!isRecord(claim) || typeof claim['socket'] !== 'string') return null;
+    const unknown = { id: '', pid: 0, command: 'serve', since: 'a while ago', version: VERSION };
+    return { ...unknown, ...claim, socket: claim['socket'] };
   } catch {
     return null;
   }
@@ -78,25 +91,41 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
   await ensureWritableFolder(folder);
   const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace');
   try {
-    const earlier = await readClaim(folder);
-    const owner = earlier === null ? null : await greet(earlier);
-    if (owner !== null) return { isOurs: false, owner };
+    const earlier = await readClaimFile(folder);
+    const owner = earlier === null ? null : await greet(earlier.socket);
+    // One that is stopped, or has no time to answer, goes on where it was.
+    if (earlier !== null && owner === 'silent') return { isOurs: false, owner: { ...earlier, carries: false } };
+    if (owner !== null && owner !== 'silent') return { isOurs: false, owner };
     // What a process left that was killed.
-    if (earlier !== null) await removeSocket(earlier);
+    if (earlier !== null) await removeSocket(earlier.socket);
     const path = await choosePath(folder);
     const { server, close } = createOwner(request);
     await listen(server, path);
-    await writeFile(claimPath(folder), `${JSON.stringify({ pid: process.pid, socket: path })}\n`, { mode: 0o600 });
+    const { command, since } = request;
+    const claim: WrittenClaim = { id: randomUUID(), pid: process.pid, command, since, version: VERSION, socket: path };
+    await writeFile(claimPath(folder), `${JSON.stringify(claim)}\n`, { mode: 0o600 });
     ownSockets.add(path);
     const release = async (): Promise<void> => {
-      await rm(claimPath(folder), { force: true });
-      await close();
-      await removeSocket(path);
+      // The socket goes first, and at once: by the time all work has ended another may listen there.
+      const closed = close();
+      await removeShortFolder(path);
+      await closed;
       ownSockets.delete(path);
+      await removeClaim(folder, claim.id);
     };
     return { isOurs: true, release };
   } finally {
     await lock.release();
+  }
+}
+
+// Where it is still the one that was written: what cannot be removed leads nowhere, and is replaced by the next.
+async function removeClaim(folder: string, id: string): Promise<void> {
+  const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace').catch(() => null);
+  try {
+    if ((await readClaimFile(folder))?.id === id) await rm(claimPath(folder), { force: true });
+  } finally {
+    await lock?.release();
   }
 }
 
@@ -196,8 +225,13 @@ async function choosePath(folder: string): Promise<string> {
 }
 
 async function removeSocket(path: string): Promise<void> {
+  if (basename(path) === 'owner.sock') await rm(path, { force: true });
+  await removeShortFolder(path);
+}
+
+// Only when nothing else is in it: a workspace's own folder may have such a name as well.
+async function removeShortFolder(path: string): Promise<void> {
   const folder = dirname(path);
-  if (dirname(folder) === tmpdir() && basename(folder).startsWith(SHORT_FOLDER)) {
-    await rm(folder, { recursive: true, force: true });
-  } else if (basename(path) === 'owner.sock') await rm(path, { force: true });
+  if (dirname(folder) !== tmpdir() || !basename(folder).startsWith(SHORT_FOLDER)) return;
+  await rmdir(folder).catch(() => undefined);
 }
