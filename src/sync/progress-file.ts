@@ -1,4 +1,5 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -7,6 +8,8 @@ import type { Progress } from './progress.ts';
 const WRITE_EVERY_MS = 1_000;
 /** A process that has said nothing for so long is gone, or its machine was asleep. */
 const SILENT_MS_MAX = 15_000;
+/** Many times what a sync of every resource takes. */
+const FILE_BYTES_MAX = 100_000;
 
 const amount = z.number().nonnegative();
 const content = z.object({
@@ -75,12 +78,24 @@ export function keepProgress(
 
 /** How far the sync is that runs in a workspace now, whichever process runs it; null where none does. */
 export async function readProgress(folder: string, nowMs: number): Promise<RunningSync | null> {
-  const text = await readFile(layoutOf(folder).progress, 'utf8').catch(() => null);
+  const text = await readSmall(layoutOf(folder).progress).catch(() => null);
   if (text === null) return null;
   const running = content.safeParse(parse(text));
   if (!running.success) return null;
-  const isSilent = nowMs - Date.parse(running.data.updatedAt) > SILENT_MS_MAX;
+  // What was written long after now was written before the clock was set back.
+  const isSilent = Math.abs(nowMs - Date.parse(running.data.updatedAt)) > SILENT_MS_MAX;
   return isSilent ? null : running.data;
+}
+
+// It is read every second while somebody watches: nothing that stands in its place is waited for, or taken into memory.
+async function readSmall(path: string): Promise<string | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    return found.isFile() && found.size <= FILE_BYTES_MAX ? await file.readFile('utf8') : null;
+  } finally {
+    await file.close();
+  }
 }
 
 async function replace(path: string, text: string): Promise<void> {

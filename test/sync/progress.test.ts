@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -73,6 +73,19 @@ describe('the file that others read', () => {
     await writeFile(layoutOf(folder).progress, JSON.stringify(left));
     expect(await readProgress(folder, 1_000_000_010_000)).toMatchObject({ pid: 1 });
     expect(await readProgress(folder, 1_000_000_016_000)).toBeNull();
+    // The clock was set back since.
+    expect(await readProgress(folder, 999_999_900_000)).toBeNull();
+  });
+
+  it('takes nothing into memory that stands in its place', async () => {
+    const folder = await temporaryFolder();
+    const path = layoutOf(folder).progress;
+    await symlink('/dev/zero', path);
+    expect(await readProgress(folder, systemClock.now())).toBeNull();
+    await rm(path);
+    await writeFile(path, '');
+    await truncate(path, 2 ** 40);
+    expect(await readProgress(folder, systemClock.now())).toBeNull();
   });
 
   it.each(['', '{', '[]', '{"pid":1}'])('says nothing of what is none: %j', async (text) => {

@@ -86,8 +86,10 @@ export function createGate(parts: GateParts): Gate {
     if (!allowed) throw tooMany('Too many requests.', retryAfterSeconds);
   };
 
-  const isFree = (request: FastifyRequest): boolean =>
-    page.access === 'loopback' && isDirect(request.headers, request.raw.socket.remoteAddress);
+  const isFree = ({ headers, raw }: FastifyRequest): boolean => {
+    const { httpVersion, socket } = raw;
+    return page.access === 'loopback' && isDirect({ headers, remoteAddress: socket.remoteAddress, httpVersion });
+  };
 
   const checkPage = (request: FastifyRequest): void => {
     if (!isFree(request)) identify(request);

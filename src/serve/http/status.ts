@@ -147,7 +147,12 @@ function createEventsHandler(feed: Feed, gate: Gate): Handler {
 function listenerOf(response: ServerResponse, isAllowed: () => boolean): Listener {
   return {
     take: (event) => {
-      if (response.destroyed || response.writableLength > UNREAD_BYTES_MAX) return false;
+      if (response.destroyed) return false;
+      if (response.writableLength > UNREAD_BYTES_MAX) {
+        // To end it would keep what it has not read until it does.
+        response.destroy();
+        return false;
+      }
       response.write(toText(event));
       return true;
     },

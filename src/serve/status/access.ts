@@ -9,11 +9,22 @@ interface Headers {
 
 /** Headers by which proxies say for whom they ask. */
 const PROXY_HEADERS =
-  /^(x-forwarded(-.+)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
+  /^(x-forwarded(-.+)?|forwarded(-.+)?|via|(x-)?([a-z]+-)*client-ip|x-real-ip|x-original-.+|cf-.+|x-envoy-.+|x-azure-.+|x-amzn-.+)$/;
 
-/** Whether a request comes from this machine itself, under this machine's name, and through nobody. */
-export function isDirect(headers: Headers, remoteAddress: string | undefined): boolean {
-  if (remoteAddress === undefined || !isLoopback(remoteAddress)) return false;
+/** Where a request comes from. */
+interface Origin {
+  readonly headers: Headers;
+  readonly remoteAddress: string | undefined;
+  /** As the request line has it, such as 1.1. */
+  readonly httpVersion: string;
+}
+
+/**
+ * Whether a request comes from this machine itself, under this machine's name, and through nobody. Browsers have long
+ * ceased to speak HTTP/1.0; a proxy may, and nginx does unless it is told otherwise.
+ */
+export function isDirect({ headers, remoteAddress, httpVersion }: Origin): boolean {
+  if (httpVersion === '1.0' || remoteAddress === undefined || !isLoopback(remoteAddress)) return false;
   const name = headers.host === undefined ? null : nameOf(headers.host);
   if (name === null || !isLoopback(name)) return false;
   return !Object.keys(headers).some((header) => PROXY_HEADERS.test(header));

@@ -170,12 +170,17 @@ describe('on loopback', () => {
       { Forwarded: 'for=203.0.113.9' },
       { Via: '1.1 proxy' },
       { 'X-Real-IP': '203.0.113.9' },
+      { 'Fastly-Client-IP': '203.0.113.9' },
+      { 'CF-Ray': '1' },
     ]) {
       expect(await rawStatus(server, '/status/data', headers), JSON.stringify(headers)).toBe(401);
       expect(await rawStatus(server, '/snapshots', headers), JSON.stringify(headers)).toBe(401);
       const key = { ...headers, Authorization: `Bearer ${workspace().key}` };
       expect(await rawStatus(server, '/status/data', key), JSON.stringify(headers)).toBe(200);
     }
+    // As nginx asks where it was told nothing but the address.
+    const old = requestText('GET', '/status/data', { Host: '127.0.0.1' }).replace('HTTP/1.1', 'HTTP/1.0');
+    expect(readRaw(await sendRaw(Number(new URL(server.origin).port), old)).status).toBe(401);
     expect(await rawStatus(server, '/status/data', { 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
     expect(await rawStatus(server, '/snapshots', { 'Sec-Fetch-Site': 'cross-site' })).toBe(401);
     expect(await rawStatus(server, '/status/data', { Host: 'rebound.example' })).toBe(403);
