@@ -6,6 +6,7 @@ import { isSnapshotId } from '../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../warehouse/backup.ts';
 import { findFlaws } from '../warehouse/integrity.ts';
 import { openReader } from '../warehouse/reader.ts';
+import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { agesOf, catalogue, publish, withWarehouse } from './workspace.ts';
@@ -32,8 +33,12 @@ export async function checkWarehouseFile({ layout, owner }: Patient): Promise<Fi
 }
 
 async function checkRows(path: string, what: string): Promise<Finding[]> {
-  const { tables } = await readBackupFile(path, catalogue);
+  const { tables, schemaVersion } = await readBackupFile(path, catalogue);
   await readWhole(path);
+  if (schemaVersion < SCHEMA_VERSION) {
+    const advice = 'The next sync brings it up to date; only then can its rows be looked through.';
+    return [{ status: 'warning', message: `${what} opens, and is from an older sightline`, advice }];
+  }
   const reader = await openReader(path);
   try {
     const query = async (sql: string) => (await reader.query(sql)).rows.map((row) => [...row]);
@@ -78,8 +83,10 @@ async function problemOfCopy({ layout }: Patient): Promise<Finding | null> {
   const advice = 'Run `sightline doctor --fix`, or `sightline export`; the next sync publishes it too.';
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };
   try {
-    await readBackupFile(layout.analytics, catalogue);
+    const { schemaVersion } = await readBackupFile(layout.analytics, catalogue);
     await readWhole(layout.analytics);
+    const message = 'the published copy is from an older sightline';
+    if (schemaVersion < SCHEMA_VERSION) return { status: 'failure', message, advice };
   } catch (thrown) {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: 'failure', message: thrown.message, advice };
