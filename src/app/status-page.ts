@@ -1,7 +1,7 @@
 import type { WorkspaceConfig } from '../base/config.ts';
-import { hideKeys } from '../base/errors.ts';
 import type { JobRun } from '../scheduler/book.ts';
 import type { StatusAccess, StatusParts } from '../serve/status/parts.ts';
+import { toShown } from '../serve/status/text.ts';
 import { jobsOf, listJobs } from './jobs.ts';
 
 /** What the status page of a workspace is told beside what it finds by itself. Throws `config_invalid`. */
@@ -21,5 +21,5 @@ export function statusPageOf(config: WorkspaceConfig, access: StatusAccess, runs
 
 function errorOf({ status, steps }: JobRun): string | null {
   const failed = steps.find((step) => step.status === status && step.error !== null);
-  return failed === undefined ? null : hideKeys(`${failed.step}: ${failed.error}`);
+  return failed === undefined ? null : toShown(`${failed.step}: ${failed.error}`);
 }

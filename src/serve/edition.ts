@@ -47,7 +47,7 @@ export interface EditionOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
 }
 
-/** Opens a copy; throws `no_data` for one that an older sightline wrote. */
+/** Opens a copy; throws `no_data` for one that another version of sightline wrote. */
 export async function openEdition(path: string, options: EditionOptions): Promise<Edition> {
   const replica = await openReplica(path, options.replica);
   try {
@@ -91,8 +91,9 @@ async function checkSchema(query: Query): Promise<void> {
   const rows = await query("SELECT value FROM sync.meta WHERE name = 'schema_version'").catch(() => []);
   const version = Number(rows[0]?.[0] ?? 0);
   if (version === SCHEMA_VERSION) return;
-  const what = version < SCHEMA_VERSION ? 'an older' : 'a newer';
-  throw new SightlineError('no_data', `the published copy is from ${what} sightline; the next sync renews it`);
+  const what =
+    version < SCHEMA_VERSION ? 'an older sightline; the next sync renews it' : 'a newer sightline, which can read it';
+  throw new SightlineError('no_data', `the published copy is from ${what}`);
 }
 
 async function readLastRun(query: Query): Promise<LastRun | null> {

@@ -4,11 +4,14 @@ import type { ShareForm } from '../../metrics/conventions.ts';
 import { lineChart, type Series, type Width } from '../../report/charts.ts';
 import { pageTheme } from '../../report/theme.ts';
 import type { Question, Service } from '../service.ts';
+import { toShown } from './text.ts';
 
 /** Answers that are kept, the least recently used forgotten first. */
 const KEPT_MAX = 32;
 /** Engines that have a line of their own in a chart; the table has all. */
 const LINES_MAX = 7;
+/** What is shown of a name in a sentence, beside a line, or over a column. */
+const NAME_CHARACTERS_MAX = 60;
 
 /** A chart, drawn, and the numbers that it was drawn from, as the API gives them. */
 export interface DrawnChart {
@@ -121,7 +124,8 @@ async function draw(
   const silent = silentGroups(data);
   const engines = [...new Set(own.map(({ engine }) => String(engine)))].sort();
   const days = Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
-  const brand = own[0]?.name ?? 'the brand';
+  const names = engines.map((engine) => toShown(engine, NAME_CHARACTERS_MAX));
+  const brand = toShown(own[0]?.name ?? '', NAME_CHARACTERS_MAX) || 'the brand';
   const charts = measures.map((measure) => {
     const found = new Map(
       own.map((row) => {
@@ -131,7 +135,9 @@ async function draw(
     );
     const shareOf = (date: string, engine: string): number | null => found.get(groupOf({ date, engine })) ?? null;
     const { whole } = conventions[measure.field];
-    const series = engines.map((name): Series => ({ name, values: days.map((day) => shareOf(day, name)) }));
+    const series = engines.map(
+      (engine, index): Series => ({ name: names[index] ?? engine, values: days.map((day) => shareOf(day, engine)) }),
+    );
     const known = new Set(own.map(({ date }) => date));
     const { name, title } = measure;
     const about = measure.about(brand);
@@ -141,7 +147,7 @@ async function draw(
       title,
       about,
       svg: engines.length === 0 ? null : lineChart({ ...chart, series: series.slice(0, LINES_MAX) }, width, pageTheme),
-      engines,
+      engines: names,
       whole,
       rows: days
         .filter((day) => known.has(day))

@@ -1,4 +1,3 @@
-import { hideKeys } from '../../base/errors.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { readQuery } from '../../contract/query.ts';
 import { dayOf } from '../../contract/time.ts';
@@ -9,10 +8,12 @@ import { readStatus, type WarehouseStatus } from '../../warehouse/status.ts';
 import { type Covered, coveredBy } from '../coverage.ts';
 import type { Edition } from '../edition.ts';
 import { type BrandCalendar, readCalendars } from './calendar.ts';
+import { toShownTexts } from './text.ts';
 
 const RUNS_MAX = 20;
 const EXAMPLES_MAX = 10;
-const EXAMPLE_CHARACTERS_MAX = 300;
+/** More than is shown of an item in quarantine. */
+const ITEM_CHARACTERS_MAX = 1_000;
 /** Brands whose parts are told one by one; there are as many as a workspace has. */
 const BRANDS_MAX = 100;
 const HOUR_MS = 3_600_000;
@@ -56,20 +57,18 @@ export function readCopy(edition: Edition, catalogue: Catalogue, nowMs: number):
     const status = await readStatus(query, catalogue, nowMs);
     const shown = status.brands.slice(0, BRANDS_MAX);
     const brands = shown.map(({ brandId }) => ({ id: brandId, since: edition.brands.get(brandId)?.since ?? null }));
-    return {
+    return toShownTexts({
       status: { ...status, brands: shown },
       freshness: catalogue.resources
         .filter(({ change }) => change.kind !== 'detail')
         .map((resource) => freshnessOf(edition, catalogue, resource, brands, nowMs)),
       calendars: await readCalendars(query, catalogue, brands, nowMs),
       brandsLeftOut: status.brands.length - shown.length,
-      runs: (await readRuns(query, RUNS_MAX)).map((run) => ({ ...run, error: withoutKeys(run.error) })),
+      runs: await readRuns(query, RUNS_MAX),
       quarantine: await readQuarantine(query),
-      drift: (await readDrift(query, EXAMPLES_MAX)).map((row) => {
-        return { ...row, detail: withoutKeys(row.detail), example: shortened(row.example) };
-      }),
+      drift: await readDrift(query, EXAMPLES_MAX),
       requests: await readRequests(query, nowMs),
-    };
+    });
   });
 }
 
@@ -97,14 +96,14 @@ function freshnessOf(
 
 async function readQuarantine(query: Query): Promise<QuarantinedItem[]> {
   const rows = await query(
-    `SELECT resource, reason, strftime(last_seen_at, '%Y-%m-%dT%H:%M:%S.%gZ'), left(CAST(item AS VARCHAR), ${EXAMPLE_CHARACTERS_MAX + 1})
+    `SELECT resource, reason, strftime(last_seen_at, '%Y-%m-%dT%H:%M:%S.%gZ'), left(CAST(item AS VARCHAR), ${ITEM_CHARACTERS_MAX})
      FROM sync.quarantine ORDER BY last_seen_at DESC, id LIMIT ${EXAMPLES_MAX}`,
   );
   return rows.map(([resource, reason, lastSeenAt, item]) => ({
     resource: String(resource),
-    reason: hideKeys(String(reason)),
+    reason: String(reason),
     lastSeenAt: String(lastSeenAt),
-    item: shortened(item === null ? '' : String(item)) ?? '',
+    item: item === null ? '' : String(item),
   }));
 }
 
@@ -114,14 +113,4 @@ async function readRequests(query: Query, nowMs: number): Promise<[number, numbe
      WHERE sent_at >= make_timestamp_ms(${Math.trunc(nowMs - HOUR_MS)}) GROUP BY 1 ORDER BY 1`,
   );
   return rows.map(([minute, requests]) => [Number(minute), Number(requests)]);
-}
-
-function withoutKeys(text: string | null): string | null {
-  return text === null ? null : hideKeys(text);
-}
-
-function shortened(text: string | null): string | null {
-  if (text === null) return null;
-  const hidden = hideKeys(text);
-  return hidden.length <= EXAMPLE_CHARACTERS_MAX ? hidden : `${hidden.slice(0, EXAMPLE_CHARACTERS_MAX)}…`;
 }

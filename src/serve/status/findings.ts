@@ -1,8 +1,8 @@
-import { hideKeys } from '../../base/errors.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import type { RunningSync } from '../../sync/progress-file.ts';
 import type { WarehouseStatus } from '../../warehouse/status.ts';
 import type { JobLine } from './parts.ts';
+import { toShown } from './text.ts';
 
 /** A nightly sync that did not take place, and the day until the next. */
 const STALE_MS = 1.5 * DAY_MS;
@@ -54,7 +54,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
   return found
     .map(({ level, sentence, command }) => {
       const typed = command === null ? null : `sightline ${command}${at}`;
-      return { level, sentence: hideKeys(sentence), command: typed };
+      return { level, sentence: toShown(sentence), command: typed };
     })
     .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
 }
