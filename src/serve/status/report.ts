@@ -36,6 +36,8 @@ export interface StatusReport {
   /** The most urgent first. */
   readonly findings: readonly Finding[];
   readonly copyState: CopyState;
+  /** Differs when the numbers that can be asked for do; null where there are none. */
+  readonly dataVersion: string | null;
   readonly copy: CopyReport | null;
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
@@ -152,6 +154,7 @@ export function createReporter(parts: ReporterParts): Reporter {
         keys,
       }),
       copyState: state,
+      dataVersion: edition?.version ?? null,
       copy,
       progress: running,
       budget: watch.hour(copy?.requests ?? [], nowMs),

@@ -116,6 +116,9 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     await enter(page);
     await page.locator('#charts svg').nth(1).waitFor();
     expect(await focused(page)).toBe('main');
+    await page.getByRole('button', { name: 'Forget key' }).click();
+    await enter(page);
+    await page.locator('#charts svg').nth(1).waitFor();
     await page.reload();
     await page.locator('#charts svg').nth(1).waitFor();
     await page.keyboard.press('Tab');

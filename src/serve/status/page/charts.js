@@ -33,6 +33,8 @@ export function showCharts(place, report) {
   // The pickers stay as they are while somebody uses them: only the drawings below change.
   const known = place.querySelector('.pickers');
   if (known === null || known.getAttribute('data-brands') !== brandsOf(brands)) {
+    // What was drawn before goes with the pickers.
+    chosen.asked = '';
     fill(
       place,
       pickers(brands),
@@ -137,7 +139,7 @@ async function draw(place, report) {
   const width = matchMedia(NARROW).matches ? 'narrow' : 'wide';
   const question = new URLSearchParams({ brand: brandId, from, to, width }).toString();
   // The same question of the same data has the same answer.
-  const asked = `${question} ${report.copy.status.lastRun?.runId} ${report.copy.status.lastRun?.endedAt}`;
+  const asked = `${question} ${report.dataVersion}`;
   if (asked === chosen.asked) return;
   chosen.asked = asked;
   chosen.number += 1;

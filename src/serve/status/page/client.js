@@ -18,14 +18,36 @@ export class Trouble extends Error {
   }
 }
 
-/** The key of this tab, if there is one. */
+/** @type {{ text: string | null }} */
+const kept = { text: null };
+
+/** The key of this tab, if there is one; where a browser is told to keep nothing, until the page is left. */
 export const key = {
   /** @returns {string | null} */
-  get: () => sessionStorage.getItem(KEPT_AS),
+  get: () => kept.text ?? withStorage((storage) => storage.getItem(KEPT_AS)),
   /** @param {string} text */
-  set: (text) => sessionStorage.setItem(KEPT_AS, text),
-  forget: () => sessionStorage.removeItem(KEPT_AS),
+  set: (text) => {
+    kept.text = text;
+    withStorage((storage) => storage.setItem(KEPT_AS, text));
+  },
+  forget: () => {
+    kept.text = null;
+    withStorage((storage) => storage.removeItem(KEPT_AS));
+  },
 };
+
+/**
+ * @template T
+ * @param {(storage: Storage) => T} use
+ * @returns {T | null}
+ */
+function withStorage(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Asks the server. Throws a Trouble.

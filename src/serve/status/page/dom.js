@@ -181,6 +181,17 @@ export function minute(time) {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+// How far the clock here is behind the server's: all moments are the server's.
+let behindMs = 0;
+
+/**
+ * Takes note of what time it is where the moments come from.
+ * @param {string} time ISO 8601
+ */
+export function setClock(time) {
+  behindMs = Date.parse(time) - Date.now();
+}
+
 /**
  * A moment: how long ago, with the moment itself for whoever points at it.
  * @param {string | number | null} time ISO 8601, or epoch milliseconds
@@ -193,14 +204,14 @@ export function moment(time, never = 'never') {
   return h(
     'time',
     { datetime: new Date(atMs).toISOString(), title: minute(atMs), 'data-moment': atMs },
-    relative(atMs, Date.now()),
+    relative(atMs, Date.now() + behindMs),
   );
 }
 
 /** Writes anew how long ago every moment on the page is. */
 export function renewMoments() {
   for (const one of document.querySelectorAll('[data-moment]')) {
-    const text = relative(Number(/** @type {HTMLElement} */ (one).dataset['moment']), Date.now());
+    const text = relative(Number(/** @type {HTMLElement} */ (one).dataset['moment']), Date.now() + behindMs);
     if (one.textContent !== text) one.textContent = text;
   }
 }

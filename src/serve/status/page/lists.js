@@ -42,7 +42,7 @@ export function showDrift(place, report) {
         'Drift, the newest first',
         ['Where', 'What', { text: 'Times', number: true }, 'Last seen', 'Example'],
         copy.drift.map((/** @type {any} */ one) => [
-          `${one.resource} ${one.path}`,
+          h('div', { class: 'wrap' }, `${one.resource} ${one.path}`),
           h('div', { class: 'wrap' }, kinds[one.kind] ?? one.kind, one.detail !== null && `: ${one.detail}`),
           count(one.count),
           moment(one.lastSeenAt),
@@ -62,7 +62,7 @@ export function showDrift(place, report) {
         ['Resource', 'Reason', 'Last seen', 'Item'],
         copy.quarantine.map((/** @type {any} */ one) => [
           one.resource,
-          one.reason,
+          h('div', { class: 'wrap' }, one.reason),
           moment(one.lastSeenAt),
           h('code', { class: 'example' }, one.item),
         ]),

@@ -134,7 +134,7 @@ export function showFreshness(place, report) {
           'How far each brand is verified',
           ['Brand', 'Verified through', 'Checked', { text: 'Days that differ', number: true }],
           brands.map((/** @type {any} */ brand) => [
-            brand.name || brand.brandId,
+            h('div', { class: 'wrap' }, brand.name || brand.brandId),
             brand.verifiedThrough ?? (brand.verifiedAt === null ? 'never verified' : 'not from its first day on'),
             moment(brand.verifiedAt),
             brand.differingDays === 0 ? '0' : marked('attention', count(brand.differingDays)),

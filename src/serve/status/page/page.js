@@ -3,7 +3,7 @@
 import { showCalendar } from './calendar.js';
 import { showCharts } from './charts.js';
 import { ask, askJson, key, listen } from './client.js';
-import { fill, h, minute, moment, renewMoments } from './dom.js';
+import { fill, h, minute, moment, renewMoments, setClock } from './dom.js';
 import { showDrift, showJobs, showKeys, showSnapshots } from './lists.js';
 import { showFreshness, showOverview } from './overview.js';
 import { showRuns, showSync } from './sync.js';
@@ -55,8 +55,11 @@ function lay() {
 
 /** @param {any} report */
 function show(report) {
-  state.report = report;
   const { workspace, findings, version } = report;
+  // Another version took the server's place, and brought its own page.
+  if (state.report !== null && state.report.version !== version) location.reload();
+  state.report = report;
+  setClock(report.now);
   at('workspace').textContent = workspace === 'default' ? '' : workspace;
   document.title =
     `${findings[0].level === 'good' ? '' : `${findings[0].sentence} `}sightline ${workspace === 'default' ? '' : workspace}`.trim();
