@@ -34,6 +34,7 @@ export function openPrompt(signal: AbortSignal): Prompt {
     },
   });
   const lines: string[] = [];
+  let asked = '';
   let waiting: { resolve: (line: string) => void; reject: (reason: unknown) => void } | null = null;
   let isOver = false;
   const terminal = createInterface({ input: process.stdin, output: shown, terminal: true, historySize: 0 });
@@ -50,6 +51,12 @@ export function openPrompt(signal: AbortSignal): Prompt {
   });
   // The terminal hands Ctrl-C over as a key; for this process it is what it always is.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  // After Ctrl-Z the terminal is left paused, and the process would end with the question open: what is typed then, a
+  // key perhaps, would be the shell's.
+  terminal.on('SIGCONT', () => {
+    terminal.resume();
+    if (waiting !== null) process.stderr.write(asked);
+  });
   terminal.on('close', () => {
     isOver = true;
     fail(ended());
@@ -61,6 +68,7 @@ export function openPrompt(signal: AbortSignal): Prompt {
     signal.throwIfAborted();
     if (isOver) throw ended();
     process.stderr.write(question);
+    asked = question;
     isHidden = hide;
     try {
       const early = lines.shift();

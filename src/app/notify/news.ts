@@ -74,7 +74,7 @@ async function driftOf(
   const findings = (rows?.value ?? []).map(({ resource, path, kind, detail }) => ({ resource, path, kind, detail }));
   const named = findings
     .slice(0, 3)
-    .map(({ resource, path, kind }) => `${resource} ${path} (${kind.replace('_', ' ')})`);
-  const summary = `${total} findings, ${parts.join(', ')}${named.length === 0 ? '' : `: ${named.join(', ')}`}`;
+    .map(({ resource, path, kind }) => `${`${resource} ${path}`.trim()} (${kind.replace('_', ' ')})`);
+  const summary = `${total} ${total === 1 ? 'finding' : 'findings'}, ${parts.join(', ')}${named.length === 0 ? '' : `: ${named.join(', ')}`}`;
   return { summary, runId, findings };
 }
