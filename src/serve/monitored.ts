@@ -74,8 +74,9 @@ export function createObserver(service: Service, monitored: Monitored, clock: Cl
     try {
       const file = identityOf(monitored.copy);
       const edition = await service.newest();
-      if (!files.has(edition)) files.set(edition, file);
-      const isReadable = file !== '' && files.get(edition) === file;
+      // What is published between the two looks is of neither file for sure; the next look tells.
+      if (!files.has(edition) && identityOf(monitored.copy) === file) files.set(edition, file);
+      const isReadable = file !== '' && (files.get(edition) ?? file) === file;
       return { isReadable, copy: await readOnce(edition), surroundings };
     } catch {
       // Monitoring tells that it cannot be read, rather than fail to tell anything.
