@@ -30,7 +30,7 @@ export async function checkUpstream({ context, isOffline }: Patient): Promise<Fi
     ];
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError) || !PASSING.includes(thrown.code)) throw thrown;
-    const advice = 'Check SIGHTLINE_BASE_URL, the network and a proxy, if there is one; upstream may be down.';
+    const advice = 'Check SIGHTLINE_BASE_URL and the network; upstream may be down.';
     return [{ status: 'failure', message: `${thrown.message}; the base URL is ${baseUrl}`, advice }];
   }
 }

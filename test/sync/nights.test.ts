@@ -8,7 +8,7 @@ import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 /** `NIGHTS=90` for a quarter of a year. */
-const NIGHTS = Number(process.env['NIGHTS'] ?? 12);
+const NIGHTS = Number(process.env['NIGHTS'] ?? 9);
 
 describe('months of nights', () => {
   it('end each with a warehouse equal to upstream, through faults, kills and changes', {
