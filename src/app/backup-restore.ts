@@ -7,8 +7,8 @@ import { learnConventions } from '../metrics/learn.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../warehouse/backup.ts';
-import { isServed } from './backup.ts';
 import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './backup-snapshot.ts';
+import { isServed } from './borrow.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 

@@ -5,8 +5,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../warehouse/backup.ts';
-import { readClaim } from './owner.ts';
-import { greet } from './owner-client.ts';
+import { isServed } from './borrow.ts';
 import { agesOf, type Context, noData, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
@@ -55,12 +54,6 @@ export async function backupWorkspace(context: Context, output: string, force: b
   } finally {
     await removeFile(aside);
   }
-}
-
-/** Whether a process that serves the workspace may open its warehouse at any moment. */
-export async function isServed(folder: string): Promise<boolean> {
-  const socket = await readClaim(folder);
-  return socket !== null && (await greet(socket)) !== null;
 }
 
 async function checkTarget(output: string, { warehouse, analytics }: Layout, force: boolean): Promise<string> {

@@ -1,8 +1,14 @@
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import { isOwnSocket, readClaim } from './owner.ts';
-import { connectOwner } from './owner-client.ts';
+import { connectOwner, greet } from './owner-client.ts';
 import type { Greeting } from './owner-frames.ts';
+
+/** Whether a process that serves the workspace may open its warehouse at any moment. */
+export async function isServed(folder: string): Promise<boolean> {
+  const socket = await readClaim(folder);
+  return socket !== null && (await greet(socket)) !== null;
+}
 
 /** What somebody who wants to work on a workspace's warehouse says of it. */
 export interface BorrowRequest {

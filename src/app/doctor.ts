@@ -1,6 +1,6 @@
 import { type SightlineError, toSightlineError } from '../base/errors.ts';
 import { layoutOf } from '../snapshot/layout.ts';
-import { isServed } from './backup.ts';
+import { isServed } from './borrow.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';

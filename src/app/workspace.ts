@@ -13,7 +13,7 @@ import type { DatabaseOptions } from '../warehouse/database.ts';
 import { openReader, type Reader } from '../warehouse/reader.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
-import { borrowWarehouse } from './borrow.ts';
+import { borrowWarehouse, isServed } from './borrow.ts';
 
 /** Every resource of the API. */
 export const catalogue = createCatalogue(declarations);
@@ -70,6 +70,8 @@ export async function openNewestWith<T>(
     return { opened: await open(layout.analytics), stale: copy < live };
   }
   if (copy >= live) return { opened: await open(layout.analytics), stale: false };
+  // Whoever serves it opens the live file when a job is due, and must not find a reader there.
+  if (copy > 0 && (await isServed(config.folder))) return { opened: await open(layout.analytics), stale: true };
   try {
     return { opened: await open(layout.warehouse), stale: false };
   } catch (thrown) {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -176,6 +176,10 @@ describe('a workspace that is served', () => {
     expect((await workspace.run('status', '--json')).stdout).toContain('"stale":false');
     expectRefusal(await workspace.run('sync', '--only', 'nothing'), 'usage', false);
     expectRefusal(await workspace.run('export', '--compression', 'none', '--json'), 'usage', true);
+    // Who reads leaves the live file to its owner, also where it has moved on.
+    const later = new Date(Date.now() + 60_000);
+    utimesSync(join(workspace.data, 'warehouse.duckdb'), later, later);
+    expect((await workspace.run('runs')).stderr).toContain('as of the last published copy');
     const { code, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('gsk_');
