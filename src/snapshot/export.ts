@@ -1,16 +1,17 @@
-import { lstat, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { ensureWritableFolder, swapSymlink, syncToDisk } from '../base/files.ts';
+import { ensureWritableFolder, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Database, Session } from '../warehouse/database.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
 import { readVerifiedThrough } from '../warehouse/verifications.ts';
+import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, type SnapshotTable } from './manifest.ts';
-import { applyRetention, type Keep, LEAVING } from './retention.ts';
+import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
 import { createTableExport, type Tally } from './tables.ts';
 
@@ -60,13 +61,16 @@ export async function exportSnapshot(
   await ensureWritableFolder(layout.snapshots);
   await checkLink(layout.latest);
   await clearLitter(layout.snapshots);
+  const publisher = createFolderPublisher(layout);
   const aside = join(layout.snapshots, `${ASIDE}${process.pid}`);
   let published: Omit<Snapshot, 'deleted'>;
   try {
     await mkdir(aside);
     const { manifest, written } = await writeAside(database, catalogue, layout, aside, options);
     options.signal.throwIfAborted();
-    published = { id: manifest.id, path: await publish(aside, manifest.id, layout), tables: manifest.tables, written };
+    const placed = await publisher.put({ folder: aside, manifest });
+    await publisher.point(placed);
+    published = { id: manifest.id, path: placed.location, tables: manifest.tables, written };
   } catch (thrown) {
     const error = toSightlineError(thrown);
     if (error.code !== 'disk_full') throw thrown;
@@ -76,7 +80,7 @@ export async function exportSnapshot(
     await rm(aside, { recursive: true, force: true });
   }
   const { keep, clock } = options;
-  const deleted = keep === null ? [] : await applyRetention(layout, keep, clock.now());
+  const deleted = keep === null ? [] : await publisher.retain(keep, clock.now());
   return { ...published, deleted };
 }
 
@@ -127,14 +131,6 @@ async function writeAside(
   await syncToDisk(join(aside, MANIFEST));
   await syncToDisk(aside);
   return { manifest, written };
-}
-
-async function publish(aside: string, id: string, layout: Layout): Promise<string> {
-  const path = join(layout.snapshots, id);
-  await rename(aside, path);
-  await syncToDisk(layout.snapshots);
-  await swapSymlink(id, layout.latest);
-  return path;
 }
 
 async function readCoverage(session: Session): Promise<Readonly<Record<string, unknown>>[]> {

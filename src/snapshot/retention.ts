@@ -50,8 +50,11 @@ export function chooseExpired(
 }
 
 /** Deletes the snapshots that may go and returns their ids; each is renamed first, so that it is whole or not there. */
-export async function applyRetention(layout: Layout, keep: Keep, now: number): Promise<string[]> {
-  const { snapshots, latest } = layout;
+export async function applyRetention(
+  { snapshots, latest }: Pick<Layout, 'snapshots' | 'latest'>,
+  keep: Keep,
+  now: number,
+): Promise<string[]> {
   const target = await readlink(latest).catch(() => null);
   try {
     const expired = chooseExpired(await readAges(snapshots), target, keep, now);
