@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { monitoredOf } from './app/monitored.ts';
+import { type Publication, publishSnapshot } from './app/publish.ts';
 import { statusPageOf } from './app/status-page.ts';
 import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
@@ -23,12 +24,19 @@ import { REPLICA_OPTIONS } from './warehouse/replica.ts';
 /** Sorting a month and writing it needs no more; what would goes to disk. The other core reads back what was written. */
 const EXPORT_RESOURCES = { memoryLimitMb: 320, threads: 2 };
 
-/** Publishes a Parquet snapshot of a workspace. */
+/** What an export is doing: writing a table's files, or sending files. */
+export interface ExportProgress {
+  readonly table: string | null;
+  readonly done: number;
+  readonly of: number;
+}
+
+/** Publishes a Parquet snapshot of a workspace: in its folder, and from there where the settings name another place too. */
 export async function exportWorkspace(
   context: Context,
-  onProgress: (progress: { table: string; done: number; of: number }) => void,
+  onProgress: (progress: ExportProgress) => void,
   changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
-): Promise<Snapshot> {
+): Promise<Snapshot & { readonly published: Publication | null }> {
   const { clock, signal } = context;
   const config = { ...context.config, ...changes };
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
@@ -38,7 +46,12 @@ export async function exportWorkspace(
     const { compression, keep } = config;
     return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
   };
-  return inSpan('export', {}, () => withWarehouse(context, EXPORT_RESOURCES, work));
+  return inSpan('export', {}, async () => {
+    const snapshot = await withWarehouse(context, EXPORT_RESOURCES, work);
+    // Others may have the warehouse meanwhile: a snapshot does not change.
+    const published = await publishSnapshot(context, snapshot, (sent) => onProgress({ table: null, ...sent }));
+    return { ...snapshot, published };
+  });
 }
 
 /** How `mcpWorkspace` is run. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { declarations } from '../schemas/catalogue.ts';
 import { describeTables, toMarkdown } from '../src/app/dictionary.ts';
 import { errorTable } from '../src/base/errors.ts';
+import { publishAllowed } from '../src/base/publish-settings.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { particularExits, toReference } from '../src/cli/reference.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
@@ -72,6 +73,11 @@ describe('the pages', () => {
     const listed = rowsOf(read('docs/operator.md'), 'Settings').map(([variable]) => variable?.replaceAll('`', ''));
     const source = read('src/base/config.ts');
     expect(sorted(listed)).toEqual(sorted([...new Set(source.match(/\bSIGHTLINE_[A-Z_]+\b/g))]));
+  });
+
+  it('lists every member of `publish`, and no other', () => {
+    const listed = rowsOf(read('docs/operator.md'), 'To object storage').map(([member]) => member?.replaceAll('`', ''));
+    expect(sorted(listed)).toEqual(sorted(Object.keys(publishAllowed)));
   });
 
   it('lists every table, and no other', () => {

@@ -67,6 +67,10 @@ describe('floors', () => {
     expect(sources.filter(({ text }) => text.includes('@opentelemetry/api')).map(({ path }) => path)).toEqual([
       'src/base/trace-sdk.ts',
     ]);
+    // As is what speaks to object stores.
+    expect(sources.filter(({ text }) => text.includes("'@aws-sdk/")).map(({ path }) => path)).toEqual([
+      'src/snapshot/s3-store.ts',
+    ]);
     // The handler of assistants' requests is given Fastify's, by type.
     expect(foldersImporting('fastify')).toEqual(['src/serve/http', 'src/serve/mcp']);
   });

@@ -4,6 +4,7 @@ import { isServed } from './borrow.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
+import { checkPublishing } from './doctor-publish.ts';
 import { checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
 import { checkUpstream } from './doctor-upstream.ts';
 import { type Owner, readOwner } from './workspace.ts';
@@ -41,6 +42,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'warehouse', run: checkWarehouseFile },
   { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: checkSnapshots },
+  { name: 'publishing', run: checkPublishing },
   { name: 'raw pages', run: checkRawPages },
   { name: 'jobs', run: checkJobs },
   { name: 'webhooks', run: checkWebhooks },

@@ -7,14 +7,17 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { applyRetention } from '../snapshot/retention.ts';
 import { type Flaw, findFlaws } from '../warehouse/integrity.ts';
 import { copyWarehouse, findMissing } from '../warehouse/rebuild.ts';
+import { retainPublished } from './publish.ts';
 import { type Context, catalogue, noData, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256, threads: 2 };
 
-/** Deletes the snapshots of a workspace that its settings do not keep; returns their ids. */
-export async function retainSnapshots({ config, clock }: Context): Promise<string[]> {
+/** Deletes the snapshots of a workspace that its settings do not keep, wherever they are published; returns their ids. */
+export async function retainSnapshots(context: Context): Promise<string[]> {
+  const { config, clock } = context;
   const layout = layoutOf(config.folder);
-  return existsSync(layout.snapshots) ? applyRetention(layout, config.keep, clock.now()) : [];
+  const here = existsSync(layout.snapshots) ? await applyRetention(layout, config.keep, clock.now()) : [];
+  return [...new Set([...here, ...(await retainPublished(context))])];
 }
 
 /** Sizes of the warehouse file, in bytes, before and after. */

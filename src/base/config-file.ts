@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
+import { publishAllowed, publishSchema } from './publish-settings.ts';
 
 /** File with more settings than the environment can carry, in the folder where sightline is started. */
 export const CONFIG_FILE = 'sightline.config.json';
@@ -31,6 +32,8 @@ export const allowed = {
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
   ...notifyAllowed,
+  publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
+  ...publishAllowed,
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -64,6 +67,7 @@ const inFile = {
   conventions: anything.optional(),
   jobs: anything.optional(),
   notify: notifySchema.optional(),
+  publish: publishSchema.optional(),
 };
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
@@ -116,7 +120,7 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     json,
   );
   // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'urlVariable', 'secretVariable'].includes(name);
+  const mayBeSecret = ['notify', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(name);
   const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
@@ -127,6 +131,7 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
 function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
+  if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 

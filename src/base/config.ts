@@ -18,6 +18,7 @@ import {
 import { SightlineError } from './errors.ts';
 import { readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
+import { type PublishTarget, readPublish } from './publish-settings.ts';
 
 /** The workspace that the environment describes. */
 export const DEFAULT_WORKSPACE = 'default';
@@ -39,6 +40,8 @@ export interface WorkspaceConfig {
   readonly raw: { readonly days: number; readonly megabytes: number };
   /** Snapshots that stay: of the newest days, ISO weeks and months that have one, the newest of each. */
   readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
+  /** Where snapshots are published besides the folder. */
+  readonly publish: PublishTarget;
   /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** What the file changes about jobs, by name, as it stands there; src/scheduler knows what it may be. */
@@ -86,6 +89,14 @@ export function readTraceSettings(folder: string): Record<string, string | undef
   return process.env;
 }
 
+/**
+ * Has the object store's client keep to itself that its versions to come will want a newer Node, which is for whoever updates
+ * it and not for a log; what is set already stays.
+ */
+export function quietStoreClient(): void {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+}
+
 /** Reads and checks the settings of one workspace. Throws `config_invalid` with the setting's name and what is allowed. */
 export function loadConfig({ flags, environment, folder }: ConfigSources): WorkspaceConfig {
   const file = readConfigFile(folder);
@@ -112,6 +123,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
+    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, allowHttp),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),

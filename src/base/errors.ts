@@ -75,6 +75,11 @@ export const errorTable = {
     about: 'There is no room left on the disk.',
     hint: 'Make room and run the command again; what was committed is kept.',
   },
+  publish_failed: {
+    exit: EXIT.failed,
+    about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
+    hint: 'Run `sightline doctor`, which tries what publishing needs, then `sightline export` again; the folder has the snapshot.',
+  },
   warehouse_invalid: {
     exit: EXIT.failed,
     about: 'The warehouse file is no DuckDB database, is damaged, or has tables that are not what they should be.',

@@ -63,7 +63,16 @@ export function isSnapshotId(name: string): boolean {
 /** Reads a snapshot's manifest; null where there is none that can be read. */
 export async function readManifest(folder: string): Promise<Manifest | null> {
   try {
-    const value: unknown = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8'));
+    return toManifest(await readFile(join(folder, MANIFEST), 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** A manifest from its text; null for what is none. */
+export function toManifest(text: string): Manifest | null {
+  try {
+    const value: unknown = JSON.parse(text);
     const isOne = isRecord(value) && value['format'] === 1 && Array.isArray(value['tables']);
     return isOne && typeof value['id'] === 'string' && typeof value['createdAt'] === 'string'
       ? (value as unknown as Manifest)

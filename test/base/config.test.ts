@@ -55,6 +55,54 @@ describe('settings', () => {
     );
   });
 
+  test('say where snapshots are published, each workspace by itself', async () => {
+    expect((await load({})).config.publish).toEqual({ kind: 'folder' });
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const file = {
+      publish: { kind: 's3', bucket: 'lake', prefix: 'bi/geo', encryption: 'aws:kms', kmsKeyId: 'key/1' },
+      workspaces: {
+        acme: workspace,
+        other: { ...workspace, publish: { kind: 'folder' } },
+        third: { ...workspace, publish: { kind: 's3', bucket: 'lake', endpoint: 'http://127.0.0.1:9/', region: 'eu' } },
+      },
+    };
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.publish;
+    const none = { prefix: '', region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    expect(await of('acme')).toEqual({ ...none, ...file.publish });
+    expect(await of('other')).toEqual({ kind: 'folder' });
+    const own = { kind: 's3', bucket: 'lake', endpoint: 'http://127.0.0.1:9', pathStyle: true, region: 'eu' };
+    expect(await of('third')).toEqual({ ...none, ...own });
+  });
+
+  test.each([
+    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3/],
+    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3/],
+    [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set; a folder has no such setting/],
+    [{ kind: 's3' }, /publish\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'Lake!' }, /publish\.bucket is "Lake!"; allowed/],
+    [{ kind: 's3', bucket: 'lake', prefix: '/a' }, /publish\.prefix is "\/a"; allowed/],
+    [{ kind: 's3', bucket: 'lake', prefix: 'a/../b' }, /publish\.prefix is "a\/\.\.\/b"; allowed/],
+    [{ kind: 's3', bucket: 'lake', prefix: 'a/' }, /publish\.prefix is "a\/"; allowed/],
+    [{ kind: 's3', bucket: 'lake', region: 'eu west' }, /publish\.region is "eu west"; allowed/],
+    [{ kind: 's3', bucket: 'lake', pathStyle: 'yes' }, /publish\.pathStyle is "yes"; allowed: true or false/],
+    [{ kind: 's3', bucket: 'lake', encryption: 'none' }, /publish\.encryption is "none"; allowed: AES256 or aws:kms/],
+    [{ kind: 's3', bucket: 'lake', kmsKeyId: 'k' }, /publish\.kmsKeyId is set without "encryption": "aws:kms"/],
+    [{ kind: 's3', bucket: 'lake', endpoint: 'http://store.example' }, /publish\.endpoint is not an address.*https/],
+    [
+      { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
+      /publish\.endpoint holds a user name/,
+    ],
+    [
+      { kind: 's3', bucket: 'lake', secretAccessKey: 'hidden' },
+      /publish has an unknown setting "secretAccessKey"; allowed: kind/,
+    ],
+    ['s3://me:hidden@lake', /publish is something else; allowed: an object with the members kind/],
+  ])('refuse %o as a place to publish', async (publish, message) => {
+    const said = await refusal({ file: { publish } });
+    expect(said).toMatch(message);
+    expect(said).not.toContain('hidden');
+  });
+
   test('of the flags beat the environment, which beats the file', async () => {
     const workspaces = { acme: { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A', connections: 2 } };
     const file = { dataDir: 'of-the-file', connections: 3, budgetShare: 0.25, compression: 'zstd', workspaces };

@@ -1,6 +1,7 @@
 import { exportFiles, type FileExport } from '../../app/export-files.ts';
+import type { Publication } from '../../app/publish.ts';
 import type { Context } from '../../app/workspace.ts';
-import { exportWorkspace } from '../../app.ts';
+import { type ExportProgress, exportWorkspace } from '../../app.ts';
 import { COMPRESSIONS } from '../../base/config-file.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { FILE_FORMATS, type FileFormat } from '../../snapshot/plain-files.ts';
@@ -41,8 +42,9 @@ async function exportSnapshot(context: Context, flags: ExportFlags): Promise<num
   );
   const tables = snapshot.tables.map(({ name, rows, files, bytes }) => ({ name, rows, files: files.length, bytes }));
   if (flags.json === true) {
-    const { id: snapshotId, path, written, deleted } = snapshot;
-    printData(JSON.stringify({ snapshotId, path, tables, written, deleted }));
+    const { id: snapshotId, path, written, deleted, published } = snapshot;
+    const elsewhere = published === null ? {} : { published };
+    printData(JSON.stringify({ snapshotId, path, tables, written, deleted, ...elsewhere }));
     return EXIT.done;
   }
   const files = sayTotals(tables);
@@ -51,8 +53,16 @@ async function exportSnapshot(context: Context, flags: ExportFlags): Promise<num
     say(`${plural(changed, 'file')} had changed, ${size(added)}; the others are those of the snapshot before.`);
   }
   if (snapshot.deleted.length > 0) say(`${plural(snapshot.deleted.length, 'older snapshot')} deleted.`);
+  if (snapshot.published !== null) sayPublished(snapshot.published, files);
   printData(snapshot.path);
   return EXIT.done;
+}
+
+function sayPublished({ location, pointer, latest, sent, deleted }: Publication, files: number): void {
+  const others = sent.files < files ? '; the others were there' : '';
+  say(`Published to ${location}: ${plural(sent.files, 'file')} sent, ${size(sent.bytes)}${others}.`);
+  if (pointer === 'superseded') say(`latest.json stays at ${latest}, whose data were read later.`);
+  if (deleted.length > 0) say(`${plural(deleted.length, 'older snapshot')} deleted there.`);
 }
 
 async function exportPlain(context: Context, flags: ExportFlags): Promise<number> {
@@ -70,13 +80,13 @@ async function exportPlain(context: Context, flags: ExportFlags): Promise<number
   return EXIT.done;
 }
 
-async function withProgress<T>(
-  work: (onProgress: (progress: { table: string; done: number; of: number }) => void) => Promise<T>,
-): Promise<T> {
+async function withProgress<T>(work: (onProgress: (progress: ExportProgress) => void) => Promise<T>): Promise<T> {
   const progress = createLineProgress();
-  return work(({ table, done, of }) => progress.update(`${done} of ${of} tables written, ${table} now`)).finally(
-    progress.done,
-  );
+  return work(({ table, done, of }) =>
+    progress.update(
+      table === null ? `${done} of ${of} files published` : `${done} of ${of} tables written, ${table} now`,
+    ),
+  ).finally(progress.done);
 }
 
 function sayTotals(tables: readonly { rows: number; files: number; bytes: number }[]): number {

@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { quietStoreClient } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import type { S3Target } from '../base/publish-settings.ts';
+import type { FileToSend, ObjectStore, StoredObject } from './object-store.ts';
+import { hashFile } from './parquet.ts';
+import { isAbsent, isChecksumRefused, isConditionRefused, isConflict, toPublishError } from './s3-errors.ts';
+
+/** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
+const PART_BYTES = 8 * 1024 * 1024;
+/** Parts of one file that are under way at once. */
+const PARTS_AT_ONCE = 2;
+const PARTS_MAX = 10_000;
+/** How often a request is made at most, where the store is busy or does not answer. */
+const ATTEMPTS_MAX = 5;
+const CONNECT_MS = 10_000;
+/** A connection on which nothing moves for this long is given up. */
+const SILENT_MS = 60_000;
+const KEYS_A_PAGE = 1_000;
+/** Requests under way at once, at most: each listens for the signal. */
+const REQUESTS_MAX = 100;
+const PARQUET = 'application/vnd.apache.parquet';
+const JSON_TYPE = 'application/json';
+/** Checksums that a store may take, best first; with the last of them none is sent besides that of the signature. */
+const CHECKSUMS = ['SHA256', 'CRC32', null] as const;
+
+type Sdk = typeof import('@aws-sdk/client-s3') & Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'>;
+
+/** How a store is opened. */
+export interface S3StoreOptions {
+  /** Folder below the target's prefix, such as a workspace's name. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  /** Changed by tests only. */
+  readonly partBytes?: number;
+}
+
+/** What the requests of one store share. */
+interface Connection {
+  readonly sdk: Sdk;
+  readonly client: S3Client;
+  /** Makes no request twice. */
+  readonly once: S3Client;
+  readonly target: S3Target;
+  readonly signal: AbortSignal;
+  /** What stands before each key. */
+  readonly base: string;
+  readonly location: string;
+  readonly partBytes: number;
+  /** What was found out of the store on the way. */
+  readonly learned: { checksum: number; wantsBareTags: boolean };
+}
+
+/** Opens a folder of a bucket; asks nothing yet. Throws `config_invalid` where the packages for it are not installed. */
+export async function openS3Store(target: S3Target, options: S3StoreOptions): Promise<ObjectStore> {
+  const sdk = await loadSdk();
+  const signal = AbortSignal.any([options.signal]);
+  setMaxListeners(REQUESTS_MAX, signal);
+  const base = [...(target.prefix === '' ? [] : [target.prefix]), options.folder, ''].join('/');
+  const connection: Connection = {
+    sdk,
+    client: new sdk.S3Client(settingsOf(target)),
+    once: new sdk.S3Client({ ...settingsOf(target), maxAttempts: 1 }),
+    target,
+    signal,
+    base,
+    location: `s3://${target.bucket}/${base}`,
+    partBytes: options.partBytes ?? PART_BYTES,
+    learned: { checksum: 0, wantsBareTags: false },
+  };
+  return storeOf(connection);
+}
+
+// 22 MB that few need.
+async function loadSdk(): Promise<Sdk> {
+  quietStoreClient();
+  try {
+    const [s3, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')]);
+    return { ...s3, Upload };
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
+    const message =
+      'publish.kind is "s3", and the packages for it are not installed: npm install @aws-sdk/client-s3@3 @aws-sdk/lib-storage@3';
+    throw new SightlineError('config_invalid', message, { cause: thrown });
+  }
+}
+
+// What is left out is found as the vendor's own tools find it: environment, profile, role, metadata of the machine.
+function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientConfig {
+  const chosen = region ?? (endpoint === null ? null : 'us-east-1');
+  return {
+    ...(chosen === null ? {} : { region: chosen }),
+    ...(endpoint === null ? {} : { endpoint }),
+    forcePathStyle: pathStyle,
+    maxAttempts: ATTEMPTS_MAX,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
+  };
+}
+
+function storeOf(connection: Connection): ObjectStore {
+  const { sdk, client, once, target, signal, base, location, learned } = connection;
+  const Bucket = target.bucket;
+  const at = (key: string) => ({ Bucket, Key: base + key });
+  const trying = async <T>(what: string, key: string, work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw toPublishError(thrown, `${what} ${location}${key}`);
+    }
+  };
+  const absentAsNull = <T>(thrown: unknown): T | null => {
+    if (isAbsent(thrown)) return null;
+    throw thrown;
+  };
+  const write = (key: string, body: Buffer, condition: Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>) =>
+    trying('writing', key, () => writeIf(connection, { ...at(key), Body: body, ContentType: JSON_TYPE, ...condition }));
+  return {
+    location,
+    head: (key) =>
+      trying('looking at', key, () =>
+        headOf(connection, at(key)).catch((thrown) => absentAsNull<StoredObject>(thrown)),
+      ),
+    read: (key) =>
+      trying('reading', key, async () => {
+        const answer = await client
+          .send(new sdk.GetObjectCommand(at(key)), { abortSignal: signal })
+          .catch((thrown) => absentAsNull<never>(thrown));
+        if (answer === null) return null;
+        const bytes = (await answer.Body?.transformToByteArray()) ?? new Uint8Array();
+        if (!answer.ETag) throw new SightlineError('publish_failed', `${location}${key} has no ETag, which is needed`);
+        return { body: Buffer.from(bytes), version: answer.ETag };
+      }),
+    sendFile: (key, file) => trying('sending', key, () => sendFile(connection, at(key), file)),
+    create: (key, body) => write(key, body, { IfNoneMatch: '*' }),
+    replace: async (key, body, version) => {
+      const bare = version.replaceAll('"', '');
+      if (await write(key, body, { IfMatch: learned.wantsBareTags ? bare : version })) return true;
+      if (learned.wantsBareTags || bare === version) return false;
+      // HTTP has ETags in quotes, but there are stores that compare with what is between them.
+      const now = await trying('looking at', key, () =>
+        client.send(new sdk.HeadObjectCommand(at(key)), { abortSignal: signal }),
+      );
+      if (now.ETag !== version) return false;
+      learned.wantsBareTags = await write(key, body, { IfMatch: bare });
+      return learned.wantsBareTags;
+    },
+    list: (prefix) => listAll(connection, prefix, trying),
+    remove: (key) =>
+      trying('deleting', key, async () => {
+        await once.send(new sdk.DeleteObjectCommand(at(key)), { abortSignal: signal });
+      }),
+    close: () => {
+      client.destroy();
+      once.destroy();
+    },
+  };
+}
+
+async function headOf({ sdk, client, signal }: Connection, at: { Bucket: string; Key: string }): Promise<StoredObject> {
+  const answer = await client.send(new sdk.HeadObjectCommand(at), { abortSignal: signal });
+  return {
+    bytes: answer.ContentLength ?? -1,
+    sha256: answer.Metadata?.['sha256'] ?? null,
+    modifiedAt: answer.LastModified?.getTime() ?? 0,
+  };
+}
+
+async function* listAll(
+  { sdk, client, signal, target, base }: Connection,
+  prefix: string,
+  trying: <T>(what: string, key: string, work: () => Promise<T>) => Promise<T>,
+): AsyncGenerator<{ key: string; modifiedAt: number }> {
+  let token: string | undefined;
+  do {
+    const { Contents, NextContinuationToken, IsTruncated } = await trying('listing', prefix, () => {
+      const asked = { Bucket: target.bucket, Prefix: base + prefix, MaxKeys: KEYS_A_PAGE };
+      const command = new sdk.ListObjectsV2Command({
+        ...asked,
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      });
+      return client.send(command, { abortSignal: signal });
+    });
+    for (const { Key = '', LastModified } of Contents ?? []) {
+      // Without a time it is taken to be of this moment, and so is left alone.
+      yield { key: Key.slice(base.length), modifiedAt: LastModified?.getTime() ?? Number.POSITIVE_INFINITY };
+    }
+    if (IsTruncated === true && (NextContinuationToken === undefined || NextContinuationToken === token)) {
+      throw new SightlineError('publish_failed', `listing ${prefix} failed: the store's pages do not move on`);
+    }
+    token = IsTruncated === true ? NextContinuationToken : undefined;
+  } while (token !== undefined);
+}
+
+async function writeIf(connection: Connection, input: PutObjectCommandInput): Promise<boolean> {
+  const { sdk, client, signal } = connection;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await withChecksum(connection, (checksum) =>
+        client.send(new sdk.PutObjectCommand({ ...input, ...checksum, ...encryptionOf(connection.target) }), {
+          abortSignal: signal,
+        }),
+      );
+      return true;
+    } catch (thrown) {
+      if (isConditionRefused(thrown)) return false;
+      // What was to be replaced may be gone.
+      if (input.IfMatch !== undefined && isAbsent(thrown)) return false;
+      if (!isConflict(thrown) || attempt === ATTEMPTS_MAX) throw thrown;
+    }
+  }
+}
+
+async function sendFile(connection: Connection, at: { Bucket: string; Key: string }, file: FileToSend): Promise<void> {
+  const { sdk, client, signal, partBytes, target } = connection;
+  const { path, bytes, sha256 } = file;
+  const isSmall = bytes <= partBytes;
+  const body = isSmall ? await readFile(path) : null;
+  const found = body === null ? await hashFile(path) : createHash('sha256').update(body).digest('hex');
+  if (found !== sha256) {
+    throw new SightlineError('publish_failed', `${path} is not what was written: its SHA-256 is another; export again`);
+  }
+  const about = { ...at, ContentType: PARQUET, Metadata: { sha256 }, ...encryptionOf(target) };
+  await withChecksum(connection, async (checksum) => {
+    if (body !== null) {
+      await client.send(new sdk.PutObjectCommand({ ...about, ...checksum, Body: body }), { abortSignal: signal });
+      return;
+    }
+    const abort = new AbortController();
+    const onAbort = (): void => abort.abort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    const partSize = Math.max(partBytes, Math.ceil(bytes / PARTS_MAX));
+    const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
+    const params = { ...about, ...checksum, Body: stream, ContentLength: bytes };
+    try {
+      await new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort }).done();
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      stream.destroy();
+    }
+  });
+}
+
+// Which checksum a store takes is known only from what it says to one.
+async function withChecksum<T>(
+  { learned }: Connection,
+  send: (checksum: { ChecksumAlgorithm?: 'SHA256' | 'CRC32' }) => Promise<T>,
+): Promise<T> {
+  for (let tried = learned.checksum; ; tried++) {
+    const algorithm = CHECKSUMS[tried] ?? null;
+    try {
+      const answer = await send(algorithm === null ? {} : { ChecksumAlgorithm: algorithm });
+      learned.checksum = tried;
+      return answer;
+    } catch (thrown) {
+      if (!isChecksumRefused(thrown) || tried >= CHECKSUMS.length - 1) throw thrown;
+    }
+  }
+}
+
+function encryptionOf({ encryption, kmsKeyId }: S3Target): Partial<PutObjectCommandInput> {
+  if (encryption === null) return {};
+  return { ServerSideEncryption: encryption, ...(kmsKeyId === null ? {} : { SSEKMSKeyId: kmsKeyId }) };
+}

@@ -1,0 +1,135 @@
+import { SightlineError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { type Manifest, toManifest } from './manifest.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Aged } from './retention.ts';
+
+/** The one object whose content changes: who wants the newest snapshot reads it. */
+export const POINTER = 'latest.json';
+/** Where manifests lie, and the files that they name. */
+export const MANIFESTS = 'manifests/';
+export const FILES = 'files/';
+
+/** How long a snapshot stays after it was the latest, and its files after no snapshot that is kept names them. */
+export const STORE_GRACE_MS = 24 * 3_600_000;
+/** A publisher relies on nothing that it saw longer ago, so that what it relies on is not deleted meanwhile. */
+export const TRUST_MS = STORE_GRACE_MS / 2;
+
+/** A snapshot, as the pointer knows it; times are ISO 8601. */
+export interface PointerEntry {
+  readonly id: string;
+  /** Key of its manifest, beside the pointer. */
+  readonly manifest: string;
+  readonly createdAt: string;
+  readonly publishedAt: string;
+  /** Since when another is the latest; null while none is. */
+  readonly supersededAt: string | null;
+}
+
+/** What `latest.json` holds. */
+export interface Pointer {
+  readonly format: 1;
+  /** The newest snapshot. */
+  readonly id: string;
+  readonly createdAt: string;
+  readonly publishedAt: string;
+  readonly manifest: string;
+  /** All that are kept, that one among them. */
+  readonly snapshots: readonly PointerEntry[];
+  /** Those that are kept no longer, whose files stay for a while. */
+  readonly leaving: readonly { readonly id: string; readonly manifest: string; readonly since: string }[];
+  /** Who deletes files now, and until when nobody else does. */
+  readonly sweep: { readonly by: string; readonly until: string } | null;
+}
+
+/** The pointer as it was read, with its version. */
+export interface ReadPointer {
+  readonly pointer: Pointer;
+  readonly version: string;
+}
+
+/** Reads the pointer; null where nothing was published. Throws `publish_failed` for what is no pointer of ours. */
+export async function readPointer(store: ObjectStore): Promise<ReadPointer | null> {
+  const found = await store.read(POINTER);
+  if (found === null) return null;
+  const pointer = toPointer(found.body.toString());
+  if (pointer === null) {
+    const message = `${store.location}${POINTER} is not what sightline writes, and is not replaced; choose another prefix`;
+    throw new SightlineError('publish_failed', message);
+  }
+  return { pointer, version: found.version };
+}
+
+/** Reads a manifest of the store; null where there is none that can be read. */
+export async function readStoredManifest(store: ObjectStore, key: string): Promise<Manifest | null> {
+  const found = await store.read(key);
+  return found === null ? null : toManifest(found.body.toString());
+}
+
+/** The bytes of a pointer, or of a manifest. */
+export function toBody(value: object): Buffer {
+  return Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/**
+ * The pointer with one snapshot more. It leads there where that is newer than where it led; otherwise the snapshot is only
+ * among those that are kept, as one that was superseded at once. `now` is epoch milliseconds.
+ */
+export function withSnapshot(pointer: Pointer | null, entry: Omit<PointerEntry, 'supersededAt'>, now: number): Pointer {
+  const { id, createdAt, publishedAt, manifest } = entry;
+  const lead = { format: 1, id, createdAt, publishedAt, manifest } as const;
+  if (pointer === null) return { ...lead, snapshots: [{ ...entry, supersededAt: null }], leaving: [], sweep: null };
+  const at = new Date(now).toISOString();
+  if (isNewer(pointer, entry)) {
+    return { ...pointer, snapshots: [...pointer.snapshots, { ...entry, supersededAt: at }] };
+  }
+  const superseded = pointer.snapshots.map((other) =>
+    other.manifest === pointer.manifest ? { ...other, supersededAt: at } : other,
+  );
+  return { ...pointer, ...lead, snapshots: [...superseded, { ...entry, supersededAt: null }] };
+}
+
+/** Whether a snapshot's data were read after another's; of those of one moment the name decides. */
+function isNewer(a: Pick<Pointer, 'createdAt' | 'manifest'>, b: Pick<Pointer, 'createdAt' | 'manifest'>): boolean {
+  const difference = Date.parse(a.createdAt) - Date.parse(b.createdAt);
+  return difference === 0 ? a.manifest > b.manifest : difference > 0;
+}
+
+/** The snapshots of a pointer as retention looks at them, named by their manifests: two may have one id. */
+export function agesOf(pointer: Pointer): Aged[] {
+  return pointer.snapshots.map(({ manifest, createdAt, supersededAt }) => {
+    const at = supersededAt === null ? null : Date.parse(supersededAt);
+    return { id: manifest, createdAt: Date.parse(createdAt), supersededAt: at };
+  });
+}
+
+/** Whether a publisher may still rely on files that a manifest names; `now` is epoch milliseconds. */
+export function isReliable({ snapshots, leaving }: Pointer, manifest: string, now: number): boolean {
+  if (snapshots.some((entry) => entry.manifest === manifest)) return true;
+  return leaving.some((entry) => entry.manifest === manifest && Date.parse(entry.since) + TRUST_MS > now);
+}
+
+function toPointer(text: string): Pointer | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isRecord(value) || value['format'] !== 1 || !isEntry(value)) return null;
+  const { snapshots, leaving, sweep = null } = value;
+  if (!Array.isArray(snapshots) || !snapshots.every(isEntry)) return null;
+  if (!Array.isArray(leaving) || !leaving.every((one) => isRecord(one) && isTime(one['since']))) return null;
+  if (sweep !== null && !(isRecord(sweep) && isTime(sweep['until']))) return null;
+  return { ...value, sweep } as unknown as Pointer;
+}
+
+function isEntry(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const { id, manifest, createdAt, publishedAt } = value;
+  return typeof id === 'string' && typeof manifest === 'string' && isTime(createdAt) && isTime(publishedAt);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}

@@ -1,0 +1,197 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import PQueue from 'p-queue';
+import type { Clock } from '../base/clock.ts';
+import { SightlineError } from '../base/errors.ts';
+import type { Manifest, SnapshotFile } from './manifest.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
+import { checkConditions } from './store-conditions.ts';
+import {
+  FILES,
+  isReliable,
+  MANIFESTS,
+  POINTER,
+  type Pointer,
+  type ReadPointer,
+  readPointer,
+  readStoredManifest,
+  TRUST_MS,
+  toBody,
+  withSnapshot,
+} from './store-pointer.ts';
+import { findManifests, retainStored } from './store-retention.ts';
+import type { Tally } from './tables.ts';
+
+/** Files that are sent at once; each is held in memory whole, or in parts. */
+const FILES_AT_ONCE = 4;
+/** How often the pointer is tried to be moved while others move it. */
+const MOVES_MAX = 30;
+/** Up to this long is waited before the next trial. */
+const PAUSE_MS = 500;
+/** Hexadecimal digits of a manifest's SHA-256 in its name. */
+const DIGEST_DIGITS = 16;
+
+/** What a publisher to an object store is told. */
+export interface StorePublisherOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: { done: number; of: number }) => void;
+}
+
+/** A snapshot that is in its place in an object store. */
+export interface StoredSnapshot extends PlacedSnapshot {
+  readonly staged: StagedSnapshot;
+  readonly manifest: string;
+  readonly createdAt: string;
+  /** When it was begun, and the manifest of whose files it uses some: its own may be relied on as long as those. */
+  readonly begunAt: number;
+  readonly reliesOn: string | null;
+}
+
+/**
+ * Publishes into a folder of an object store. Files are named by their content and are sent once; a manifest is written only
+ * where there is none of its name, which is of its content too; `latest.json` is moved only from what it was read as.
+ */
+export function createStorePublisher(store: ObjectStore, options: StorePublisherOptions): Publisher<StoredSnapshot> {
+  const { clock, signal } = options;
+  return {
+    latest: async () => {
+      const found = await readPointer(store);
+      return found === null ? null : { id: found.pointer.id, createdAt: found.pointer.createdAt };
+    },
+    put: (staged) => putSnapshot(store, staged, options),
+    point: async (placed) => {
+      let entry = placed;
+      for (let move = 0; move < MOVES_MAX; move++) {
+        const found = await readPointer(store);
+        if (found?.pointer.snapshots.some(({ manifest }) => manifest === entry.manifest)) {
+          return found.pointer.manifest === entry.manifest ? 'moved' : 'superseded';
+        }
+        const now = clock.now();
+        if (!isStillWhole(entry, found?.pointer ?? null, now)) entry = await putSnapshot(store, placed.staged, options);
+        else if (!(await addSnapshot(store, found, entry, now))) await clock.sleep(clock.random() * PAUSE_MS, signal);
+        // An answer that was lost on the way says nothing: what counts is what the next reading finds.
+      }
+      const message = `${store.location}${POINTER} was moved by others ${MOVES_MAX} times in between`;
+      throw new SightlineError('publish_failed', message);
+    },
+    retain: (keep, now) => retainStored(store, keep, now, options),
+  };
+}
+
+async function putSnapshot(
+  store: ObjectStore,
+  staged: StagedSnapshot,
+  { clock, signal, onProgress }: StorePublisherOptions,
+): Promise<StoredSnapshot> {
+  const begunAt = clock.now();
+  const { manifest, folder } = staged;
+  const found = await readPointer(store);
+  const base = found === null ? null : await readStoredManifest(store, found.pointer.manifest);
+  const held = new Map(filesOf(base).map((file) => [nameOf(dirname(file.path), file), file.path]));
+  const sent = { files: 0, bytes: 0 };
+  const paths = new Map<string, string>();
+  const files = filesOf(manifest);
+  await inParallel(files, signal, async (file) => {
+    const known = held.get(nameOf(FILES + dirname(file.path), file));
+    const path = known ?? (await placeFile(store, folder, file, manifest.id, begunAt, sent));
+    paths.set(file.path, path);
+    onProgress?.({ done: paths.size, of: files.length });
+  });
+  const moved = (file: SnapshotFile): SnapshotFile => ({ ...file, path: paths.get(file.path) ?? file.path });
+  const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(moved) }));
+  const body = toBody({ ...manifest, previous: base?.id ?? null, tables });
+  const digest = createHash('sha256').update(body).digest('hex').slice(0, DIGEST_DIGITS);
+  let key = `${MANIFESTS}${manifest.id}-${digest}.json`;
+  if (!(await store.create(key, body)) && !(await isYoung(store, key, begunAt))) {
+    // It may be about to be deleted.
+    key = `${MANIFESTS}${manifest.id}-${randomBytes(DIGEST_DIGITS / 2).toString('hex')}.json`;
+    await store.create(key, body);
+  }
+  const reliesOn = base === null ? null : (found?.pointer.manifest ?? null);
+  const { id, createdAt } = manifest;
+  return { id, location: store.location + key, sent, staged, manifest: key, createdAt, begunAt, reliesOn };
+}
+
+// Gives the key at which the file is, once it is there.
+async function placeFile(
+  store: ObjectStore,
+  folder: string,
+  file: SnapshotFile,
+  id: string,
+  now: number,
+  sent: Tally,
+): Promise<string> {
+  const key = FILES + file.path;
+  const there = await store.head(key);
+  const isSame = there !== null && there.bytes === file.bytes && there.sha256 === file.sha256;
+  // Sent by a run that was stopped. One that has lain there for long may be about to be deleted, and is sent by another name.
+  if (isSame && there.modifiedAt + TRUST_MS > now) return key;
+  const free = there === null ? key : key.replace(/\.parquet$/, `-${id}.parquet`);
+  await store.sendFile(free, { path: join(folder, file.path), bytes: file.bytes, sha256: file.sha256 });
+  sent.files += 1;
+  sent.bytes += file.bytes;
+  return free;
+}
+
+async function isYoung(store: ObjectStore, key: string, now: number): Promise<boolean> {
+  const there = await store.head(key);
+  return there !== null && there.modifiedAt + TRUST_MS > now;
+}
+
+// Whether nothing that the snapshot names can have been deleted since it was begun.
+function isStillWhole({ begunAt, reliesOn }: StoredSnapshot, pointer: Pointer | null, now: number): boolean {
+  if (begunAt + TRUST_MS <= now) return false;
+  return reliesOn === null || (pointer !== null && isReliable(pointer, reliesOn, now));
+}
+
+async function addSnapshot(
+  store: ObjectStore,
+  found: ReadPointer | null,
+  { id, manifest, createdAt }: StoredSnapshot,
+  now: number,
+): Promise<boolean> {
+  const entry = { id, manifest, createdAt, publishedAt: new Date(now).toISOString() };
+  if (found !== null) {
+    return store.replace(POINTER, toBody(withSnapshot(found.pointer, entry, now)), found.version);
+  }
+  // Once in the life of a bucket: a store that takes no notice of conditions would lose one of two publishers' work.
+  await checkConditions(store);
+  let pointer: Pointer | null = null;
+  for (const other of await findManifests(store)) {
+    if (other.manifest !== manifest) pointer = withSnapshot(pointer, other, now);
+  }
+  return store.create(POINTER, toBody(withSnapshot(pointer, entry, now)));
+}
+
+async function inParallel<T>(
+  items: readonly T[],
+  signal: AbortSignal,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
+  try {
+    await Promise.all(
+      items.map((item) =>
+        queue.add(() => {
+          signal.throwIfAborted();
+          return work(item);
+        }),
+      ),
+    );
+  } catch (thrown) {
+    queue.clear();
+    await queue.onIdle();
+    throw thrown;
+  }
+}
+
+function filesOf(manifest: Manifest | null): SnapshotFile[] {
+  return manifest?.tables.flatMap((table) => table.files) ?? [];
+}
+
+// Files of equal content in two places stay two: the place says which month they are of.
+function nameOf(folder: string, { sha256, bytes }: SnapshotFile): string {
+  return `${folder} ${sha256} ${bytes}`;
+}
