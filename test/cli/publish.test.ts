@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashes } from '../snapshot/readers.ts';
+import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { type Finished, openCliFor, startCli } from './helpers.ts';
+
+let workspace: Awaited<ReturnType<typeof openCliFor>>;
+let server: S3Server;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startS3Server();
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 40 });
+  env = { ...workspace.env, ...S3_KEY };
+  const { code, stderr } = await workspace.run('sync');
+  expect(code, stderr).toBe(0);
+});
+afterAll(async () => {
+  await workspace.close();
+  await server.close();
+});
+
+async function configure(changes: Record<string, unknown> = {}): Promise<void> {
+  const publish = { kind: 's3', bucket: server.bucket, prefix: 'bi', endpoint: server.endpoint, ...changes };
+  await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ publish }));
+}
+
+const run = (...args: string[]): Promise<Finished> => startCli(args, { cwd: workspace.folder, env }).finished;
+
+test('an export publishes, says where, and what a reader gets from there is the warehouse, file by file', async () => {
+  await configure();
+  const before = await run('doctor', '--json');
+  expect(JSON.parse(before.stdout).checks).toContainEqual(
+    expect.objectContaining({
+      check: 'publishing',
+      status: 'ok',
+      message: expect.stringMatching(/nothing is published/),
+    }),
+  );
+  const { code, stdout, stderr } = await run('export', '--json');
+  expect(code, stderr).toBe(0);
+  const { snapshotId, path, published } = JSON.parse(stdout);
+  const files = Object.keys(hashes(path)).length - 1;
+  expect(published).toMatchObject({ kind: 's3', bucket: 'lake', prefix: 'bi/default/', pointer: 'moved', deleted: [] });
+  expect(published).toMatchObject({ latest: snapshotId, location: 's3://lake/bi/default/', sent: { files } });
+
+  const again = await run('export');
+  expect(again.stderr).toMatch(/Published to s3:\/\/lake\/bi\/default\/: 0 files sent, 0 B; the others were there/);
+  expect((await run('doctor')).stdout).toMatch(/^ok +publishing +s3:\/\/lake.* it leads to \d{8}T\d{6}Z/m);
+
+  const folder = await download('bi/default/');
+  const restored = await run('restore', folder, '--data-dir', join(workspace.folder, 'restored'), '--yes', '--json');
+  expect(restored.code, restored.stderr).toBe(0);
+  const query = 'select count(*) n, sum(hash(id)) h, max(created_at) t from responses';
+  const [here, there] = await Promise.all([
+    run('sql', query, '--json'),
+    run('sql', query, '--json', '--data-dir', join(workspace.folder, 'restored')),
+  ]);
+  expect(there.stdout).toBe(here.stdout);
+});
+
+test('what is wrong with the store is said, the folder has the snapshot all the same, and no secret is shown', async () => {
+  await configure({ bucket: 'nothing' });
+  const missing = await run('export', '--json');
+  expect(missing.code, missing.stderr).toBe(1);
+  expect(JSON.parse(missing.stdout).error).toMatchObject({
+    code: 'publish_failed',
+    message: expect.stringMatching(/s3:\/\/nothing\/bi\/default\/latest\.json failed: there is no such bucket/),
+  });
+  await configure();
+  server.fault = ({ method }) => (method === 'PUT' ? 'forbidden' : null);
+  const refused = await run('doctor');
+  expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials may not do that/m);
+  server.fault = () => null;
+  expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not asked/m);
+  for (const { stdout, stderr } of [missing, refused]) {
+    expect(stdout + stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
+    expect(stdout + stderr).not.toContain(S3_KEY.AWS_ACCESS_KEY_ID);
+  }
+});
+
+// As `aws s3 sync` does, with the manifest where a snapshot has it.
+async function download(prefix: string): Promise<string> {
+  const folder = join(workspace.folder, 'downloaded');
+  const { manifest } = JSON.parse(server.objects.get(`${prefix}latest.json`)?.body.toString() ?? '');
+  for (const [key, { body }] of server.objects) {
+    if (!key.startsWith(`${prefix}files/`)) continue;
+    await mkdir(dirname(join(folder, key.slice(prefix.length))), { recursive: true });
+    await writeFile(join(folder, key.slice(prefix.length)), body);
+  }
+  await writeFile(join(folder, 'manifest.json'), server.objects.get(prefix + manifest)?.body ?? '');
+  expect(readFileSync(join(folder, 'manifest.json'), 'utf8')).toContain('"files/');
+  return folder;
+}

@@ -1,0 +1,196 @@
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PlacedSnapshot, Publisher } from '../../src/snapshot/publisher.ts';
+import { startChild } from '../support/child.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type Ceph, hasCeph, sayWithoutCeph, startCeph } from '../support/object-store.ts';
+import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { openFolderPlace, openStorePlace, type Place, stage, targetOf } from './publishing-places.ts';
+
+const CHILD = new URL('publisher-child.ts', import.meta.url);
+/** How often, for a run that is to take its time. */
+const KILLS = Number(process.env['SIGHTLINE_TEST_KILLS'] ?? 2);
+const PUBLISHES = Number(process.env['SIGHTLINE_TEST_PUBLISHES'] ?? 50);
+const READERS = 3;
+const FILES = [0, 1, 2, 3];
+const KEEP_NONE = { daily: 0, weekly: 0, monthly: 0 };
+const KEEP_ALL = { daily: 100, weekly: 100, monthly: 100 };
+
+if (!hasCeph) sayWithoutCeph('publishing to an object store that is not ours');
+
+interface Variant {
+  readonly name: string;
+  open(): Promise<{ place: Place; given: readonly string[]; close: () => Promise<void> }>;
+}
+
+let folders = 0;
+
+async function openStoreOf(name: string, endpoint: string) {
+  const folder = `workspace-${folders++}`;
+  const target = targetOf(endpoint, 'lake');
+  return { place: await openStorePlace(name, target, folder), given: [JSON.stringify(target), folder] };
+}
+
+const variants: Variant[] = [
+  {
+    name: 'a folder',
+    open: async () => {
+      const place = await openFolderPlace();
+      return { place, given: [], close: () => place.close() };
+    },
+  },
+  {
+    name: 'an object store',
+    open: async () => {
+      const server: S3Server = await startS3Server();
+      const opened = await openStoreOf('an object store', server.endpoint);
+      const close = async (): Promise<void> => {
+        await opened.place.close();
+        await server.close();
+      };
+      return { ...opened, close };
+    },
+  },
+  {
+    name: 'Ceph',
+    open: async () => {
+      const ceph: Ceph = await startCeph();
+      await makeBucket(ceph.endpoint);
+      const opened = await openStoreOf('Ceph', ceph.endpoint);
+      const close = async (): Promise<void> => {
+        await opened.place.close();
+        await ceph.close();
+      };
+      return { ...opened, close };
+    },
+  },
+];
+
+describe.each(variants)('publishing to $name', ({ name, open }) => {
+  let place: Place;
+  let given: readonly string[];
+  let close = async (): Promise<void> => undefined;
+  let generation = 0;
+  const isHere = name !== 'Ceph' || hasCeph;
+
+  beforeAll(async () => {
+    if (isHere) ({ place, given, close } = await open());
+  }, 120_000);
+  afterAll(() => close());
+
+  const put = async (publisher: Publisher, at = ++generation, contents = FILES.map((file) => `${file} of ${at}`)) => {
+    const previous = (await publisher.latest())?.id ?? null;
+    return publisher.put(await stage(await temporaryFolder(), at, contents, previous));
+  };
+  const publish = async (publisher: Publisher): Promise<PlacedSnapshot> => {
+    const placed = await put(publisher);
+    expect(await publisher.point(placed)).toBe('moved');
+    return placed;
+  };
+
+  test.skipIf(!isHere)('leads nobody to it before it is whole, and then everybody', async () => {
+    const publisher = place.publisher();
+    expect([await publisher.latest(), await place.read()]).toEqual([null, null]);
+    const first = await put(publisher);
+    expect([await publisher.latest(), await place.read()]).toEqual([null, null]);
+    expect(await publisher.point(first)).toBe('moved');
+    expect(await publisher.latest()).toMatchObject({ id: first.id });
+    expect(await place.read()).toEqual({ id: first.id, contents: FILES.map((file) => `${file} of ${generation}`) });
+    expect(await publisher.point(first)).toBe('moved');
+    const second = await publish(place.publisher());
+    expect(await place.read()).toMatchObject({ id: second.id });
+    expect(await place.readPlaced(first)).toMatchObject({ id: first.id });
+  });
+
+  test.skipIf(!isHere)(
+    'never leads readers back, though an older one is finished late, and loses neither',
+    async () => {
+      const late = await put(place.publisher());
+      const newer = await publish(place.publisher());
+      expect(await place.publisher().point(late)).toBe('superseded');
+      expect(await place.read()).toMatchObject({ id: newer.id });
+      expect(await place.readPlaced(late)).toMatchObject({ id: late.id });
+    },
+  );
+
+  test.skipIf(!isHere)('shows readers one whole snapshot at any moment, and never an older one again', async () => {
+    let isPublishing = true;
+    const read = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      while (isPublishing) {
+        const { id, contents } = (await place.read()) ?? { id: '', contents: [] };
+        expect(new Set(contents.map((content) => content.split(' of ')[1])).size).toBe(1);
+        expect(contents.length).toBe(FILES.length);
+        ids.push(id);
+      }
+      return ids;
+    };
+    const readers = Array.from({ length: READERS }, read);
+    const work = (async () => {
+      for (let count = 0; count < PUBLISHES; count++) {
+        const publisher = place.publisher();
+        await publish(publisher);
+        if (count % 10 === 0) await publisher.retain(KEEP_NONE, Date.now());
+      }
+    })().finally(() => {
+      isPublishing = false;
+    });
+    const [, ...seen] = await Promise.all([work, ...readers]);
+    for (const ids of seen) {
+      expect(ids.length).toBeGreaterThan(PUBLISHES / 5);
+      expect([...ids].sort()).toEqual(ids);
+    }
+  });
+
+  test.skipIf(!isHere)('lets the newest win of those that publish at once, and keeps all of them', async () => {
+    const at = Array.from({ length: place.publishersMax }, () => ++generation).reverse();
+    const all = await Promise.all(at.map((each) => put(place.publisher(), each)));
+    const results = await Promise.all(all.map((placed) => place.publisher().point(placed)));
+    expect(results).toContain('moved');
+    expect(await place.read()).toMatchObject({ id: all[0]?.id });
+    await place.publisher().retain(KEEP_ALL, Date.now());
+    for (const placed of all) expect(await place.readPlaced(placed)).toMatchObject({ id: placed.id });
+  });
+
+  test.skipIf(!isHere)('deletes what is not kept only after nobody can be reading it any more', async () => {
+    const old = await publish(place.publisher());
+    const next = await publish(place.publisher());
+    const publisher = place.publisher();
+    const now = Date.now();
+    const gone = await publisher.retain(KEEP_NONE, now + place.graceMs / 2);
+    expect(await place.readPlaced(old)).toMatchObject({ id: old.id });
+    for (let step = 1; step <= 3; step++)
+      gone.push(...(await publisher.retain(KEEP_NONE, now + step * (place.graceMs + 60_000))));
+    expect(gone).toContain(old.id);
+    expect(gone).not.toContain(next.id);
+    await expect(place.readPlaced(old)).rejects.toThrow();
+    expect(await place.read()).toEqual(await place.readPlaced(next));
+    expect(await place.read()).toMatchObject({ id: next.id });
+  });
+
+  // What a kill does to a folder is tried with exports, in publish.test.ts.
+  test.skipIf(!isHere || name === 'a folder')(
+    'leaves a whole snapshot when it is killed at any moment, and goes on from there',
+    async () => {
+      for (let kill = 0; kill < KILLS; kill++) {
+        const child = startChild(CHILD, await temporaryFolder(), ...given, String(generation + 1));
+        expect(await child.message()).not.toBeNull();
+        const stands = (await place.read())?.id ?? '';
+        await new Promise((resolve) => setTimeout(resolve, (kill * 37) % 150));
+        await child.kill();
+        const seen = await place.read();
+        expect((seen?.id ?? '') >= stands).toBe(true);
+        generation += 10_000;
+        await publish(place.publisher());
+      }
+    },
+    30_000 + KILLS * 20_000,
+  );
+});
+
+async function makeBucket(endpoint: string): Promise<void> {
+  Object.assign(process.env, S3_KEY);
+  const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
+  client.destroy();
+}
