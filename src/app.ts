@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { monitoredOf } from './app/monitored.ts';
-import { type Publication, publishSnapshot } from './app/publish.ts';
+import { checkPublishable, type Publication, publishSnapshot } from './app/publish.ts';
 import { statusPageOf } from './app/status-page.ts';
 import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './app/workspace.ts';
 import type { Clock } from './base/clock.ts';
@@ -47,6 +47,7 @@ export async function exportWorkspace(
     return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
   };
   return inSpan('export', {}, async () => {
+    await checkPublishable(context);
     const snapshot = await withWarehouse(context, EXPORT_RESOURCES, work);
     // Others may have the warehouse meanwhile: a snapshot does not change.
     const published = await publishSnapshot(context, snapshot, (sent) => onProgress({ table: null, ...sent }));

@@ -1,3 +1,4 @@
+import { toSightlineError } from '../base/errors.ts';
 import { readManifest } from '../snapshot/manifest.ts';
 import { checkConditions } from '../snapshot/store-conditions.ts';
 import { POINTER, type ReadPointer, readPointer } from '../snapshot/store-pointer.ts';
@@ -15,13 +16,20 @@ export async function checkPublishing({ context, layout, isOffline }: Patient): 
   const { publish } = context.config;
   if (publish.kind === 'folder') return [{ status: 'ok', message: 'snapshots are published in the folder alone' }];
   if (isOffline) return [{ status: 'ok', message: `s3://${publish.bucket} is not asked, with --offline` }];
-  const findings = await withStore(context, async (store): Promise<Finding[]> => {
-    const found = await readPointer(store);
-    await checkConditions(store);
-    const here = await readManifest(layout.latest);
-    return [judge(store.location, found, here, context.clock.now())];
-  });
-  return findings ?? [];
+  try {
+    const findings = await withStore(context, async (store): Promise<Finding[]> => {
+      const found = await readPointer(store);
+      await checkConditions(store);
+      const here = await readManifest(layout.latest);
+      return [judge(store.location, found, here, context.clock.now())];
+    });
+    return findings ?? [];
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    if (code !== 'publish_failed') throw thrown;
+    const advice = 'Until that is put right exports end with 1, and the folder alone has the newest snapshot.';
+    return [{ status: 'failure', message, advice }];
+  }
 }
 
 function judge(

@@ -53,6 +53,11 @@ export async function publishSnapshot(
   );
 }
 
+/** Throws `config_invalid` where what publishing needs is not installed; asks the object store nothing. */
+export async function checkPublishable(context: Context): Promise<void> {
+  await withStore(context, async () => undefined);
+}
+
 /** Deletes what is not to be kept where snapshots are published beyond the folder; returns ids. Throws `publish_failed`. */
 export async function retainPublished(context: Context): Promise<string[]> {
   const { config, clock, signal } = context;

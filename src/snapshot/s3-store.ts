@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { quietStoreClient } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
@@ -17,6 +18,8 @@ const PARTS_AT_ONCE = 2;
 const PARTS_MAX = 10_000;
 /** How often a request is made at most, where the store is busy or does not answer. */
 const ATTEMPTS_MAX = 5;
+/** Before a write is tried again that met another one of the same object. */
+const CONFLICT_PAUSE_MS = 100;
 const CONNECT_MS = 10_000;
 /** A connection on which nothing moves for this long is given up. */
 const SILENT_MS = 60_000;
@@ -84,7 +87,7 @@ async function loadSdk(): Promise<Sdk> {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
     const message =
-      'publish.kind is "s3", and the packages for it are not installed: npm install @aws-sdk/client-s3@3 @aws-sdk/lib-storage@3';
+      'publish.kind is "s3", and the packages for it are not installed: npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }
@@ -214,6 +217,7 @@ async function writeIf(connection: Connection, input: PutObjectCommandInput): Pr
       // What was to be replaced may be gone.
       if (input.IfMatch !== undefined && isAbsent(thrown)) return false;
       if (!isConflict(thrown) || attempt === ATTEMPTS_MAX) throw thrown;
+      await delay(CONFLICT_PAUSE_MS * attempt, undefined, { signal });
     }
   }
 }

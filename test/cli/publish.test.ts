@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openScratch } from '../../src/warehouse/scratch.ts';
 import { hashes } from '../snapshot/readers.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { type Finished, openCliFor, startCli } from './helpers.ts';
@@ -59,6 +60,15 @@ test('an export publishes, says where, and what a reader gets from there is the 
     run('sql', query, '--json', '--data-dir', join(workspace.folder, 'restored')),
   ]);
   expect(there.stdout).toBe(here.stdout);
+
+  // The queries of docs/bi.md, on the folder in place of the bucket.
+  const text = readFileSync(join(import.meta.dirname, '../../docs/bi.md'), 'utf8');
+  const [queries = ''] = /SET VARIABLE base[\s\S]*?getvariable\('files'\)\);/.exec(text) ?? [];
+  const scratch = await openScratch({ memoryLimitMb: 128, temporaryFolder: join(folder, 'temporary') });
+  let rows: Readonly<Record<string, unknown>>[] = [];
+  for (const query of queries.replace(/'s3:[^']*'/, `'${folder}/'`).split(';\n')) rows = await scratch.all(query);
+  scratch.close();
+  expect(rows).toEqual([{ 'count_star()': BigInt(JSON.parse(here.stdout)[0].n) }]);
 });
 
 test('what is wrong with the store is said, the folder has the snapshot all the same, and no secret is shown', async () => {
@@ -89,6 +99,10 @@ async function download(prefix: string): Promise<string> {
     if (!key.startsWith(`${prefix}files/`)) continue;
     await mkdir(dirname(join(folder, key.slice(prefix.length))), { recursive: true });
     await writeFile(join(folder, key.slice(prefix.length)), body);
+  }
+  for (const name of ['latest.json', manifest]) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), server.objects.get(prefix + name)?.body ?? '');
   }
   await writeFile(join(folder, 'manifest.json'), server.objects.get(prefix + manifest)?.body ?? '');
   expect(readFileSync(join(folder, 'manifest.json'), 'utf8')).toContain('"files/');
