@@ -45,9 +45,12 @@ export async function openPrevious(path: string, now: number): Promise<Previous 
 async function isSound(path: string, file: SnapshotFile, listedAt: number, now: number): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
   if (found === null || !found.isFile() || found.size !== file.bytes) return false;
-  const turn = Number.parseInt(file.sha256.slice(0, 8), 16) % CHECK_NIGHTS;
-  const isDue = turn === Math.floor(now / DAY_MS) % CHECK_NIGHTS;
-  return (!isDue && found.mtimeMs <= listedAt) || (await hashFile(path)) === file.sha256;
+  return (!isTurnOf(file, now) && found.mtimeMs <= listedAt) || (await hashFile(path)) === file.sha256;
+}
+
+/** Whether it is this night's turn of a file to be looked at again; each has one within a week. `now` is epoch milliseconds. */
+export function isTurnOf({ sha256 }: Pick<SnapshotFile, 'sha256'>, now: number): boolean {
+  return Number.parseInt(sha256.slice(0, 8), 16) % CHECK_NIGHTS === Math.floor(now / DAY_MS) % CHECK_NIGHTS;
 }
 
 async function place(from: string, to: string, file: SnapshotFile): Promise<boolean> {

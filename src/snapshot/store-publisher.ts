@@ -4,8 +4,9 @@ import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Manifest, SnapshotFile } from './manifest.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectStore, StoredObject } from './object-store.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
+import { isTurnOf } from './reuse.ts';
 import { checkConditions } from './store-conditions.ts';
 import {
   FILES,
@@ -95,7 +96,9 @@ async function putSnapshot(
   const files = filesOf(manifest);
   await inParallel(files, signal, async (file) => {
     const known = held.get(nameOf(FILES + dirname(file.path), file));
-    const path = known ?? (await placeFile(store, folder, file, manifest.id, begunAt, sent));
+    // What the store or somebody has lost is sent again within a week.
+    const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
+    const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
     paths.set(file.path, path);
     onProgress?.({ done: paths.size, of: files.length });
   });
@@ -125,14 +128,17 @@ async function placeFile(
 ): Promise<string> {
   const key = FILES + file.path;
   const there = await store.head(key);
-  const isSame = there !== null && there.bytes === file.bytes && there.sha256 === file.sha256;
   // Sent by a run that was stopped. One that has lain there for long may be about to be deleted, and is sent by another name.
-  if (isSame && there.modifiedAt + TRUST_MS > now) return key;
+  if (there !== null && isSame(there, file) && there.modifiedAt + TRUST_MS > now) return key;
   const free = there === null ? key : key.replace(/\.parquet$/, `-${id}.parquet`);
   await store.sendFile(free, { path: join(folder, file.path), bytes: file.bytes, sha256: file.sha256 });
   sent.files += 1;
   sent.bytes += file.bytes;
   return free;
+}
+
+function isSame(there: StoredObject | null, { bytes, sha256 }: SnapshotFile): boolean {
+  return there !== null && there.bytes === bytes && there.sha256 === sha256;
 }
 
 async function isYoung(store: ObjectStore, key: string, now: number): Promise<boolean> {

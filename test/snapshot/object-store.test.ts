@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Publisher } from '../../src/snapshot/publisher.ts';
 import { openS3Store } from '../../src/snapshot/s3-store.ts';
 import { checkConditions } from '../../src/snapshot/store-conditions.ts';
@@ -38,7 +39,10 @@ async function publisherTo(at: S3Server = server, now = () => Date.now()): Promi
   const store = await openStore(targetOf(at.endpoint, at.bucket), folder);
   onTestFinished(() => store.close());
   const { signal } = new AbortController();
-  return createStorePublisher(store, { clock: hurriedClock(now), signal }) as Publisher;
+  return createStorePublisher(store, {
+    clock: { ...hurriedClock(now), monotonic: systemClock.monotonic },
+    signal,
+  }) as Publisher;
 }
 
 async function publish(publisher: Publisher, generation: number, contents: readonly string[]) {
@@ -56,6 +60,20 @@ describe('what is sent', () => {
     // Nothing is looked for by listing, but when there is no pointer yet.
     const listed = server.asked.filter(({ query }) => query.has('list-type'));
     expect(listed.length).toBe(1);
+  });
+
+  test('is within a week what the store has lost', async () => {
+    let now = Date.now();
+    const publisher = await publisherTo(server, () => now);
+    await publish(publisher, 1, ['kept', 'lost']);
+    const lost = [...server.objects].find(([key, { body }]) => key.startsWith(base()) && String(body) === 'lost')?.[0];
+    server.objects.delete(lost ?? '');
+    let sent = 0;
+    for (let night = 2; night <= 8; night++) {
+      now += 24 * HOUR_MS;
+      sent += (await publish(publisher, night, ['kept', 'lost'])).placed.sent.files;
+    }
+    expect([sent, server.objects.has(lost ?? '')]).toEqual([1, true]);
   });
 
   test('goes on where a run was stopped', async () => {

@@ -64,7 +64,7 @@ export async function startCeph(): Promise<Ceph> {
 
 // Ends with this process, also where that is killed: it waits for the end of its input.
 function startWith(program: string, given: readonly string[]): ChildProcess {
-  const script = '"$@" < /dev/null > /dev/null 2>&1 & child=$!; cat > /dev/null; kill -9 $child';
+  const script = '"$@" < /dev/null > /dev/null 2>&1 & child=$!; cat > /dev/null; kill -9 $child; wait $child';
   return spawn('sh', ['-c', script, 'sh', program, ...given], { stdio: ['pipe', 'ignore', 'ignore'] });
 }
 
