@@ -168,9 +168,10 @@ export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptio
         const next = (): void => {
           if (remaining !== null) giveWay(ledger.state(share).limit - remaining, sentAt);
         };
-        const isNew = limit !== null && limit !== ledger.limit();
-        note('answer', id, clock.monotonic() - sentAt, isNew ? undefined : next);
-        if (isNew) note('limit', '-', limit, next);
+        const tookMs = clock.monotonic() - sentAt;
+        // Before the answer, which may be the first that others wait for: they are to know the limit with it.
+        if (limit !== null && limit !== ledger.limit()) note('limit', '-', limit);
+        note('answer', id, tookMs, next);
       },
       failed: () => {
         if (isOpen) note('fail', id);
