@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { SightlineError } from './errors.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 
@@ -18,6 +19,8 @@ export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 /** What a setting may be, in words. */
 export const allowed = {
   keyHeader: KEY_HEADERS.join(' or '),
+  budget: budgetAllowed,
+  kind: 'file or postgres',
   budgetShare: 'above 0, at most 1',
   connections: 'a whole number from 1 to 64',
   compression: COMPRESSIONS.join(' or '),
@@ -60,6 +63,7 @@ export const keep = z.strictObject({
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
+  budget: budgetSchema.optional(),
   keep: keep.optional(),
   conventions: anything.optional(),
   jobs: anything.optional(),
@@ -116,7 +120,7 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     json,
   );
   // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'urlVariable', 'secretVariable'].includes(name);
+  const mayBeSecret = ['notify', 'budget', 'urlVariable', 'secretVariable'].includes(name);
   const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
@@ -127,6 +131,7 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
 function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
+  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 
