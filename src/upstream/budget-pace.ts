@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { Pace } from './budget.ts';
 import { type BudgetDatabase, load, PACE_TABLE, type Question } from './budget-database.ts';
+import type { Pace } from './budget-queue.ts';
 
 /** Requests are let go in groups as large as what so long a part of a minute allows. */
 const GROUP_MS = 2_000;

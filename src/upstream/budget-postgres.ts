@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
-import type { Pace } from './budget.ts';
 import { DATABASE_NOW, type DatabaseAddress, LOG_TABLE, openBudgetDatabase, type Say } from './budget-database.ts';
 import { openPace } from './budget-pace.ts';
+import type { Pace } from './budget-queue.ts';
 import { BUDGET_KINDS, type BudgetLog, type BudgetRecord } from './budget-record.ts';
 
 /** Records that are added in one statement. */
