@@ -64,3 +64,41 @@ test('a log that is far away keeps every 60 seconds to the limit, however long e
     { numRuns: 60 },
   );
 });
+
+test('who gives up waiting leaves nothing behind, wherever the way to the log just is', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(900), { minLength: 1, maxLength: 20 }),
+      fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 100_000 }),
+      async (ways, workers, untilMs) => {
+        const clock = virtualClock();
+        const server = countingServer(5, 'sliding', true);
+        let steps = 0;
+        const log = remoteLog(clock, () => ways[steps++ % ways.length] as number);
+        const running = workers.map((lanes) => {
+          const budget = createBudget({
+            clock,
+            log: log.open(),
+            pace: { take: () => spread(), stop: () => undefined },
+          });
+          return work(budget, clock, server, () => ({ thereMs: 100, backMs: 100 }), lanes);
+        });
+        const spread = async (): Promise<number> => {
+          await clock.sleep(ways[steps++ % ways.length] as number);
+          return steps % 3 === 0 ? 300 : 0;
+        };
+        await clock.advanceTo(untilMs);
+        for (const worker of running) worker.abort();
+        // Long enough for all that was sent, and not for a claim that nobody ends.
+        await clock.advanceTo(untilMs + 75_000);
+        const late = log.open();
+        void late.refresh?.();
+        await clock.advanceTo(untilMs + 77_000);
+        const { capacity, left } = createBudget({ clock, log: late }).state();
+        expect(left).toBe(capacity);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
