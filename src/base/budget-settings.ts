@@ -40,6 +40,14 @@ export function readBudgetSettings(
   return { kind: 'postgres', url, urlVariable: variable };
 }
 
+/** Whether what is said to the database can be read on the way: it leaves this machine, and the address asks for no TLS. */
+export function isReadableOnTheWay(url: string): boolean {
+  const { hostname, searchParams } = new URL(url);
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const mode = searchParams.get('sslmode') ?? (searchParams.get('ssl') === 'true' ? 'require' : 'disable');
+  return !isLoopback && ['disable', 'allow', 'prefer'].includes(mode);
+}
+
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isReadableOnTheWay } from '../../src/base/budget-settings.ts';
 import { type ConfigSources, loadConfig, pickSettings, readEnvironment } from '../../src/base/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -73,6 +74,22 @@ describe('settings', () => {
         /^BUDGET_URL is not (set|the address of a database); allowed: the address of a PostgreSQL database, such as/,
       );
       expect(() => given.budget()).not.toThrow(/cret/);
+    }
+  });
+
+  test('say whether the password of a budget may be read on the way', () => {
+    const readable = (address: string): boolean => isReadableOnTheWay(`postgres://a:b@${address}`);
+    for (const open of ['db.example/b', '10.0.0.5/b?sslmode=prefer', 'db.example/b?ssl=false']) {
+      expect(readable(open)).toBe(true);
+    }
+    for (const closed of [
+      '127.0.0.1:5432/b',
+      'localhost/b',
+      '[::1]/b',
+      'db.example/b?sslmode=verify-full',
+      'db/b?ssl=true',
+    ]) {
+      expect(readable(closed)).toBe(false);
     }
   });
 

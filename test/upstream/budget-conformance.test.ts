@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
-import type { Clock } from '../../src/base/clock.ts';
+import { checkBudget } from '../../src/app/doctor-budget.ts';
+import type { Patient } from '../../src/app/doctor-finding.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { Window } from '../../src/sandbox/limiter.ts';
 import { openBudgetAt } from '../../src/upstream/budget-open.ts';
 import { openSharedBudget } from '../../src/upstream/budget-postgres.ts';
@@ -39,7 +41,7 @@ describe.each(Object.entries(kinds))('a budget in %s', (_, kind) => {
     { window: 'fixed', share: 0.5, lanes: [4, 4] },
   ])(
     'keeps every 60 seconds of a $window window to $share of the limit, and gives all the same of it',
-    async ({ window, share, lanes }, ...[context]) => {
+    async ({ window, share, lanes }, context) => {
       const open = await kind(context);
       const limit = 40;
       const server = countingServer(limit, window, true);
@@ -226,6 +228,21 @@ describe('in PostgreSQL', () => {
     );
     expect(rows).toEqual([{ old: '1' }]);
     expect((await open({ clock })).budget.state()).toMatchObject({ limit: 6_000 });
+  });
+
+  test('doctor tries it once, and says what it found', async (context) => {
+    const url = databaseOf(context).url();
+    const look = (address: string) => {
+      const budget = () => ({ kind: 'postgres', url: address, urlVariable: 'BUDGET_DATABASE_URL' });
+      return checkBudget({ context: { config: { budget }, clock: systemClock } } as unknown as Patient);
+    };
+    expect(await look(url)).toEqual([
+      { status: 'ok', message: expect.stringMatching(/^PostgreSQL 18\S* of BUDGET_DATABASE_URL answers in \d+ ms$/) },
+    ]);
+    const nowhere = new URL(url);
+    nowhere.port = '1';
+    const [finding] = await look(nowhere.href);
+    expect(finding).toMatchObject({ status: 'failure', message: expect.stringContaining('ECONNREFUSED') });
   });
 
   test('a key is a hash', async (context) => {
