@@ -136,6 +136,8 @@ export async function tryBudgetDatabase(
   address: DatabaseAddress,
   clock: Clock,
 ): Promise<{ version: string; tookMs: number }> {
+  // The limiter is needed too, and only later.
+  await load('rate-limiter-flexible', '11', () => import('rate-limiter-flexible'));
   const database = await openBudgetDatabase(address, { ...clock, monotonic: impatient(clock) });
   try {
     const startedAt = clock.monotonic();
