@@ -11,10 +11,13 @@ const QUERY_MS = 10_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 5_000;
 const AWAY_MS_MAX = 3 * 60_000;
+/** After so long it is told of: while it goes down, some questions are answered yet. */
+const TOLD_MS = 1_000;
 /** Classes of SQLSTATE that pass: connections, resources, conflicts, shutting down, a standby that takes over, faults. */
 const PASSING = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
 /** Rows of keys that nobody has used for so long are removed. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
+const FORGET_SHARE = 0.02;
 /** Held while tables are made: CREATE TABLE IF NOT EXISTS fails where two do it at once. */
 const TABLES_LOCK = 7_310_442_918;
 
@@ -72,6 +75,7 @@ interface Shared {
   pool: Promise<Pool>;
   /** Since when attempts have failed, by the monotonic clock; null where the last one did not. */
   failingSince: number | null;
+  isTold: boolean;
 }
 
 /** One pool a process and URL: budgets come and go with syncs, and there may be hundreds at a time. */
@@ -86,7 +90,7 @@ export async function openBudgetDatabase(
   clock: Clock,
   { say = () => undefined, signal }: { readonly say?: Say; readonly signal?: AbortSignal } = {},
 ): Promise<BudgetDatabase> {
-  const entry = shared.get(address.url) ?? { users: 0, pool: makePool(address), failingSince: null };
+  const entry = shared.get(address.url) ?? { users: 0, pool: makePool(address), failingSince: null, isTold: false };
   shared.set(address.url, entry);
   entry.users += 1;
   let isOpen = true;
@@ -102,15 +106,16 @@ export async function openBudgetDatabase(
     for (let waitMs = RETRY_MS_FIRST; ; waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)) {
       try {
         const result = await attempt(await entry.pool, question);
-        if (entry.failingSince !== null) say(`The database of ${address.urlVariable} answers again.`);
-        entry.failingSince = null;
+        if (entry.isTold) say(`The database of ${address.urlVariable} answers again.`);
+        Object.assign(entry, { failingSince: null, isTold: false });
         return result;
       } catch (thrown) {
         if (thrown instanceof SightlineError) throw thrown;
         const failure = toFailure(thrown, address);
         if (!isPassing(thrown)) throw failure;
-        if (entry.failingSince === null) {
-          entry.failingSince = clock.monotonic();
+        entry.failingSince ??= clock.monotonic();
+        if (!entry.isTold && clock.monotonic() - entry.failingSince > TOLD_MS) {
+          entry.isTold = true;
           say(`${failure.message.replace(/^t/, 'T')}; nothing is asked of upstream until it answers.`);
         }
         if (hasty?.aborted === true || clock.monotonic() - entry.failingSince > AWAY_MS_MAX) throw failure;
@@ -119,7 +124,7 @@ export async function openBudgetDatabase(
     }
   };
   try {
-    await prepare((question) => query(question, signal));
+    await prepare((question) => query(question, signal), clock);
     return { query, close };
   } catch (thrown) {
     await close();
@@ -155,12 +160,14 @@ function impatient(clock: Clock): () => number {
 }
 
 // Whoever may not make tables needs none made where they are.
-async function prepare(query: BudgetDatabase['query']): Promise<void> {
+async function prepare(query: BudgetDatabase['query'], clock: Clock): Promise<void> {
   const { rows } = await query({
     text: 'SELECT to_regclass($1) AS log, to_regclass($2) AS pace',
     values: [LOG_TABLE, PACE_TABLE],
   });
   if (rows[0]?.log === null || rows[0]?.pace === null) await query({ text: TABLES });
+  // All rows are looked at for that, so it is done now and then.
+  if (clock.random() > FORGET_SHARE) return;
   const forgotten = `< ${DATABASE_NOW} - ${FORGOTTEN_MS}`;
   await query({ text: `DELETE FROM ${LOG_TABLE} WHERE at ${forgotten}` });
   await query({ text: `DELETE FROM ${PACE_TABLE} WHERE expire ${forgotten}` });

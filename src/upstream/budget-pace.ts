@@ -6,6 +6,8 @@ import type { Pace } from './budget-queue.ts';
 const GROUP_MS = 2_000;
 /** A group is over a little early: what holds a minute to its limit is the log, and spreading must cost none of it. */
 const GROUP_SHARE = 0.95;
+/** By how much clocks may be taken wrongly: what a look at the database's takes. */
+const SLACK_MS = 2_000;
 /** No moment is as small in milliseconds, and no number of points as large. */
 const MOMENT_MS_MIN = 1e12;
 
@@ -55,6 +57,7 @@ export async function openPace(options: {
     points: 1,
     duration: 1,
   });
+  let isDoubted = false;
   return {
     take: async (perMinute) => {
       const points = Math.max(1, Math.round((perMinute * GROUP_MS) / 60_000));
@@ -62,13 +65,22 @@ export async function openPace(options: {
       limiter.duration = (GROUP_SHARE * points * 60) / perMinute;
       try {
         await limiter.consume(budget);
+        isDoubted = false;
         return 0;
       } catch (thrown) {
-        if (thrown instanceof RateLimiterRes) return Math.max(1, Math.ceil(thrown.msBeforeNext));
-        throw thrown;
+        if (!(thrown instanceof RateLimiterRes)) throw thrown;
+        const waitMs = Math.max(1, Math.ceil(thrown.msBeforeNext));
+        const isTooLong = waitMs > limiter.duration * 1000 + SLACK_MS;
+        // A 429 of which the log has not told yet; or, if that still has not when it was read again, a moment from
+        // before the limit rose or the database's clock was set back, which would hold everybody until then.
+        if (isTooLong && isDoubted) await limiter.delete(budget);
+        isDoubted = isTooLong && !isDoubted;
+        return waitMs;
       }
     },
     stop: (ms) => {
+      // Blocked for no time means for ever.
+      if (!(ms > 0)) return;
       const block = async (): Promise<void> => {
         // One that is shorter than what is left of another does not cut that one short.
         const current = await limiter.get(budget);

@@ -123,21 +123,25 @@ function createReader(database: BudgetDatabase, budget: string, clock: Clock, cl
   const unread: BudgetRecord[] = [];
   let seq = '0';
   let latestMs = Number.NEGATIVE_INFINITY;
+  let askedMs = Number.NEGATIVE_INFINITY;
   let seen = { databaseMs: 0, monotonicMs: 0 };
   return {
     readOn: async (): Promise<void> => {
+      const askingMs = Math.floor(clock.monotonic());
       const { rows } = await database.query({ name: 'sightline-read', text: READ, values: [budget, seq] }, closing);
       const nowMs = Math.floor(clock.monotonic());
       seen = { databaseMs: Number(rows[0]?.now), monotonicMs: nowMs };
       for (const row of rows) {
         if (row.seq === null) break;
         ({ seq } = row);
-        // Later rather than sooner, by what the answer took; and never before what stands before it.
-        latestMs = Math.max(latestMs, nowMs - Math.max(0, Number(row.now) - Number(row.at)));
+        // Later rather than sooner, by what the answer took; and never before what stands before it, nor before the look
+        // that did not find it yet, whatever the database's clock says.
+        latestMs = Math.max(latestMs, askedMs, nowMs - Math.max(0, Number(row.now) - Number(row.at)));
         if (!BUDGET_KINDS.includes(row.kind)) continue;
         // The wall clock is no witness: the monotonic one says all.
         unread.push({ kind: row.kind, id: row.id, value: Number(row.value), monotonicMs: latestMs, wallMs: 0 });
       }
+      askedMs = askingMs;
     },
     take: (): BudgetRecord[] => unread.splice(0),
     databaseNow: (): number => seen.databaseMs + clock.monotonic() - seen.monotonicMs,

@@ -13,7 +13,7 @@ const SERVED_MS = 500;
 
 /** Spreads requests over the minute and keeps all of them back after a 429, for everybody who shares it. */
 export interface Pace {
-  /** Takes leave to send, where there is some: 0, or milliseconds after which to ask again. */
+  /** Takes leave to send, where there is some and the log has no closed gate: 0, or milliseconds after which to ask again. */
   take(perMinute: number): Promise<number>;
   /** Gives nobody leave for `ms` from now; does not throw. */
   stop(ms: number): void;

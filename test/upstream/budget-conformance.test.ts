@@ -167,10 +167,12 @@ describe.each(Object.entries(homes))('a budget that processes share, in %s', (_,
     const workers = budgets.map(({ budget }) =>
       work(budget, hastyClock, server, () => ({ thereMs: 400, backMs: 400 }), 3),
     );
-    for (const seconds of [3_600, -7_200, 50, -50]) {
+    let lastSetAt = 0;
+    for (const seconds of [3_600, -7_200, -50]) {
+      lastSetAt = hastyClock.monotonic();
       await hastyClock.sleep(45 * SECOND_MS);
       aheadMs += seconds * SECOND_MS;
-      if (home.kind === 'postgres' && seconds < 0) {
+      if (home.kind === 'postgres') {
         await databaseOf(context).run(`UPDATE hasty.ahead SET seconds = seconds + ${seconds}`);
       }
     }
@@ -178,7 +180,8 @@ describe.each(Object.entries(homes))('a budget that processes share, in %s', (_,
     for (const worker of workers) worker.abort();
     expect(server.refused()).toBe(0);
     expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(40);
-    expect(server.arrivals.length).toBeGreaterThan(40);
+    // After the second time that it was set back they still go on.
+    expect(server.arrivals.filter((at) => at > lastSetAt).length).toBeGreaterThan(15);
   });
 });
 
