@@ -305,6 +305,27 @@ describe('in PostgreSQL', () => {
     expect(said.join()).not.toMatch(/p@ss|p%40ss|tester/);
   });
 
+  test('who waits for one that stays away is told so in the end, and a role that makes no tables will do', async (context) => {
+    const database = databaseOf(context);
+    const shared = { key: newKey(), baseUrl: BASE_URL, share: 1 };
+    const owner = await openBudgetAt(
+      { kind: 'postgres', url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' },
+      { ...shared, clock: systemClock },
+    );
+    await owner.close();
+    await database.run(`
+      CREATE ROLE worker LOGIN PASSWORD 'modest';
+      GRANT SELECT, INSERT, UPDATE, DELETE ON public.sightline_budget_log, public.sightline_budget_pace TO worker`);
+    const url = Object.assign(new URL(database.url()), { username: 'worker', password: 'modest' }).href;
+    const home = { kind: 'postgres', url, urlVariable: 'BUDGET_DATABASE_URL' } as const;
+    const { budget, close } = await openBudgetAt(home, { ...shared, clock: hastyClock });
+    (await budget.acquire(signal())).answered({ limit: 120, remaining: null });
+    await database.stop();
+    await expect(budget.acquire(signal())).rejects.toMatchObject({ code: 'budget_unreachable' });
+    await close();
+    await database.start();
+  });
+
   test('what cannot be had ends with an error that names the variable, and shows nothing of the address', async (context) => {
     const database = databaseOf(context);
     const failure = async (change: (url: URL) => void) => {
