@@ -60,6 +60,8 @@ describe('floors', () => {
   it('keeps DuckDB in one folder, undici in one folder, and the web server in one', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
     expect(foldersImporting('undici')).toEqual(['src/upstream']);
+    // Loaded only where a budget is shared between machines.
+    for (const name of ['pg', 'rate-limiter-flexible']) expect(foldersImporting(name)).toEqual(['src/upstream']);
     for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
       expect(foldersImporting(name)).toEqual(['src/serve/http']);
     }

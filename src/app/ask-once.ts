@@ -26,7 +26,7 @@ export interface Asked {
  */
 export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Asked> {
   const upstream = config.upstream();
-  const { budget, close } = await openBudget(config, clock);
+  const { budget, close } = await openBudget({ config, clock, signal });
   const client = createClient({ ...upstream, budget, clock, connections: 1 });
   const provider = providerOf(catalogue, 'brand');
   const failed = new AbortController();
@@ -47,7 +47,7 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
     return { baseUrl: upstream.baseUrl, items: value ?? [], date, sentAt, rateLimit: budget.state().limit };
   } finally {
     await client.close();
-    close();
+    await close();
   }
 }
 

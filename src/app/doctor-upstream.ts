@@ -12,8 +12,9 @@ const PASSING: readonly ErrorCode[] = ['unreachable', 'bad_answer', 'upstream_fa
  * Asks upstream once, through the budget: whether it is reached, takes the key, and has a plan for the workspace, what its
  * clock says, and what rate limit it tells of.
  */
-export async function checkUpstream({ context, isOffline }: Patient): Promise<Finding[]> {
+export async function checkUpstream({ context, isOffline }: Patient, hasNoBudget: boolean): Promise<Finding[]> {
   if (isOffline) return [{ status: 'ok', message: 'not asked, because of --offline' }];
+  if (hasNoBudget) return [{ status: 'warning', message: 'not asked: see the budget' }];
   const { config, clock, signal } = context;
   let baseUrl: string;
   try {

@@ -1,6 +1,7 @@
 import { type SightlineError, toSightlineError } from '../base/errors.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { isServed } from './borrow.ts';
+import { checkBudget } from './doctor-budget.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
@@ -38,7 +39,8 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'disk', run: checkDisk },
   { name: 'permissions', run: checkPermissions },
   { name: 'leftovers', run: checkLeftovers },
-  { name: 'upstream', run: checkUpstream },
+  { name: 'budget', run: checkBudget },
+  { name: 'upstream', run: (patient, earlier) => checkUpstream(patient, hasFailed(earlier, 'budget')) },
   { name: 'warehouse', run: checkWarehouseFile },
   { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: checkSnapshots },

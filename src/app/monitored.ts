@@ -89,6 +89,8 @@ function figuresOf(
 // Who serves what others have synced needs no key.
 async function readBudget(config: WorkspaceConfig, clock: Clock): Promise<Surroundings['budget']> {
   try {
+    // What workers of several machines used is in their database, which nobody waits for here.
+    if (config.budget().kind !== 'file') return null;
     const { key, baseUrl } = config.upstream();
     const { budgets: folder } = layoutOf(config.folder);
     return await readBudgetUse({ folder, key, baseUrl, share: config.budgetShare, clock });

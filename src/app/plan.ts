@@ -35,9 +35,9 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     if (looked !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
     const plan = await planSync({ ...parts, warehouse }, options);
-    const { budget, close } = await openBudget(config, clock);
+    const { budget, close } = await openBudget(context);
     const { capacity, left } = budget.state();
-    close();
+    await close();
     // What is left of this minute may be used at once.
     const minutes = Math.max(0, plan.requests - left) / capacity;
     const doneAt = clock.now() + minutes * 60_000;

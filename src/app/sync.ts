@@ -1,5 +1,4 @@
 import type { Clock } from '../base/clock.ts';
-import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { learnConventions } from '../metrics/learn.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -9,8 +8,8 @@ import { openRecords } from '../sync/records.ts';
 import { runSync, type SyncOptions, type SyncSummary } from '../sync/run.ts';
 import { createTally, type Tally } from '../sync/tally.ts';
 import { withAllowance } from '../upstream/allowance.ts';
-import { type Budget, createBudget } from '../upstream/budget.ts';
-import { openBudgetFile } from '../upstream/budget-file.ts';
+import type { Budget } from '../upstream/budget.ts';
+import { type OpenedBudget, openBudgetAt } from '../upstream/budget-open.ts';
 import { createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -44,14 +43,15 @@ export async function syncWorkspace(
  * after a run that ended by an error is left out. The analysts' copy is left to the caller.
  */
 export async function syncOpened(
-  { config, clock, signal, command }: Context,
+  context: Context,
   { warehouse, layout, copy }: Opened,
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
 ): Promise<SyncSummary[]> {
+  const { config, clock, signal, command } = context;
   const upstream = config.upstream();
   copy.isCurrent = false;
-  const { budget, close } = await openBudget(config, clock);
+  const { budget, close } = await openBudget(context);
   const { connections } = config;
   const [first] = runs;
   const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
@@ -83,19 +83,25 @@ export async function syncOpened(
     await told.close();
     await records.close();
     await client.close();
-    close();
+    await close();
   }
 }
 
-/** The budget of a workspace: one for all of the data folder that use the same key and upstream. */
-export async function openBudget(
-  config: WorkspaceConfig,
-  clock: Clock,
-): Promise<{ budget: Budget; close: () => void }> {
+/**
+ * The budget of a workspace: one for all of the data folder that use the same key and upstream, or for all that share a
+ * database. `onTrouble` is told once when that goes away, and when it is back.
+ */
+export async function openBudget({
+  config,
+  clock,
+  signal,
+  onTrouble: say = () => undefined,
+}: Pick<Context, 'config' | 'clock' | 'signal' | 'onTrouble'>): Promise<OpenedBudget> {
   const { key, baseUrl } = config.upstream();
+  const settings = config.budget();
   const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
-  const log = await openBudgetFile({ folder, key, baseUrl, clock, earlier });
-  return { budget: createBudget({ clock, share: config.budgetShare, log }), close: () => log.close() };
+  const home = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
+  return openBudgetAt(home, { key, baseUrl, share: config.budgetShare, clock, say, signal });
 }
 
 // Nobody's sync fails because upstream's numbers are hard to explain.

@@ -27,6 +27,8 @@ export interface Context {
   readonly command: string;
   /** Told what goes on, where the warehouse has to be waited for. */
   readonly onWait?: (current: string) => void;
+  /** Told in a sentence, once, when what all workers share goes away, and when it is back. */
+  readonly onTrouble?: (sentence: string) => void;
 }
 
 const ownedHere = new Set<string>();

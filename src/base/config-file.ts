@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { SightlineError } from './errors.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
@@ -19,6 +20,9 @@ export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 /** What a setting may be, in words. */
 export const allowed = {
   keyHeader: KEY_HEADERS.join(' or '),
+  budget: budgetAllowed,
+  // Of a member whose name another setting has too, with the name of what it is a member of.
+  'budget.kind': 'file or postgres',
   budgetShare: 'above 0, at most 1',
   connections: 'a whole number from 1 to 64',
   compression: COMPRESSIONS.join(' or '),
@@ -63,6 +67,7 @@ export const keep = z.strictObject({
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
+  budget: budgetSchema.optional(),
   keep: keep.optional(),
   conventions: anything.optional(),
   jobs: anything.optional(),
@@ -120,18 +125,22 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     json,
   );
   // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(name);
+  const mayBeSecret = ['notify', 'budget', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(name);
   const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
     return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
-  return `${where} ${given}; allowed: ${Object.hasOwn(allowed, name) ? allowed[name as keyof typeof allowed] : 'an object with the settings of the workspace'}`;
+  const known = [where.split('.').slice(-2).join('.'), name].find((candidate) => Object.hasOwn(allowed, candidate));
+  const may =
+    known === undefined ? 'an object with the settings of the workspace' : allowed[known as keyof typeof allowed];
+  return `${where} ${given}; allowed: ${may}`;
 }
 
 function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
+  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { z } from 'zod';
+import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
   allowed,
   type COMPRESSIONS,
@@ -33,6 +34,8 @@ export interface WorkspaceConfig {
   readonly folder: string;
   /** Part of the key's rate limit that may be used, in (0, 1]. */
   readonly budgetShare: number;
+  /** Where the budget of the key is kept; throws `config_invalid` where the address of its database is not set. */
+  budget(): BudgetSettings;
   /** Chains of pages read side by side. */
   readonly connections: number;
   readonly compression: (typeof COMPRESSIONS)[number];
@@ -116,6 +119,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     name,
     folder: join(resolve(folder, dataDir), name),
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
+    budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
     raw: {
@@ -163,7 +167,7 @@ export function checkWorkspaceName(name: string): void {
   if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
 }
 
-/** What of an environment is settings of ours: our own variables, and those that the file names for keys and webhooks. */
+/** What of an environment is settings of ours: our own variables, and those that the file names for keys, webhooks and budgets. */
 export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readConfigFile(folder);
   const workspaces = Object.values(file.workspaces ?? {});
@@ -172,7 +176,10 @@ export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags
   const ofTargets = targets.flatMap(({ urlVariable, secretVariable }) =>
     secretVariable === undefined ? [urlVariable] : [urlVariable, secretVariable],
   );
-  const named = [...keys, ...ofTargets];
+  const ofBudgets = [file, ...workspaces].flatMap(({ budget }) =>
+    budget?.kind === 'postgres' ? [budget.urlVariable] : [],
+  );
+  const named = [...keys, ...ofTargets, ...ofBudgets];
   const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
   const ours = Object.entries(environment).flatMap(([name, value]) =>
     value !== undefined && isOurs(name) ? [[name, value] as const] : [],

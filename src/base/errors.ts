@@ -65,6 +65,11 @@ export const errorTable = {
     about: 'Upstream kept failing (429 or 5xx) until the attempts were used up.',
     hint: 'Run the command again later; it goes on where it stopped.',
   },
+  budget_unreachable: {
+    exit: EXIT.failed,
+    about: 'The database that holds the budget which workers of several machines share does not answer, or refuses.',
+    hint: 'Check the variable that the message names, and the database, with `sightline doctor`; then run the command again.',
+  },
   folder_unwritable: {
     exit: EXIT.failed,
     about: 'The data folder cannot be created or written to.',

@@ -60,7 +60,7 @@ export function commandContext(command: string, flags: WorkspaceFlags, signal: A
 /** What a command passes on; where it has to wait for a workspace it says for whom. */
 export function contextOf(command: string, config: WorkspaceConfig, signal: AbortSignal): Context {
   const onWait = (current: string): void => say(`Waiting for ${current}, which has the warehouse.`);
-  return { config, clock: systemClock, signal, command, onWait };
+  return { config, clock: systemClock, signal, command, onWait, onTrouble: say };
 }
 
 /** A whole number within bounds from a flag's text; throws `usage` with the bounds. */

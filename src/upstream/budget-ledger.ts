@@ -66,8 +66,11 @@ export interface Ledger {
  *   is subtracted, and one quick answer makes every hold longer at once. Of that shortest, a fifth is left as a margin.
  * What is not covered is an upstream whose way to the count varies while its latency does not, or one that becomes
  * quicker than everything before; then a 429 comes, and full holds for ten minutes after it.
+ *
+ * `delayMsMax` is the longest that may lie between a claim's record and the sending of its request.
  */
-export function createLedger(now: () => Moment): Ledger {
+export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
+  const unendedMs = UNENDED_MS + delayMsMax;
   // In the order of the log, as a Map keeps it.
   const entries = new Map<string, Entry>();
   let foreign: number[] = [];
@@ -85,7 +88,7 @@ export function createLedger(now: () => Moment): Ledger {
   const relief = (at: number): number =>
     at < cautiousUntil || latencies.length < LATENCIES_MIN ? 0 : LATENCY_SHARE * Math.min(...latencies);
   const heldUntil = (entry: Entry, reliefMs: number): number => {
-    if (entry.endedAt === null) return entry.claimedAt + UNENDED_MS;
+    if (entry.endedAt === null) return entry.claimedAt + unendedMs;
     return entry.endedAt + WINDOW_MS + SKEW_MS - Math.min(reliefMs, entry.latencyMs);
   };
 
@@ -94,7 +97,7 @@ export function createLedger(now: () => Moment): Ledger {
     if (at - prunedAt < PRUNE_MS) return;
     prunedAt = at;
     for (const [id, { claimedAt, endedAt }] of entries) {
-      const forgottenAt = endedAt === null ? claimedAt + UNENDED_MS : endedAt + WINDOW_MS + SKEW_MS + REQUEST_MS_MAX;
+      const forgottenAt = endedAt === null ? claimedAt + unendedMs : endedAt + WINDOW_MS + SKEW_MS + REQUEST_MS_MAX;
       if (forgottenAt <= at) entries.delete(id);
     }
     foreign = foreign.filter((seenAt) => seenAt + WINDOW_MS + REQUEST_MS_MAX > at);

@@ -31,10 +31,17 @@ export interface BudgetRecord {
 
 /** The events of a key in one order, the same for everybody who reads it. */
 export interface BudgetLog {
-  /** Adds a record behind all others; throws when it cannot be kept. */
-  append(record: BudgetRecord): void;
-  /** What was added since the last call, by anybody, in order. */
+  /**
+   * Adds a record behind all others; throws when it cannot be kept. When it has returned, or what it returned has
+   * resolved, `read` gives the record and all before it.
+   */
+  append(record: BudgetRecord): void | Promise<void>;
+  /** What was added since the last call, by anybody, in order, as far as it is known here. */
   read(): BudgetRecord[];
+  /** Fetches what others have added; a log without this one knows it always. */
+  refresh?(): Promise<void>;
+  /** How long a record may be under way until all who look know it, in milliseconds; 0 where nothing is said. */
+  readonly delayMsMax?: number;
 }
 
 // The stop at the end tells a whole record from one that a full disk has cut: a shorter number is a number too.
@@ -73,5 +80,5 @@ export function ageOf(record: BudgetRecord, now: Moment): number {
 /** A log that lives in this process and has one reader. */
 export function memoryLog(): BudgetLog {
   const unread: BudgetRecord[] = [];
-  return { append: (record) => unread.push(record), read: () => unread.splice(0) };
+  return { append: (record) => void unread.push(record), read: () => unread.splice(0) };
 }

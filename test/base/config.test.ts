@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isReadableOnTheWay } from '../../src/base/budget-settings.ts';
 import { type ConfigSources, loadConfig, pickSettings, readEnvironment } from '../../src/base/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -101,6 +102,57 @@ describe('settings', () => {
     const said = await refusal({ file: { publish } });
     expect(said).toMatch(message);
     expect(said).not.toContain('hidden');
+  });
+
+  test('say where the budget is kept, and never how to get there', async () => {
+    expect((await load({})).config.budget()).toEqual({ kind: 'file' });
+    const urlVariable = 'BUDGET_URL';
+    const url = 'postgres://agency:se%2Fcret@db.example:5432/budgets';
+    const workspaces = { acme: { baseUrl: BASE_URL, apiKeyVariable: 'KEY_A', budget: { kind: 'file' } } };
+    const file = { budget: { kind: 'postgres', urlVariable }, workspaces };
+    const environment = { SIGHTLINE_BASE_URL: BASE_URL, BUDGET_URL: url };
+    const { config, folder } = await load({ file, environment });
+    expect(config.budget()).toEqual({ kind: 'postgres', url, urlVariable });
+    expect(JSON.stringify(config)).not.toContain('cret');
+    expect(loadConfig({ flags: { workspace: 'acme' }, environment, folder }).budget()).toEqual({ kind: 'file' });
+    expect(pickSettings({ environment, folder })).toEqual(environment);
+    for (const wrong of ['', 'db.example', 'https://agency:se%2Fcret@db.example', 'postgres://a:%cret@db.example/b']) {
+      const { config: given } = await load({ file, environment: { ...environment, BUDGET_URL: wrong } });
+      expect(() => given.budget()).toThrow(
+        /^BUDGET_URL is not (set|the address of a database); allowed: the address of a PostgreSQL database, such as/,
+      );
+      expect(() => given.budget()).not.toThrow(/cret/);
+    }
+  });
+
+  test('say whether the password of a budget may be read on the way', () => {
+    const readable = (address: string): boolean => isReadableOnTheWay(`postgres://a:b@${address}`);
+    for (const open of ['db.example/b', '10.0.0.5/b?sslmode=prefer', 'db.example/b?ssl=false']) {
+      expect(readable(open)).toBe(true);
+    }
+    for (const closed of [
+      '127.0.0.1:5432/b',
+      'localhost/b',
+      '[::1]/b',
+      'db.example/b?sslmode=verify-full',
+      'db/b?ssl=true',
+    ]) {
+      expect(readable(closed)).toBe(false);
+    }
+  });
+
+  test.each([
+    ['postgres://a:secret@b/c', 'budget is something else; allowed: an object with kind, which is file or postgres'],
+    [{ kind: 'redis' }, 'budget.kind is "redis"; allowed: file or postgres'],
+    [{}, 'budget.kind is not set; allowed: file or postgres'],
+    [{ kind: 'postgres' }, 'budget.urlVariable is not set; allowed: the name of the variable that holds the address'],
+    [
+      { kind: 'postgres', urlVariable: 'postgres://a:secret@b/c' },
+      'budget.urlVariable is something else; allowed: the',
+    ],
+    [{ kind: 'file', urlVariable: 'A' }, 'budget has an unknown setting "urlVariable"; allowed: kind, urlVariable'],
+  ])('of the budget are refused where they are %j', async (budget, message) => {
+    expect(await refusal({ file: { budget } })).toContain(message);
   });
 
   test('of the flags beat the environment, which beats the file', async () => {

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
+import type { Clock } from '../../src/base/clock.ts';
 import { createLimiter, type Window } from '../../src/sandbox/limiter.ts';
 import type { Budget } from '../../src/upstream/budget.ts';
 import type { BudgetLog, BudgetRecord } from '../../src/upstream/budget-record.ts';
-import type { VirtualClock } from '../support/clocks.ts';
 
 export const MINUTE_MS = 60_000;
 
@@ -35,7 +35,7 @@ export type Server = ReturnType<typeof countingServer>;
 /** Sends until told to stop, `lanes` requests at a time, as the client does; ends by itself after `requestsMax`. */
 export function work(
   budget: Budget,
-  clock: VirtualClock,
+  clock: Clock,
   server: Server,
   travelOf: () => Travel,
   lanes: number,
@@ -83,7 +83,7 @@ export function sharedLog(records: BudgetRecord[] = []) {
   const open = (): BudgetLog => {
     let next = 0;
     return {
-      append: (record) => records.push(record),
+      append: (record) => void records.push(record),
       read: () => {
         const fresh = records.slice(next);
         next = records.length;

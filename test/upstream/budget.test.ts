@@ -97,7 +97,7 @@ describe('never more than the limit in any 60 seconds', () => {
               const budget = createBudget({ clock, log });
               const worker = work(budget, clock, server, () => ({ thereMs: 20, backMs: 20 }), 8);
               await clock.sleep(runMs);
-              if (isKilled) log.append = () => 0;
+              if (isKilled) log.append = () => undefined;
               worker.abort();
               clock.shiftWall(jumpMs);
               await clock.sleep(pauseMs);

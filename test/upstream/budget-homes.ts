@@ -1,0 +1,77 @@
+import { onTestFinished, type TestContext } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { createBudget } from '../../src/upstream/budget.ts';
+import { type BudgetHome, type OpenedBudget, openBudgetAt } from '../../src/upstream/budget-open.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { HASTE, hastyClock } from './budget-clock.ts';
+
+export const BASE_URL = 'https://api.example.com/v1';
+let keys = 0;
+/** A key that no other test uses. */
+export const newKey = (): string => `gsk_of_a_test_that_nobody_else_runs_${process.pid}_${keys++}`;
+
+let postgres: TestPostgres | string = 'it was not started';
+
+/** Starts PostgreSQL for the tests of a file, once; where that cannot be done it says so loudly, and tests are skipped. */
+export async function startDatabase(): Promise<void> {
+  postgres = await startPostgres();
+  if (typeof postgres === 'string') {
+    process.stderr.write(`\nThe budget in PostgreSQL is NOT TESTED here: ${postgres}\n\n`);
+    return;
+  }
+  // Its clock runs as fast as that of the budgets, and is set by what stands in a table.
+  await postgres.run(`
+    CREATE SCHEMA hasty;
+    CREATE TABLE hasty.ahead (seconds double precision NOT NULL);
+    INSERT INTO hasty.ahead VALUES (0);
+    CREATE FUNCTION hasty.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+      'SELECT to_timestamp(extract(epoch FROM pg_catalog.clock_timestamp()) * ${HASTE} + (SELECT seconds FROM hasty.ahead))'`);
+}
+
+/** Stops it. */
+export async function stopDatabase(): Promise<void> {
+  if (typeof postgres !== 'string') await postgres.close();
+}
+
+/** The database, or a skipped test. */
+export function databaseOf({ skip }: TestContext): TestPostgres {
+  if (typeof postgres === 'string') return skip(`there is no PostgreSQL: ${postgres}`);
+  return postgres;
+}
+/** The way to it, with the hasty clock. */
+export const addressOf = (database: TestPostgres) => ({
+  url: database.url('hasty,pg_catalog,public'),
+  urlVariable: 'BUDGET_DATABASE_URL',
+});
+
+/** Opens the budget of one key as another process would, each time it is called. */
+export type Open = (options?: { share?: number; clock?: Clock }) => Promise<OpenedBudget>;
+
+/** Where processes can share a budget. */
+export const homes: Readonly<Record<string, (context: TestContext) => Promise<BudgetHome>>> = {
+  file: async () => ({ kind: 'file', folder: await temporaryFolder() }),
+  postgres: async (context) => ({ kind: 'postgres', ...addressOf(databaseOf(context)) }),
+};
+/** All ways to keep a budget. */
+export const kinds: Readonly<Record<string, (context: TestContext) => Promise<Open>>> = {
+  memory: async () => {
+    const budgets = new Map<number, OpenedBudget['budget']>();
+    return async ({ share = 1 } = {}) => {
+      const budget = budgets.get(share) ?? createBudget({ clock: hastyClock, share });
+      budgets.set(share, budget);
+      return { budget, close: async () => undefined };
+    };
+  },
+  file: async (context) => openIn(await homes['file']?.(context)),
+  postgres: async (context) => openIn(await homes['postgres']?.(context)),
+};
+/** Opens the budget of a new key there. */
+export function openIn(home: BudgetHome | undefined): Open {
+  const key = newKey();
+  return async ({ share = 1, clock = hastyClock } = {}) => {
+    const opened = await openBudgetAt(home as BudgetHome, { key, baseUrl: BASE_URL, share, clock });
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+}
