@@ -226,7 +226,7 @@ function readKeep(
 }
 
 function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolean): string {
-  if (value === undefined) throw invalid(name, undefined, allowed.baseUrl);
+  if (value === undefined) throw invalid(name, undefined, `${allowed.baseUrl}; \`sightline init\` asks for it`);
   let url: URL;
   try {
     url = new URL(value);
