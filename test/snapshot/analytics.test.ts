@@ -44,7 +44,8 @@ test("the analysts' copy is what the warehouse is, table by table, with its comm
 });
 
 test("the analysts' copy can be opened at any moment while syncs publish new ones", async () => {
-  const workspace = await openCli({ prompts: 1, days: 1 });
+  // Two days, as there may be no answer yet of one that has just begun.
+  const workspace = await openCli({ prompts: 1, days: 2 });
   expect(await workspace.run('sync')).toMatchObject({ code: 0 });
   const copy = join(workspace.data, 'analytics.duckdb');
   let syncing = true;
