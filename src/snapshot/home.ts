@@ -34,26 +34,26 @@ export interface CheckedOut {
   readonly lost: AbortSignal;
   /** Null where what is on this machine's disk is durable enough. */
   readonly journal: Journal | null;
-  /** Makes what the folder holds the newest state of the home. The warehouse is closed. Throws `lease_lost`. */
-  checkIn(): Promise<void>;
+  /**
+   * Makes what the folder holds the newest state of the home, and gives its version; null where there is no warehouse. It is
+   * closed by then. Throws `lease_lost`.
+   */
+  checkIn(): Promise<string | null>;
   /** Lets others have it; what was not checked in goes on, for whoever is next, at the last page in the journal. */
   release(): Promise<void>;
 }
 
 /** Makes what a warehouse commits durable before it is checked in. */
 export interface Journal {
-  /**
-   * Takes up a warehouse that was opened, with its log kept; `alone` runs work while nothing else does there, and `fold`
-   * writes its log into the file.
-   */
-  follow(warehouse: FollowedWarehouse): void;
+  /** Takes up a warehouse that was opened so that it keeps its log; what it gives is called before that is closed. */
+  follow(warehouse: FollowedWarehouse): () => Promise<void>;
   /** Resolves once all that was committed when it was called is durable in the home. Throws `lease_lost`. */
   durable(): Promise<void>;
 }
 
 /** An open warehouse, as the journal needs it. */
 export interface FollowedWarehouse {
-  /** Runs work while no transaction is open. */
+  /** Runs work while no transaction is open; `fold` writes the log into the file. */
   alone<T>(work: (fold: () => Promise<void>) => Promise<T>): Promise<T>;
 }
 
@@ -61,6 +61,8 @@ export interface FollowedWarehouse {
 export interface FetchedCopy {
   readonly version: string;
   readonly isNew: boolean;
+  /** When it was checked in, ISO 8601. */
+  readonly savedAt: string;
 }
 
 /** What is known of a home without checking it out. */
