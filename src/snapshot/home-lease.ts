@@ -2,7 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Holder } from './home.ts';
-import { CLAIM_MS, firstRecord, HOME, type HomeRecord, isFree, readHome, toHomeBody } from './home-record.ts';
+import {
+  CLAIM_MS,
+  firstRecord,
+  HOME,
+  type HomeRecord,
+  isFree,
+  type ReadHome,
+  readHome,
+  toHomeBody,
+} from './home-record.ts';
 import type { ObjectStore } from './object-store.ts';
 import { checkConditions } from './store-conditions.ts';
 
@@ -26,6 +35,8 @@ export interface Lease {
   assertHeld(): void;
   /** The record as it was when it was claimed. */
   readonly found: HomeRecord;
+  /** The record as it is now, of this epoch. Throws `lease_lost` and `home_failed`. */
+  read(): Promise<HomeRecord>;
   /**
    * Changes the record, as long as it is of this epoch. What an answer that was lost has changed already is changed again.
    * Throws `lease_lost` and `home_failed`.
@@ -105,12 +116,16 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     if (clock.monotonic() >= heldUntil) throw lose(late);
   };
   let turn: Promise<unknown> = Promise.resolve();
+  const readOwn = async (): Promise<ReadHome> => {
+    lost.signal.throwIfAborted();
+    const read = await readHome(store);
+    if (read === null) throw lose(`${HOME} is gone`);
+    if (read.record.epoch !== epoch) throw lose(`${read.record.claim?.holder ?? 'another'} took it over`);
+    return read;
+  };
   const changeOnce = async (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
     for (let attempt = 0; attempt < CHANGES_MAX; attempt++) {
-      lost.signal.throwIfAborted();
-      const read = await readHome(store);
-      if (read === null) throw lose(`${HOME} is gone`);
-      if (read.record.epoch !== epoch) throw lose(`${read.record.claim?.holder ?? 'another'} took it over`);
+      const read = await readOwn();
       const sentAt = clock.monotonic();
       const applied = apply(read.record);
       const claim = applied.claim === null ? null : { ...applied.claim, id, until: untilOf(clock, claimMs) };
@@ -153,5 +168,6 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     ended.abort();
     await kept;
   };
-  return { epoch, lost: lost.signal, assertHeld, found, change, end };
+  const read = async (): Promise<HomeRecord> => (await readOwn()).record;
+  return { epoch, lost: lost.signal, assertHeld, found, read, change, end };
 }

@@ -65,7 +65,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
 
   const save = async (change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
     const saved = await saveBase(parts, sent);
-    const earlier = await lease.change((record) => record);
+    const earlier = await lease.read();
     const files = await sendKept(store, folder, kept, earlier.files, (sha256) => keyOf(lease, 'files', sha256));
     const record = await lease.change((before) => change({ ...before, base: saved, files, journal: [] }));
     left.push(...keysOf(earlier, segment === null ? null : { ...segment, pieces: written }));
@@ -204,7 +204,7 @@ async function saveBase(
   if (stats === null) return null;
   const [bytes, sha256] = [stats.size, await hashFile(warehouse)];
   const savedAt = new Date(clock.now()).toISOString();
-  const { base } = await lease.change((record) => record);
+  const { base } = await lease.read();
   if (base?.sha256 === sha256 && base.bytes === bytes) return { ...base, savedAt };
   const known = sent.get(sha256);
   const key = known ?? keyOf(lease, 'base', sha256);
