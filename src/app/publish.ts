@@ -4,6 +4,7 @@ import type { Snapshot } from '../snapshot/export.ts';
 import { readManifest } from '../snapshot/manifest.ts';
 import type { ObjectStore } from '../snapshot/object-store.ts';
 import type { Tally } from '../snapshot/tables.ts';
+import { heldHome } from './home.ts';
 import type { Context } from './workspace.ts';
 
 /** What became of a snapshot beyond the workspace's folder. */
@@ -39,8 +40,9 @@ export async function publishSnapshot(
     inSpan('publish', {}, async () => {
       const manifest = await readManifest(snapshot.path);
       if (manifest === null) throw new SightlineError('publish_failed', `${snapshot.path} has no manifest any more`);
+      const epoch = heldHome(config.folder)?.epoch ?? null;
       const { createStorePublisher } = await import('../snapshot/store-publisher.ts');
-      const publisher = createStorePublisher(store, { clock, signal, onProgress });
+      const publisher = createStorePublisher(store, { clock, signal, onProgress, epoch });
       const placed = await publisher.put({ folder: snapshot.path, manifest });
       const pointer = await publisher.point(placed);
       const latest = pointer === 'moved' ? manifest.id : ((await publisher.latest())?.id ?? manifest.id);

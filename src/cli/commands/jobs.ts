@@ -1,4 +1,5 @@
 import { refusal } from '../../app/borrow.ts';
+import { withHome } from '../../app/home.ts';
 import { jobOf, jobsOf, listJobs } from '../../app/jobs.ts';
 import { newsOfJob } from '../../app/notify/news.ts';
 import { claimWorkspace } from '../../app/owner.ts';
@@ -67,17 +68,25 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   const job = jobOf(config, name);
   config.notify();
   const results: unknown[] = [];
-  const perform = (step: Step) => {
+  const perform = (inside: { readonly signal: AbortSignal }) => (step: Step) => {
     if (flags.json !== true) say(`${job.name}: ${step.do}`);
     const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
-    return performStep(job, step, flags, signal, onResult);
+    return performStep(job, step, flags, inside.signal, onResult);
   };
-  const run = await alone(config.folder, job, async () => {
-    const ended = await runJob(job, { clock: systemClock, signal, dueMs: null, perform });
-    await openBook(config.folder).add(job, ended);
-    return ended;
-  });
-  await tell({ config, clock: systemClock, signal, command: `jobs run ${name}` }, () => newsOfJob(config, run));
+  const context = { config, clock: systemClock, signal, command: `jobs run ${name}` };
+  const run = await alone(config.folder, job, () =>
+    withHome(context, null, async (inside) => {
+      const ended = await runJob(job, {
+        clock: systemClock,
+        signal: inside.signal,
+        dueMs: null,
+        perform: perform(inside),
+      });
+      await openBook(config.folder).add(job, ended);
+      await tell(context, () => newsOfJob(config, ended));
+      return ended;
+    }),
+  );
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
     printData(JSON.stringify({ ...run, steps }));
