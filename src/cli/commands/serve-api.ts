@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveApi } from '../../app/api.ts';
+import { refreshCopy } from '../../app/home.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config.ts';
 import { CONFIG_FILE } from '../../base/config-file.ts';
@@ -24,7 +25,7 @@ export async function serveApiCommand(flags: ServeFlags, given: Options, signal:
   const log = await openTerminalLog(given, { clock: systemClock });
   const workspaces = watchConfigs(flags, log);
   const surroundings = { clock: systemClock, signal };
-  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: async () => undefined };
+  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: refreshCopy };
   const server = await listening(given, flags, () => serveApi(surroundings, options));
   const { baseUrl, mcpUrl, metricsUrl, keys } = server;
   const count = workspaces().size;
