@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
@@ -23,8 +23,8 @@ import {
 
 /** Memory of the database that reads back what was written. */
 const SCRATCH_MB = 512;
-/** Begins the names of folders in which files wait to be sent; what is left of one is removed by the next. */
-const ASIDE = 'iceberg-';
+/** No folder of files that wait to be sent is used for longer, whatever process has its number by now. */
+const LEFT_MS = 24 * 3_600_000;
 /** How many versions are tried for a name that is free. */
 const VERSIONS_MAX = 1000;
 
@@ -34,8 +34,8 @@ export interface IcebergPublisherOptions extends StorePublisherOptions {
   readonly keep: Keep;
   /** The column of a table by whose month its rows are divided; null for none. */
   readonly timeOf: (table: string) => string | null;
-  /** A folder for what waits to be sent, which only one publisher uses at a time. */
-  readonly temporary: string;
+  /** A folder for what waits to be sent. */
+  readonly sending: string;
 }
 
 /**
@@ -55,7 +55,7 @@ export function createIcebergPublisher(
 function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
   const { signal, onProgress, timeOf } = options;
   return async ({ manifest, folder }, { pointer, manifest: base }, begunAt) => {
-    const aside = await makeAside(options.temporary);
+    const aside = await makeAside(options.sending);
     const sent = { files: 0, bytes: 0 };
     const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: join(aside, 'scratch') });
     try {
@@ -89,17 +89,29 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
     } finally {
       scratch.close();
       await rm(aside, { recursive: true, force: true });
+      await rmdir(options.sending).catch(() => undefined);
     }
   };
 }
 
-// What an earlier publisher left is removed; in a folder whose name the engine misreads, none is made.
-async function makeAside(temporary: string): Promise<string> {
-  if (!isPlainPath(temporary)) return mkdtemp(join(tmpdir(), `sightline-${ASIDE}`));
-  const aside = join(temporary, `${ASIDE}publish`);
-  await rm(aside, { recursive: true, force: true });
-  await mkdir(aside, { recursive: true });
-  return aside;
+// What publishers have left who died is removed; in a folder whose name the engine would misread, none is made.
+async function makeAside(sending: string): Promise<string> {
+  if (!isPlainPath(sending)) return mkdtemp(join(tmpdir(), 'sightline-sending-'));
+  await mkdir(sending, { recursive: true });
+  for (const name of await readdir(sending)) {
+    const { mtimeMs = Date.now() } = (await stat(join(sending, name)).catch(() => null)) ?? {};
+    if (mtimeMs + LEFT_MS < Date.now() || !isAlive(Number.parseInt(name, 10)))
+      await rm(join(sending, name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(sending, `${process.pid}-`));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 // The manifests that stay however long nothing further is published: tables may name their snapshots.

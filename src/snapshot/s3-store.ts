@@ -87,7 +87,7 @@ async function loadSdk(): Promise<Sdk> {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
     const message =
-      'publish.kind is "s3", and the packages for it are not installed: npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
+      'publish.bucket names a bucket, and the packages for that are not installed: npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }
