@@ -45,7 +45,7 @@ export interface EngineFile extends DataFile {
   readonly file: string;
 }
 
-/** Writes rows into data files of Iceberg tables. Everything throws `publish_failed`, and the signal's reason. */
+/** Writes rows into data files of Iceberg tables, which it divides by size alone. Everything throws `publish_failed`, and the signal's reason. */
 export interface IcebergEngine {
   /** Writes the rows of a Parquet file with these columns, of types as snapshots have them. */
   write(
@@ -101,7 +101,8 @@ export async function openEngine(folder: string, signal: AbortSignal): Promise<I
     if (known !== undefined) return known;
     const table = { name: `lake.t${tables.size}`, path: join(root, 'tables', String(tables.size)), seen: new Set('') };
     await mkdir(join(table.path, 'metadata'), { recursive: true });
-    const metadata = JSON.stringify(toMetadata(shape, [], '', 0));
+    // What it makes of months before 1970 and after 2299 is wrong, so it is asked for none.
+    const metadata = JSON.stringify(toMetadata({ ...shape, partition: null }, [], '', 0));
     await writeFile(join(table.path, 'metadata', 'v1.metadata.json'), metadata);
     await ask(`CREATE TABLE ${table.name} ENGINE = IcebergLocal(${text(table.path)})`);
     tables.set(key, table);

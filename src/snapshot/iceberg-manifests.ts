@@ -8,8 +8,6 @@ export interface DataFile {
   readonly path: string;
   readonly rows: number;
   readonly bytes: number;
-  /** Months since January 1970; null for rows without a time and for tables that are not divided. */
-  readonly month: number | null;
 }
 
 /** A manifest, as the list of a snapshot tells of it. */
@@ -22,10 +20,12 @@ export interface ManifestEntry {
   readonly snapshotId: number;
   readonly files: number;
   readonly rows: number;
-  /** Least and greatest month of its files; null for none. */
-  readonly months: readonly [number, number] | null;
-  readonly hasUnknownMonth: boolean;
+  /** That of all its rows: months since January 1970; null without a time, and in tables that are not divided. */
+  readonly month: number | null;
 }
+
+/** What a manifest is written for. */
+export type ManifestHead = Pick<ManifestEntry, 'sequence' | 'snapshotId' | 'month'>;
 
 /** Least and greatest value of a time in some files, microseconds since 1970, by the id of its column. */
 export interface TimeBounds {
@@ -37,20 +37,16 @@ export interface TimeBounds {
 const MONTH_BYTES = 4;
 const TIME_BYTES = 8;
 
-/**
- * Reads what the engine wrote of its data files. Throws an Error where it is not what was expected: names of files, rows, and
- * at most one partition, which is a month.
- */
+/** Reads what the engine wrote of its data files. Throws an Error where it tells of anything but new files of rows. */
 export function readEngineManifest(file: Buffer): DataFile[] {
   return readAvro(file).map((entry) => {
     const data = entry['data_file'] as AvroRecord;
-    const [month = null] = Object.values(data['partition'] as AvroRecord);
     const rows = Number(data['record_count']);
     const bytes = Number(data['file_size_in_bytes']);
     if (entry['status'] !== 1 || data['content'] !== 0 || !Number.isSafeInteger(rows + bytes)) {
       throw new Error('tells of something else than new files of rows');
     }
-    return { path: String(data['file_path']), rows, bytes, month: month === null ? null : Number(month) };
+    return { path: String(data['file_path']), rows, bytes };
   });
 }
 
@@ -62,7 +58,7 @@ export function writeManifest(
   shape: IcebergShape,
   files: readonly DataFile[],
   bounds: TimeBounds | null,
-  { sequence, snapshotId }: Pick<ManifestEntry, 'sequence' | 'snapshotId'>,
+  { sequence, snapshotId, month }: ManifestHead,
 ): Buffer {
   const schema = shape.schemas.at(-1);
   const about = {
@@ -84,7 +80,7 @@ export function writeManifest(
         content: 0,
         file_path: file.path,
         file_format: 'PARQUET',
-        partition: shape.partition === null ? {} : { [shape.partition.name]: file.month },
+        partition: shape.partition === null ? {} : { [shape.partition.name]: month },
         record_count: file.rows,
         file_size_in_bytes: file.bytes,
         lower_bounds: bounds === null ? null : bound(bounds.min),
@@ -100,18 +96,10 @@ export function describeManifest(
   path: string,
   bytes: number,
   files: readonly DataFile[],
-  added: Pick<ManifestEntry, 'sequence' | 'snapshotId'>,
+  head: ManifestHead,
 ): ManifestEntry {
-  const months = files.flatMap(({ month }) => (month === null ? [] : [month]));
-  return {
-    path,
-    bytes,
-    ...added,
-    files: files.length,
-    rows: files.reduce((sum, file) => sum + file.rows, 0),
-    months: months.length === 0 ? null : [Math.min(...months), Math.max(...months)],
-    hasUnknownMonth: months.length < files.length,
-  };
+  const rows = files.reduce((sum, file) => sum + file.rows, 0);
+  return { path, bytes, ...head, files: files.length, rows };
 }
 
 /** The list of a snapshot's manifests: https://iceberg.apache.org/spec/#manifest-lists. */
@@ -126,14 +114,8 @@ export function writeManifestList(
     'format-version': '2',
   };
   const records = manifests.map((manifest): AvroRecord => {
-    const [least, greatest] = manifest.months ?? [null, null];
-    const month = (value: number | null): Buffer | null => (value === null ? null : toBytes(value, MONTH_BYTES));
-    const summary = {
-      contains_null: manifest.hasUnknownMonth,
-      contains_nan: false,
-      lower_bound: month(least),
-      upper_bound: month(greatest),
-    };
+    const month = manifest.month === null ? null : toBytes(manifest.month, MONTH_BYTES);
+    const summary = { contains_null: month === null, contains_nan: false, lower_bound: month, upper_bound: month };
     return {
       manifest_path: manifest.path,
       manifest_length: manifest.bytes,

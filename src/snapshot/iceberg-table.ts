@@ -160,12 +160,22 @@ async function writePart(
   await inParallel(data, signal, async ({ file, path, rows: count }) => {
     files.push(await sendAside(file, `${below}/data/${nameOf(path)}`, count, lake));
   });
-  const bytes = writeManifest(shape, data, boundsOf(shape, source.files), added);
+  const head = { ...added, month: shape.partition === null ? null : monthOf(source.folder) };
+  const bytes = writeManifest(shape, data, boundsOf(shape, source.files), head);
   const name = `${randomUUID()}-m0.avro`;
   await writeFile(join(lake.aside, name), bytes);
   const file = await sendAside(join(lake.aside, name), `${below}/metadata/${name}`, 0, lake);
-  const entry = describeManifest(`${shape.location}/metadata/${name}`, bytes.length, data, added);
+  const entry = describeManifest(`${shape.location}/metadata/${name}`, bytes.length, data, head);
   return { ...part, manifest: { entry, file }, files };
+}
+
+// Months since January 1970 of a part that snapshots call `…/month=2026-11`; null where it is not known.
+function monthOf(folder: string): number | null {
+  const name = folder.slice(folder.lastIndexOf('=') + 1);
+  if (name === 'unknown') return null;
+  const [, year, month] = /^(-?\d+)-(\d\d)$/.exec(name) ?? [];
+  if (year === undefined) throw new SightlineError('publish_failed', `${folder} is of no month that Iceberg knows`);
+  return (Number(year) - 1970) * 12 + Number(month) - 1;
 }
 
 function nameOf(path: string): string {
