@@ -71,13 +71,66 @@ export function isPlainPath(folder: string): boolean {
   return PLAIN_PATH.test(resolve(folder));
 }
 
+/** The engine while it runs. */
+interface Running {
+  readonly child: ChildProcess;
+  readonly ask: (sql: string) => Promise<string>;
+}
+
+/** A table as the engine knows it: empty at first, and of the shape that its rows are to have. */
+interface EngineTable {
+  readonly name: string;
+  readonly path: string;
+  /** Manifests that were read. */
+  readonly seen: Set<string>;
+}
+
 /**
- * Starts the engine, which works in an empty folder of its own (see `isPlainPath`). It is given nothing of the environment
- * and opens no connection. Throws `config_invalid` where it is not installed.
+ * Opens the engine, which is started when there is something to write. It works in an empty folder of its own (see
+ * `isPlainPath`), is given nothing of the environment, and opens no connection. Throws `config_invalid` where it is not
+ * installed.
  */
-export async function openEngine(folder: string, signal: AbortSignal): Promise<IcebergEngine> {
+export function openEngine(folder: string, signal: AbortSignal): IcebergEngine {
   const enginePath = findEngine();
   const root = resolve(folder);
+  const tables = new Map<string, EngineTable>();
+  let running: Running | null = null;
+  let sources = 0;
+  const open = async (shape: IcebergShape, { ask }: Running): Promise<EngineTable> => {
+    const key = JSON.stringify(shape);
+    const known = tables.get(key);
+    if (known !== undefined) return known;
+    const path = join(root, 'tables', String(tables.size));
+    const table = { name: `lake.t${tables.size}`, path, seen: new Set('') };
+    await mkdir(join(path, 'metadata'), { recursive: true });
+    // What it makes of months before 1970 and after 2299 is wrong, so it is asked for none.
+    const metadata = JSON.stringify(toMetadata({ ...shape, partition: null }, [], '', 0));
+    await writeFile(join(path, 'metadata', 'v1.metadata.json'), metadata);
+    await ask(`CREATE TABLE ${table.name} ENGINE = IcebergLocal(${text(path)})`);
+    tables.set(key, table);
+    return table;
+  };
+  return {
+    write: async (shape, columns, source) => {
+      running ??= await start(enginePath, root, signal);
+      const { name, path, seen } = await open(shape, running);
+      const link = join(root, 'sources', `${sources++}.parquet`);
+      await symlink(resolve(source), link);
+      const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
+      const names = columns.map((column) => identifier(column.name)).join(', ');
+      const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
+      await running.ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
+      await rm(link);
+      const found = await readManifests(join(path, 'metadata'), seen);
+      return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
+    },
+    close: async () => {
+      if (running !== null) await end(running.child);
+    },
+  };
+}
+
+async function start(enginePath: string, root: string, signal: AbortSignal): Promise<Running> {
   for (const name of ['engine', 'sources', 'tables']) await mkdir(join(root, name), { recursive: true });
   const child = fork(CHILD, [enginePath, join(root, 'engine')], {
     env: {},
@@ -86,43 +139,14 @@ export async function openEngine(folder: string, signal: AbortSignal): Promise<I
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const ask = talkTo(child, signal);
-  const tables = new Map<string, { name: string; path: string; seen: Set<string> }>();
-  let sources = 0;
   try {
     await ask(`SET ${SETTINGS.join(', ')}`);
     await ask('CREATE DATABASE lake');
+    return { child, ask };
   } catch (thrown) {
-    child.kill('SIGKILL');
+    await end(child);
     throw thrown;
   }
-  const open = async (shape: IcebergShape) => {
-    const key = JSON.stringify(shape);
-    const known = tables.get(key);
-    if (known !== undefined) return known;
-    const table = { name: `lake.t${tables.size}`, path: join(root, 'tables', String(tables.size)), seen: new Set('') };
-    await mkdir(join(table.path, 'metadata'), { recursive: true });
-    // What it makes of months before 1970 and after 2299 is wrong, so it is asked for none.
-    const metadata = JSON.stringify(toMetadata({ ...shape, partition: null }, [], '', 0));
-    await writeFile(join(table.path, 'metadata', 'v1.metadata.json'), metadata);
-    await ask(`CREATE TABLE ${table.name} ENGINE = IcebergLocal(${text(table.path)})`);
-    tables.set(key, table);
-    return table;
-  };
-  return {
-    write: async (shape, columns, source) => {
-      const { name, path, seen } = await open(shape);
-      const link = join(root, 'sources', `${sources++}.parquet`);
-      await symlink(resolve(source), link);
-      const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
-      const names = columns.map((column) => identifier(column.name)).join(', ');
-      const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
-      await ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
-      await rm(link);
-      const found = await readManifests(join(path, 'metadata'), seen);
-      return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
-    },
-    close: () => end(child),
-  };
 }
 
 // Each statement adds manifests of its own; lists of them are called snap-….

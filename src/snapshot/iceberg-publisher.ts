@@ -59,7 +59,7 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
     const sent = { files: 0, bytes: 0 };
     const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: join(aside, 'scratch') });
     try {
-      const engine = await openEngine(join(aside, 'engine'), signal);
+      const engine = openEngine(join(aside, 'engine'), signal);
       const lake: LakeParts = { store, engine, scratch, signal, folder, aside, begunAt, sent };
       try {
         const remembered = await readRemembered(store, pointer, manifest, options.keep);
