@@ -130,7 +130,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
-    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, allowHttp),
+    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
     home: readHome(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
