@@ -20,13 +20,18 @@ const KEEP_MS = 12 * 60_000;
 const GATE_KEEP_MS = 30 * 60_000;
 /** Time between two removals of what is older. */
 const PRUNE_MS = 5 * 60_000;
+/** Who asks gives up after ten seconds: the database is to do so before, or with each attempt one more would wait there. */
+const LOCK_MS = 8_000;
 /** What a record, and the permission that follows it, may take on their way: claims of killed processes hold longer by it. */
 const DELAY_MS_MAX = 10_000;
 
 // The lock is held until the statement is committed, and the number and the moment are drawn under it: so who sees a
 // record sees all before it, as in a file that all add to.
 const APPEND = `
-  WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS lock)
+  WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', '${LOCK_MS}', true) AS ms),
+  held AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS lock FROM patience WHERE patience.ms IS NOT NULL
+  )
   INSERT INTO ${LOG_TABLE} (budget, kind, id, value, at)
   SELECT $1, added.kind, added.id, added.value, ${DATABASE_NOW}
   FROM held, unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY AS added (kind, id, value, place)

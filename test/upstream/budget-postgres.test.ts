@@ -1,5 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openBudgetDatabase } from '../../src/upstream/budget-database.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { hastyClock } from './budget-clock.ts';
 import { addressOf, databaseOf, openIn, startDatabase, stopDatabase } from './budget-homes.ts';
 
@@ -34,4 +38,31 @@ test('on a standby that took over without the last records, all go on and none i
   const askedAt = hastyClock.monotonic();
   await send(after, 1);
   expect(hastyClock.monotonic() - askedAt).toBeLessThan(20_000);
+});
+
+test('a connection that breaks is tried again, however its end is called', async () => {
+  const folder = await temporaryFolder();
+  // The other end is closed before anything was said: on sockets of this kind that is EPIPE at once.
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(join(folder, '.s.PGSQL.5432'), resolve));
+  onTestFinished(() => void server.close());
+  const url = `postgres://tester:secret@${encodeURIComponent(folder)}/nothing`;
+  const opening = openBudgetDatabase({ url, urlVariable: 'BUDGET_DATABASE_URL' }, hastyClock);
+  await expect(opening).rejects.toThrow(/does not answer/);
+});
+
+test('an outage that nobody was there to see the end of does not count for the next', async (context) => {
+  const database = databaseOf(context);
+  let aheadMs = 0;
+  const clock = { ...hastyClock, monotonic: () => hastyClock.monotonic() + aheadMs };
+  const open = () => openBudgetDatabase(addressOf(database), clock);
+  const [left, stays] = [await open(), await open()];
+  await database.stop();
+  await expect(left.query({ text: 'SELECT 1' }, AbortSignal.abort())).rejects.toMatchObject({
+    code: 'budget_unreachable',
+  });
+  aheadMs += 10 * 60_000;
+  const asked = stays.query({ text: 'SELECT 1 AS one' });
+  await Promise.all([database.start(), expect(asked).resolves.toMatchObject({ rows: [{ one: 1 }] })]);
+  for (const { close } of [left, stays]) await close();
 });
