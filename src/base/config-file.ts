@@ -5,6 +5,7 @@ import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { SightlineError } from './errors.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
+import { runnerAllowed, runnerSchema } from './runner-settings.ts';
 
 /** File with more settings than the environment can carry, in the folder where sightline is started. */
 export const CONFIG_FILE = 'sightline.config.json';
@@ -38,6 +39,8 @@ export const allowed = {
   ...notifyAllowed,
   publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
   ...publishAllowed,
+  runner: runnerAllowed,
+  'runner.kind': 'process, postgres or redis',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -81,6 +84,8 @@ export const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 const fileSchema = z.strictObject({
   ...inFile,
   dataDir: z.string().min(1).optional(),
+  // One queue for all workspaces.
+  runner: runnerSchema.optional(),
   workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
 });
 
@@ -125,7 +130,9 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     json,
   );
   // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'budget', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(name);
+  const mayBeSecret = ['notify', 'budget', 'runner', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(
+    name,
+  );
   const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
@@ -140,7 +147,7 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
-  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
+  if (path.at(-1) === 'budget' || path.at(-1) === 'runner') return { kind: null, urlVariable: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 
