@@ -97,6 +97,16 @@ export function readConfigFile(folder: string): FileConfig {
   const path = join(folder, CONFIG_FILE);
   const text = readText(path);
   if (text === undefined) return {};
+  if (lastRead?.path === path && lastRead.text === text) return lastRead.config;
+  const config = parseConfig(path, text);
+  lastRead = { path, text, config };
+  return config;
+}
+
+// Thousands of workspaces stand in one file, and each asks for it.
+let lastRead: { readonly path: string; readonly text: string; readonly config: FileConfig } | null = null;
+
+function parseConfig(path: string, text: string): FileConfig {
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,4 +1,4 @@
-import type { IQueueBackend, JobProgress, Processor, Queue, Worker, WorkerOptions } from 'bullmq';
+import type { BackendFactory, IQueueBackend, JobProgress, Processor, Queue, Worker, WorkerOptions } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
@@ -18,6 +18,8 @@ const RETRY_MS_MAX = 5_000;
 const AWAY_MS_MAX = 3 * 60_000;
 /** Clocks of machines that differ by more make one take another's tasks for abandoned. */
 const SKEW_MS_MAX = 5_000;
+/** Time between a task's coming and the look of somebody who waits for one, about. */
+const WAKE_MS = 1_000;
 /** The one queue that all workers share. */
 const QUEUE = 'sightline';
 
@@ -102,7 +104,7 @@ async function openPostgres(address: QueueAddress, { clock, say }: OpenQueueOpti
   try {
     await prepare(pool, bullmq, clock, say);
     const connection = tellApart(pool, address);
-    const create = bullmq.withBackend(bullmq.createPostgresBackend);
+    const create = bullmq.withBackend(unhurried(bullmq.createPostgresBackend, clock));
     const queue = new create.Queue<TaskData, string>(QUEUE, { connection, settings });
     queue.on('error', () => undefined);
     await queue.waitUntilReady();
@@ -125,6 +127,26 @@ async function openPostgres(address: QueueAddress, { clock, say }: OpenQueueOpti
     await pool.end().catch(() => undefined);
     throw thrown;
   }
+}
+
+// Whatever is written into the queue, or falls due, wakes all who wait for a task, mostly for nothing: they look about once a
+// second at most, and not all at once.
+function unhurried<B extends IQueueBackend, C>(create: BackendFactory<B, C>, clock: Clock): BackendFactory<B, C> {
+  return (name, options, more) => {
+    const backend = create(name, options, more);
+    const closing = new AbortController();
+    const { waitForJob, disconnectBlocking } = backend;
+    backend.waitForJob = async (seconds) => {
+      const woken = await waitForJob.call(backend, seconds);
+      await clock.sleep(WAKE_MS * (0.5 + clock.random()), closing.signal).catch(() => undefined);
+      return woken;
+    };
+    backend.disconnectBlocking = async (waits) => {
+      closing.abort();
+      await disconnectBlocking.call(backend, waits);
+    };
+    return backend;
+  };
 }
 
 // Whoever may not make tables needs none made where they are.

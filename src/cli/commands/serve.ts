@@ -4,11 +4,12 @@ import { type ServedWorkspace, serveWorkspace } from '../../app.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
 import { isLoopback } from '../../serve/http/hosts.ts';
-import { LOG_LEVELS, type Log, openLog } from '../../serve/http/log.ts';
+import { LOG_LEVELS } from '../../serve/http/log.ts';
 import { commandContext, toInteger, type WorkspaceFlags } from '../context.ts';
 import type { Parse } from '../invocation.ts';
 import { printData, say } from '../output.ts';
 import { type Ownership, ownWorkspace } from '../serve-owner.ts';
+import { openTerminalLog } from '../terminal-log.ts';
 
 type Options = Parameters<typeof serveWorkspace>[1];
 
@@ -37,7 +38,7 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
   const given = toOptions(flags);
   const context = commandContext('serve', flags, signal);
   context.config.notify();
-  const log = await openTerminalLog(given, context);
+  const log = await openTerminalLog(given.logLevel, context.clock);
   const options = { ...given, log };
   const server = await start(context, options, flags);
   const ownership = await own(context, options, flags, parse);
@@ -57,13 +58,6 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
   // Whoever ended last may have had something to say.
   log.stream.flush();
   return EXIT.done;
-}
-
-// Lines for people on a terminal, and for programs anywhere else.
-async function openTerminalLog({ logLevel }: Options, { clock }: Context): Promise<Log> {
-  const { stderr } = process;
-  const pretty = stderr.isTTY ? (await import('../../serve/http/pretty-log.ts')).createPrettyLines() : null;
-  return openLog((text) => stderr.write(pretty === null ? text : pretty(text)), logLevel, clock);
 }
 
 // Where nothing can be written there is nothing to own: what is there is served all the same.
