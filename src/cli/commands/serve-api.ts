@@ -9,7 +9,8 @@ import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { Log } from '../../serve/http/log.ts';
 import { readAllConfigs, readSurroundings, toInteger } from '../context.ts';
 import { plural, printData, say } from '../output.ts';
-import { listening, type Options, openTerminalLog, type ServeFlags, warnOfReach } from '../serving.ts';
+import { listening, type Options, type ServeFlags, warnOfReach } from '../serving.ts';
+import { openTerminalLog } from '../terminal-log.ts';
 
 /** How often it is looked whether the settings are others. */
 const LOOK_EVERY_MS = 1_000;
@@ -22,7 +23,7 @@ export async function serveApiCommand(flags: ServeFlags, given: Options, signal:
   }
   const refreshMs = toInteger('--refresh', flags.refresh, 1, 86_400) * 1_000;
   const openMax = toInteger('--open-workspaces', flags.openWorkspaces, 1, 1_000);
-  const log = await openTerminalLog(given, { clock: systemClock });
+  const log = await openTerminalLog(given.logLevel, systemClock);
   const workspaces = watchConfigs(flags, log);
   const surroundings = { clock: systemClock, signal };
   const options = { ...given, log, refreshMs, openMax, workspaces, refresh: refreshCopy };
