@@ -51,7 +51,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): Runner {
     enqueue: async (asked) => {
       const fresh = asked.filter(({ workspace, job }) => !tasks.waiting.some(({ task }) => isOf(task, workspace, job)));
       for (const { workspace, job } of fresh) {
-        const task = { workspace, job, dueMs: null, attempt: 1 };
+        const task = { id: null, workspace, job, dueMs: null, attempt: 1 };
         tasks.put({ task, sinceMs: clock.now(), notBeforeMs: 0, onEnd: () => undefined });
       }
       return fresh.length;
@@ -125,7 +125,12 @@ function runWhenFree(
     // One of before the plan has changed.
     const isThere = [...tasks.waiting, ...tasks.active].some(({ task }) => isOf(task, workspace, job));
     if (until.aborted || isThere) return resolve();
-    tasks.put({ task: { workspace, job, dueMs, attempt: 1 }, sinceMs: dueMs, notBeforeMs: 0, onEnd: resolve });
+    tasks.put({
+      task: { id: null, workspace, job, dueMs, attempt: 1 },
+      sinceMs: dueMs,
+      notBeforeMs: 0,
+      onEnd: resolve,
+    });
   });
 }
 
