@@ -11,6 +11,7 @@ import { createLocalHome } from '../snapshot/home-local.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { ObjectStore } from '../snapshot/object-store.ts';
 import { toldPath } from './notify/state.ts';
+import { withStore } from './place.ts';
 
 /** What checking out needs of a command's context. */
 export interface HomeContext {
@@ -118,20 +119,15 @@ async function checkOut(context: HomeContext, via: string | null): Promise<Check
 
 // Whoever had the workspace before publishes nothing any more.
 async function fencePublished(
-  { name, publish }: HomeContext['config'],
+  config: HomeContext['config'],
   epoch: number,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  if (publish.kind !== 's3') return;
-  const { openS3Store } = await import('../snapshot/s3-store.ts');
-  const { raiseFence } = await import('../snapshot/store-fence.ts');
-  const store = await openS3Store(publish, { folder: name, signal });
-  try {
+  await withStore({ config, signal }, async (store) => {
+    const { raiseFence } = await import('../snapshot/store-fence.ts');
     await raiseFence(store, epoch, clock, signal);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 async function checkIn({ config }: HomeContext, out: CheckedOut): Promise<void> {

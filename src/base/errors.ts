@@ -70,6 +70,11 @@ export const errorTable = {
     about: 'The database that holds the budget which workers of several machines share does not answer, or refuses.',
     hint: 'Check the variable that the message names, and the database, with `sightline doctor`; then run the command again.',
   },
+  queue_unreachable: {
+    exit: EXIT.failed,
+    about: 'The database that holds the queue which workers share does not answer, or refuses.',
+    hint: 'Check the variable that the message names, and the database; then run the command again.',
+  },
   folder_unwritable: {
     exit: EXIT.failed,
     about: 'The data folder cannot be created or written to.',

@@ -1,9 +1,10 @@
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
 import { isPrivateWay } from './notify-settings.ts';
 
 /** Places where snapshots can be published. */
-export const PUBLISH_KINDS = ['folder', 's3'] as const;
+export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
 /** How an object store encrypts what it is sent. */
 export const ENCRYPTIONS = ['AES256', 'aws:kms'] as const;
 
@@ -24,8 +25,14 @@ export interface S3Target {
   readonly kmsKeyId: string | null;
 }
 
-/** Where snapshots are published; the folder has them in any case. */
-export type PublishTarget = { readonly kind: 'folder' } | ({ readonly kind: 's3' } & S3Target);
+/** Where files or tables are put: into a folder, which is absolute, or a bucket. */
+export type PublishPlace = { readonly kind: 'folder'; readonly path: string } | ({ readonly kind: 's3' } & S3Target);
+
+/** Where snapshots are published, and as what; the workspace's folder has them in any case. */
+export type PublishTarget =
+  | { readonly kind: 'folder' }
+  | ({ readonly kind: 's3' } & S3Target)
+  | { readonly kind: 'iceberg'; readonly place: PublishPlace };
 
 // Segments that a path would swallow, or that would make another one of it, are no names of folders in a bucket either.
 const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
@@ -33,6 +40,7 @@ const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
 /** How `publish` stands in the file. */
 export const publishSchema = z.strictObject({
   kind: z.enum(PUBLISH_KINDS),
+  path: z.string().min(1).max(1024).optional(),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
@@ -54,6 +62,7 @@ export const publishSchema = z.strictObject({
 /** Members of `publish`, with what each may be, in words. */
 export const publishAllowed = {
   kind: PUBLISH_KINDS.join(' or '),
+  path: 'a folder, with "kind": "iceberg" and without a bucket',
   bucket: 'the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
   prefix: 'names of folders with / between them, such as lake/sightline, of letters, digits and _ . = + @ -',
   region: 'the name of a region, such as eu-central-1',
@@ -63,19 +72,32 @@ export const publishAllowed = {
   kmsKeyId: 'the id or the ARN of a key, with "encryption": "aws:kms"',
 } as const;
 
-/** Checks `publish` as a whole. Throws `config_invalid` with the setting and what is allowed. */
-export function readPublish(given: z.infer<typeof publishSchema>, allowHttp: boolean): PublishTarget {
-  const { kind, ...target } = given;
-  if (kind === 's3') return { kind, ...readS3Target('publish', target, allowHttp) };
-  const extra = Object.keys(target)[0];
-  if (extra === undefined) return { kind };
-  throw refuse(`publish.${extra}`, 'is set; a folder has no such setting', 'it with "kind": "s3"');
+/** Checks `publish` as a whole; a path is taken from `folder` on. Throws `config_invalid` with the setting and what is allowed. */
+export function readPublish(
+  given: z.infer<typeof publishSchema>,
+  { allowHttp, folder }: { readonly allowHttp: boolean; readonly folder: string },
+): PublishTarget {
+  const { kind, path, ...bucket } = given;
+  if (kind === 'folder') {
+    const extra = Object.keys(given).find((name) => name !== 'kind');
+    if (extra === undefined) return { kind };
+    const other = extra === 'path' ? 'iceberg' : 's3';
+    throw refuse(`publish.${extra}`, 'is set; a folder has no such setting', `it with "kind": "${other}"`);
+  }
+  if (path === undefined) {
+    const target = { kind: 's3', ...readS3Target('publish', bucket, allowHttp) } as const;
+    return kind === 's3' ? target : { kind, place: target };
+  }
+  if (kind === 's3') throw refuse('publish.path', 'is set; a bucket has a prefix', publishAllowed.path);
+  const extra = Object.keys(bucket)[0];
+  if (extra !== undefined) throw refuse(`publish.${extra}`, 'is set beside publish.path', 'one of path and bucket');
+  return { kind, place: { kind: 'folder', path: resolve(folder, path) } };
 }
 
 /** Checks an object store that `setting` names. Throws `config_invalid` with the setting and what is allowed. */
 export function readS3Target(
   setting: string,
-  given: Omit<z.infer<typeof publishSchema>, 'kind'>,
+  given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
   allowHttp: boolean,
 ): S3Target {
   const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;

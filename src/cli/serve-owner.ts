@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
@@ -16,6 +15,7 @@ import { type LogLevel, type LogTarget, openLog } from '../serve/http/log.ts';
 import type { WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
 import { performStep } from './job-steps.ts';
+import { logOf } from './log-lines.ts';
 import { say } from './output.ts';
 import { runArguments } from './run-arguments.ts';
 import { tell } from './tell.ts';
@@ -187,17 +187,4 @@ function createLend(turns: Turns): Lend {
     // Who no longer waits is not told so.
     await turns.take(`\`sightline ${command}\``, signal, work, onWait).catch(() => undefined);
   };
-}
-
-// Words for people become lines of the log; how progress was drawn does not.
-function logOf(take: (line: string) => void): Writable {
-  let rest = '';
-  return new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      const lines = `${rest}${chunk.toString()}`.split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') take(line);
-      done();
-    },
-  });
 }

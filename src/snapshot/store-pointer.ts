@@ -9,6 +9,8 @@ export const POINTER = 'latest.json';
 /** Where manifests lie, and the files that they name. */
 export const MANIFESTS = 'manifests/';
 export const FILES = 'files/';
+/** Where Iceberg tables lie, each in a folder of its name. */
+export const TABLES = 'tables/';
 
 /** How long a snapshot stays after it was the latest, and its files after no snapshot that is kept names them. */
 export const STORE_GRACE_MS = 24 * 3_600_000;
