@@ -1,3 +1,4 @@
+import { withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfJob } from '../app/notify/news.ts';
 import type { Context } from '../app/workspace.ts';
@@ -51,14 +52,14 @@ export async function performTask(task: Task, { signal }: Lease, parts: TaskPart
   if (task.dueMs !== null && !job.enabled) return refuse('it is turned off');
   if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is due already');
   try {
-    const run = await withFolder({ config, clock: systemClock, signal, command: parts.command }, (context) =>
-      runSteps(context, job, task, parts),
-    );
+    const context = { config, clock: systemClock, signal, command: parts.command };
+    const run = await withFolder(context, task, (inside) => runSteps(inside, job, task, parts));
     return toEnd(run);
   } catch (thrown) {
     if (signal.aborted) return { kind: 'put back', afterMs: 0 };
     const error = toSightlineError(thrown);
-    if (error.exit === EXIT.locked) {
+    // Where another has taken the workspace over, it has the task too.
+    if (error.exit === EXIT.locked || error.code === 'lease_lost') {
       log('info', { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
       return { kind: 'put back', afterMs: lockedMs(task) };
     }
@@ -67,9 +68,11 @@ export async function performTask(task: Task, { signal }: Lease, parts: TaskPart
   }
 }
 
-// The one place where a workspace's folder comes from, and where it is given back: this machine's own.
-function withFolder(context: Context, work: (context: Context) => Promise<JobRun>): Promise<JobRun> {
-  return runAlone(context.config.folder, context.command, () => work(context));
+// The one place where a workspace's folder comes from, and where it is given back. A task that was due at one moment is one
+// task, whoever begins it again: the queue gives it to nobody else before it takes its worker for dead.
+function withFolder(context: Context, task: Task, work: (context: Context) => Promise<JobRun>): Promise<JobRun> {
+  const via = task.dueMs === null ? null : `job ${task.job} of ${new Date(task.dueMs).toISOString()}`;
+  return runAlone(context.config.folder, context.command, () => withHome(context, via, work));
 }
 
 async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {
