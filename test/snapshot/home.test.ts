@@ -1,14 +1,16 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { CheckedOut } from '../../src/snapshot/home.ts';
 import { raiseFence } from '../../src/snapshot/store-fence.ts';
 import { createStorePublisher } from '../../src/snapshot/store-publisher.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import type { Fault } from '../support/s3-server.ts';
-import { type HomePlace, type Machine, openLocalPlace, openStorePlace, rowsOf, work } from './homes.ts';
+import { type Ceph, hasCeph, startCeph } from '../support/object-store.ts';
+import { type Fault, S3_KEY } from '../support/s3-server.ts';
+import { type HomePlace, type Machine, openLocalPlace, openPlaceAt, openStorePlace, rowsOf, work } from './homes.ts';
 import { openStore, stage, targetOf } from './publishing-places.ts';
 
 /** How many histories of commits are tried; `HOME_RUNS=300` for the long proof. */
@@ -23,6 +25,26 @@ const variants: { name: string; open: () => Promise<HomePlace> }[] = [
   { name: 'a folder', open: openLocalPlace },
   { name: 'a bucket', open: openStorePlace },
 ];
+
+/** Ceph takes ten seconds to start, and does so for publishing already: `HOME_CEPH=1` tries homes on it too. */
+const isCephTried = process.env['HOME_CEPH'] !== undefined && hasCeph;
+let ceph: Ceph | null = null;
+beforeAll(async () => {
+  if (!isCephTried) return;
+  ceph = await startCeph();
+  Object.assign(process.env, S3_KEY);
+  const client = new S3Client({ endpoint: ceph.endpoint, region: 'us-east-1', forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
+  client.destroy();
+}, 120_000);
+afterAll(() => ceph?.close());
+if (isCephTried) {
+  let workspaces = 0;
+  variants.push({
+    name: 'Ceph',
+    open: async () => openPlaceAt(ceph?.endpoint ?? '', `workspace-${workspaces++}`),
+  });
+}
 
 describe.each(variants)('a home that is $name', ({ open }) => {
   test('has nothing at first, and then for the next and for readers what was checked in', async () => {
@@ -52,6 +74,25 @@ describe.each(variants)('a home that is $name', ({ open }) => {
     await again.checkIn();
     await again.release();
     expect(again.lost.aborted).toBe(false);
+  });
+
+  test('is taken over from who has stopped at its work, and what that committed is there', async () => {
+    const place = await open();
+    const [first, next] = [await place.machine(), await place.machine({ claimMs: 500, renewMs: 100 })];
+    const out = await first.checkOut('task');
+    const working = await work(first, out);
+    for (let page = 0; page < 3; page++) {
+      await working.commit(...(page === 0 ? [MADE] : []), insert(page * 10, 10));
+      await out.journal?.durable();
+    }
+    if (out.journal === null) await working.close();
+    const again = await next.checkOut('task');
+    expect(await rowsOf(next.layout.warehouse, 'SELECT count(*) FROM facts')).toEqual([[30]]);
+    await again.checkIn();
+    await again.release();
+    await working.close();
+    if (out.journal !== null) await expect(out.checkIn()).rejects.toMatchObject({ code: 'lease_lost' });
+    await out.release();
   });
 
   test('has what was made durable, also where nobody checked it in', async () => {

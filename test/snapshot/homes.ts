@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import type { S3Target } from '../../src/base/publish-settings.ts';
 import type { CheckedOut, Holder, Home } from '../../src/snapshot/home.ts';
 import type { LeaseTiming } from '../../src/snapshot/home-lease.ts';
 import { createLocalHome } from '../../src/snapshot/home-local.ts';
@@ -64,23 +65,19 @@ export interface StorePlace extends HomePlace {
   store(): Promise<ObjectStore>;
 }
 
+/** A home in a store that is not ours; nothing of it can be bent. */
+export function openPlaceAt(endpoint: string, workspace: string): HomePlace {
+  const { machine } = placeIn(targetOf(endpoint, 'lake'), `${workspace}/home`);
+  return { name: 'Ceph', machine };
+}
+
 /** Starts a store and a home in it. */
 export async function openStorePlace(): Promise<StorePlace> {
   const server = await startS3Server();
   onTestFinished(() => server.close());
-  const target = targetOf(server.endpoint, server.bucket);
   const folder = 'workspace/home';
   const base = `of/tests/${folder}/`;
-  // The keys that requests are signed with are in the environment from here on.
-  const openHomeStore = async (signal: AbortSignal): Promise<ObjectStore> => {
-    (await openStore(target, folder)).close();
-    return openS3Store(target, { folder, signal, use: HOUSING });
-  };
-  const machine = async (timing?: LeaseTiming): Promise<Machine> => {
-    const at = await folderFor();
-    const parts = { layout: layoutOf(at), kept: KEPT, clock: systemClock, open: openHomeStore };
-    return machineIn(at, await createStoreHome({ ...parts, ...(timing === undefined ? {} : { timing }) }));
-  };
+  const { machine, openHomeStore } = placeIn(targetOf(server.endpoint, server.bucket), folder);
   return {
     name: 'a bucket',
     server,
@@ -95,6 +92,20 @@ export async function openStorePlace(): Promise<StorePlace> {
     },
     store: () => openHomeStore(new AbortController().signal),
   };
+}
+
+function placeIn(target: S3Target, folder: string) {
+  // The keys that requests are signed with are in the environment from here on.
+  const openHomeStore = async (signal: AbortSignal): Promise<ObjectStore> => {
+    (await openStore(target, folder)).close();
+    return openS3Store(target, { folder, signal, use: HOUSING });
+  };
+  const machine = async (timing?: LeaseTiming): Promise<Machine> => {
+    const at = await folderFor();
+    const parts = { layout: layoutOf(at), kept: KEPT, clock: systemClock, open: openHomeStore };
+    return machineIn(at, await createStoreHome({ ...parts, ...(timing === undefined ? {} : { timing }) }));
+  };
+  return { machine, openHomeStore };
 }
 
 /** A warehouse that is open and followed by the journal of its check-out. */
