@@ -104,6 +104,31 @@ describe('settings', () => {
     expect(said).not.toContain('hidden');
   });
 
+  test('say where the warehouse is at home, each workspace by itself', async () => {
+    expect((await load({})).config.home).toEqual({ kind: 'local' });
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const file = {
+      home: { kind: 's3', bucket: 'lake', prefix: 'homes' },
+      workspaces: { acme: workspace, home: { ...workspace, home: { kind: 'local' } } },
+    };
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.home;
+    const none = { region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    expect([await of('acme'), await of('home')]).toEqual([{ ...none, ...file.home }, { kind: 'local' }]);
+  });
+
+  test.each([
+    [{ kind: 'folder' }, /home\.kind is "folder"; allowed: local or s3/],
+    [{ kind: 'local', bucket: 'lake' }, /home\.bucket is set; a local home has no such setting/],
+    [{ kind: 's3' }, /home\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'lake', path: '/x' }, /home has an unknown setting "path"; allowed: /],
+    [{ kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' }, /home\.endpoint holds a user name/],
+    ['s3://me:hidden@lake', /home is something else; allowed: an object with the members/],
+  ])('refuse %o as a home', async (home, message) => {
+    const said = await refusal({ file: { home } });
+    expect(said).toMatch(message);
+    expect(said).not.toContain('hidden');
+  });
+
   test('say where the budget is kept, and never how to get there', async () => {
     expect((await load({})).config.budget()).toEqual({ kind: 'file' });
     const urlVariable = 'BUDGET_URL';
