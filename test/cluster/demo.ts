@@ -40,7 +40,7 @@ async function demonstrate(): Promise<void> {
 }
 
 function sandboxOf(index: number) {
-  const size = { brands: 1, prompts: 2, days: 7, responsesPerDay: 30 } as const;
+  const size = { brands: 1, prompts: 2, days: 4, responsesPerDay: 15 } as const;
   return { ...size, seed: (index % KINDS) + 1, rateLimit: 600, latencyMs: 40, clock: () => startedAt };
 }
 
