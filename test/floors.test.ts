@@ -73,7 +73,7 @@ describe('floors', () => {
     ]);
     // As is what speaks to object stores.
     expect(sources.filter(({ text }) => text.includes("'@aws-sdk/")).map(({ path }) => path)).toEqual([
-      'src/snapshot/s3-store.ts',
+      'src/snapshot/s3-connection.ts',
     ]);
     // The handler of assistants' requests is given Fastify's, by type.
     expect(foldersImporting('fastify')).toEqual(['src/serve/http', 'src/serve/mcp']);

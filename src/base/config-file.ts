@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { SightlineError } from './errors.ts';
+import { homeAllowed, homeSchema } from './home-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
 import { runnerAllowed, runnerSchema } from './runner-settings.ts';
@@ -37,6 +38,8 @@ export const allowed = {
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
   ...notifyAllowed,
+  home: `an object with the members ${Object.keys(homeAllowed).join(', ')}`,
+  'home.kind': homeAllowed.kind,
   publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
   ...publishAllowed,
   runner: runnerAllowed,
@@ -76,6 +79,7 @@ const inFile = {
   jobs: anything.optional(),
   notify: notifySchema.optional(),
   publish: publishSchema.optional(),
+  home: homeSchema.optional(),
 };
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
@@ -140,9 +144,16 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     json,
   );
   // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'budget', 'runner', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(
-    name,
-  );
+  const mayBeSecret = [
+    'notify',
+    'budget',
+    'runner',
+    'urlVariable',
+    'secretVariable',
+    'publish',
+    'home',
+    'endpoint',
+  ].includes(name);
   const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
@@ -157,6 +168,7 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
+  if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return homeAllowed;
   if (path.at(-1) === 'budget' || path.at(-1) === 'runner') return { kind: null, urlVariable: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }

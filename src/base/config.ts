@@ -17,6 +17,7 @@ import {
   workspaceName,
 } from './config-file.ts';
 import { SightlineError } from './errors.ts';
+import { type HomeSettings, readHome } from './home-settings.ts';
 import { readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
@@ -46,6 +47,8 @@ export interface WorkspaceConfig {
   readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
   /** Where snapshots are published besides the folder. */
   readonly publish: PublishTarget;
+  /** Where the warehouse is at home; the folder holds it while it is worked on in any case. */
+  readonly home: HomeSettings;
   /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** What the file changes about jobs, by name, as it stands there; src/scheduler knows what it may be. */
@@ -128,7 +131,8 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
-    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, allowHttp),
+    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
+    home: readHome(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),

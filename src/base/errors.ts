@@ -90,6 +90,16 @@ export const errorTable = {
     about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
     hint: 'Run `sightline doctor`, which tries what publishing needs, then `sightline export` again; the folder has the snapshot.',
   },
+  home_failed: {
+    exit: EXIT.failed,
+    about: 'The object store that `home` names refused, did not answer, or holds something else than it should.',
+    hint: 'Run `sightline doctor`, which tries what a home needs, then the command again; it goes on where it stopped.',
+  },
+  lease_lost: {
+    exit: EXIT.failed,
+    about: 'A process that had a workspace checked out was taken for dead, or could not renew its claim in time.',
+    hint: 'Nothing is to be done where another took the work over; otherwise run the command again, which goes on where it stopped.',
+  },
   warehouse_invalid: {
     exit: EXIT.failed,
     about: 'The warehouse file is no DuckDB database, is damaged, or has tables that are not what they should be.',

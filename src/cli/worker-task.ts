@@ -1,3 +1,4 @@
+import { withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfJob } from '../app/notify/news.ts';
 import type { Context } from '../app/workspace.ts';
@@ -22,6 +23,9 @@ const LOCKED_MS_MAX = 60_000;
 /** How often a task of an unknown workspace is left to workers that may know it by now, and how long each time. */
 const UNKNOWN_ATTEMPTS_MAX = 3;
 const UNKNOWN_MS = 10_000;
+
+/** What keeps a workspace from its home, or from its worker: no verdict on the job, which is done once that has passed. */
+const PASSING: readonly string[] = ['home_failed', 'lease_lost'];
 
 /** What tasks are performed with. */
 export interface TaskParts {
@@ -51,25 +55,22 @@ export async function performTask(task: Task, { signal }: Lease, parts: TaskPart
   if (task.dueMs !== null && !job.enabled) return refuse('it is turned off');
   if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is due already');
   try {
-    const run = await withFolder({ config, clock: systemClock, signal, command: parts.command }, (context) =>
-      runSteps(context, job, task, parts),
+    const context = { config, clock: systemClock, signal, command: parts.command };
+    // This machine's folder first, then what the workspace's home has for it.
+    const run = await runAlone(config.folder, parts.command, () =>
+      withHome(context, task.id, (inside) => runSteps(inside, job, task, parts)),
     );
     return toEnd(run);
   } catch (thrown) {
     if (signal.aborted) return { kind: 'put back', afterMs: 0 };
     const error = toSightlineError(thrown);
-    if (error.exit === EXIT.locked) {
+    if (error.exit === EXIT.locked || PASSING.includes(error.code)) {
       log('info', { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
       return { kind: 'put back', afterMs: lockedMs(task) };
     }
     log('error', { msg: `job ${task.job} of ${task.workspace}: ${error.message}`, hint: error.hint, ...about });
     return { kind: 'settled', status: 'failed' };
   }
-}
-
-// The one place where a workspace's folder comes from, and where it is given back: this machine's own.
-function withFolder(context: Context, work: (context: Context) => Promise<JobRun>): Promise<JobRun> {
-  return runAlone(context.config.folder, context.command, () => work(context));
 }
 
 async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {

@@ -14,6 +14,7 @@ import {
   readPointer,
   readStoredManifest,
   STORE_GRACE_MS,
+  TABLES,
   toBody,
 } from './store-pointer.ts';
 
@@ -25,7 +26,14 @@ const SWEEP_MARGIN_MS = 3 * 60_000;
 const CHANGES_MAX = 10;
 /** Up to this long is waited before the next trial. */
 const PAUSE_MS = 500;
-const OURS = /^(files\/.+\.parquet|manifests\/[^/]+\.json)$/;
+const OURS = new RegExp(
+  [
+    `^${FILES}.+[.]parquet$`,
+    `^${TABLES}[^/]+/data/[^/]+[.]parquet$`,
+    `^${TABLES}[^/]+/metadata/[^/]+[.](avro|metadata[.]json)$`,
+    `^${MANIFESTS}[^/]+[.]json$`,
+  ].join('|'),
+);
 
 /** What retention is told. */
 export interface StoreRetentionOptions {
@@ -128,7 +136,7 @@ async function sweep(
     for (const { path } of read.tables.flatMap((table) => table.files)) named.add(path);
   }
   // Files before the manifests that name them: what is left by a sweep that was stopped can still be told.
-  for (const prefix of [FILES, MANIFESTS]) {
+  for (const prefix of [TABLES, FILES, MANIFESTS]) {
     for await (const { key, modifiedAt } of store.list(prefix)) {
       if (!OURS.test(key) || named.has(key) || modifiedAt + STORE_GRACE_MS > now) continue;
       if (clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS) return false;

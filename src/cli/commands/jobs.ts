@@ -1,3 +1,4 @@
+import { withHome } from '../../app/home.ts';
 import { jobOf, jobsOf, listJobs } from '../../app/jobs.ts';
 import { newsOfJob } from '../../app/notify/news.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -66,19 +67,26 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   const job = jobOf(config, name);
   config.notify();
   const results: unknown[] = [];
-  const perform = (step: Step) => {
+  const perform = (inside: { readonly signal: AbortSignal }) => (step: Step) => {
     if (flags.json !== true) say(`${job.name}: ${step.do}`);
     const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
-    return performStep(job, step, flags, signal, onResult);
+    return performStep(job, step, flags, inside.signal, onResult);
   };
-  const work = async (): Promise<JobRun> => {
-    const ended = await runJob(job, { clock: systemClock, signal, dueMs: null, perform });
-    await openBook(config.folder).add(job, ended);
-    return ended;
-  };
+  const context = { config, clock: systemClock, signal, command: `jobs run ${name}` };
+  const work = (): Promise<JobRun> =>
+    withHome(context, null, async (inside) => {
+      const ended = await runJob(job, {
+        clock: systemClock,
+        signal: inside.signal,
+        dueMs: null,
+        perform: perform(inside),
+      });
+      await openBook(config.folder).add(job, ended);
+      await tell(context, () => newsOfJob(config, ended));
+      return ended;
+    });
   // Who carries it out for others owns the workspace already.
   const run = await (terminal().isCarried ? work() : runAlone(config.folder, `jobs run ${job.name}`, work));
-  await tell({ config, clock: systemClock, signal, command: `jobs run ${name}` }, () => newsOfJob(config, run));
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
     printData(JSON.stringify({ ...run, steps }));
