@@ -91,8 +91,17 @@ test('workers share a queue: one that is stopped gives back what it holds, and a
   expect(after.lag.worst.every(({ lastWholeRun }: { lastWholeRun: string | null }) => lastWholeRun !== null)).toBe(
     true,
   );
+  const doctor = fleet.start('doctor', '--all', '--offline', '--json');
+  await doctor.ended;
+  expect(JSON.parse(doctor.stdout[0] ?? '').checks).toContainEqual(
+    expect.objectContaining({
+      check: 'queue',
+      status: 'ok',
+      message: expect.stringMatching(/CLUSTER_DATABASE_URL answers/),
+    }),
+  );
   const text = await fleet.run('cluster', 'status');
-  const logs = [...first.lines, ...second.lines, text, JSON.stringify(after)].join('\n');
+  const logs = [...first.lines, ...second.lines, text, JSON.stringify(after), ...doctor.stdout].join('\n');
   expect(logs).not.toMatch(/gsk_cluster|p@ss|p%40ss/);
 }, 120_000);
 
