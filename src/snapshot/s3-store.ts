@@ -23,6 +23,8 @@ const CONFLICT_PAUSE_MS = 100;
 const CONNECT_MS = 10_000;
 /** A connection on which nothing moves for this long is given up. */
 const SILENT_MS = 60_000;
+/** So long it is tried, at the end, to clear away parts; a rule of the bucket removes what stays. */
+const DROP_MS = 5_000;
 const KEYS_A_PAGE = 1_000;
 /** Requests under way at once, at most: each listens for the signal. */
 const REQUESTS_MAX = 100;
@@ -243,13 +245,24 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
     const partSize = Math.max(partBytes, Math.ceil(bytes / PARTS_MAX));
     const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
     const params = { ...about, ...checksum, Body: stream, ContentLength: bytes };
+    const upload = new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort });
     try {
-      await new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort }).done();
+      await upload.done();
+    } catch (thrown) {
+      if (signal.aborted && upload.uploadId !== undefined) await dropParts(connection, at, upload.uploadId);
+      throw thrown;
     } finally {
       signal.removeEventListener('abort', onAbort);
       stream.destroy();
     }
   });
+}
+
+// The library does so itself where an upload fails; where a signal ends it, only after what is under way, which is not
+// waited for.
+async function dropParts({ sdk, once }: Connection, at: { Bucket: string; Key: string }, id: string): Promise<void> {
+  const command = new sdk.AbortMultipartUploadCommand({ ...at, UploadId: id });
+  await once.send(command, { abortSignal: AbortSignal.timeout(DROP_MS) }).catch(() => undefined);
 }
 
 // Which checksum a store takes is known only from what it says to one.
