@@ -9,7 +9,7 @@ import { SightlineError } from '../base/errors.ts';
 import type { S3Target } from '../base/publish-settings.ts';
 import type { FileToSend, ObjectStore, StoredObject } from './object-store.ts';
 import { hashFile } from './parquet.ts';
-import { isAbsent, isChecksumRefused, isConditionRefused, isConflict, toPublishError } from './s3-errors.ts';
+import { failureOf, isAbsent, isChecksumRefused, isConditionRefused, isConflict, toPublishError } from './s3-errors.ts';
 
 /** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -250,7 +250,10 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
       await upload.done();
     } catch (thrown) {
       if (signal.aborted && upload.uploadId !== undefined) await dropParts(connection, at, upload.uploadId);
-      throw thrown;
+      // Where the answer to its end was lost, the second trial finds no upload any more.
+      const isEnded = failureOf(thrown).name === 'NoSuchUpload';
+      const there = isEnded ? await headOf(connection, at).catch(() => null) : null;
+      if (there?.bytes !== bytes || there.sha256 !== sha256) throw thrown;
     } finally {
       signal.removeEventListener('abort', onAbort);
       stream.destroy();

@@ -99,3 +99,22 @@ test('a pointer that is made anew leads to nothing that a stopped deletion had b
     for (const { path } of tables[0].files) expect(keys()).toContain(path);
   }
 });
+
+test('a large file whose last answer was lost on the way has been sent', async () => {
+  const path = join(await temporaryFolder(), 'large');
+  await writeFile(path, Buffer.alloc(6 * 1024 * 1024, 'sightline'));
+  const store = await openStore(targetOf(server.endpoint, server.bucket), folder, 5 * 1024 * 1024);
+  onTestFinished(() => store.close());
+  let lost = 0;
+  server.fault = ({ method, query }) =>
+    method === 'POST' && query.has('uploadId') && lost++ === 0 ? 'cut after' : null;
+  const file = { path, bytes: 6 * 1024 * 1024, sha256: await hashFile(path) };
+  await store.sendFile('files/large.parquet', file);
+  expect([lost > 1, keys()]).toEqual([true, ['files/large.parquet']]);
+});
+
+test('a pointer of a later format is left alone, and who meets it is told what to do', async () => {
+  const { publisher, store } = await publisherAt(() => Date.now());
+  await store.create('latest.json', Buffer.from(JSON.stringify({ format: 2, createdAt: new Date().toISOString() })));
+  await expect(publisher.latest()).rejects.toThrow(/written by a later version/);
+});
