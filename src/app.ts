@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { withHome } from './app/home.ts';
 import { monitoredOf } from './app/monitored.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './app/publish.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './app/service.ts';
@@ -25,12 +26,23 @@ export interface ExportProgress {
   readonly of: number;
 }
 
+type Exported = Snapshot & { readonly published: Publication | null };
+
 /** Publishes a Parquet snapshot of a workspace: in its folder, and from there where the settings name another place too. */
-export async function exportWorkspace(
+export function exportWorkspace(
   context: Context,
   onProgress: (progress: ExportProgress) => void,
   changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
-): Promise<Snapshot & { readonly published: Publication | null }> {
+): Promise<Exported> {
+  // Published before others may check the workspace out: whoever has it by then publishes what is newer.
+  return withHome(context, null, (inside) => exportHere(inside, onProgress, changes));
+}
+
+async function exportHere(
+  context: Context,
+  onProgress: (progress: ExportProgress) => void,
+  changes: Partial<Pick<WorkspaceConfig, 'compression'>>,
+): Promise<Exported> {
   const { clock, signal } = context;
   const config = { ...context.config, ...changes };
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);

@@ -27,7 +27,7 @@ export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
   readonly log: Log;
   /** The settings of all workspaces, as they are now; told apart by the list's identity. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
-  /** Brings a workspace's newest copy to its folder; without it copies are those that are put there. */
+  /** Brings a workspace's newest copy to its folder, where its home is elsewhere. */
   readonly refresh: (context: Context) => Promise<unknown>;
 }
 

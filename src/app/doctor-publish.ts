@@ -3,7 +3,8 @@ import { readManifest } from '../snapshot/manifest.ts';
 import { checkConditions } from '../snapshot/store-conditions.ts';
 import { POINTER, type ReadPointer, readPointer } from '../snapshot/store-pointer.ts';
 import type { Finding, Patient } from './doctor-finding.ts';
-import { withStore } from './publish.ts';
+import { withStore } from './place.ts';
+import { checkPublishable } from './publish.ts';
 
 /** A pointer may be ahead of this machine's clock by so much before that is told. */
 const AHEAD_MS = 5 * 60_000;
@@ -15,8 +16,11 @@ const AHEAD_MS = 5 * 60_000;
 export async function checkPublishing({ context, layout, isOffline }: Patient): Promise<Finding[]> {
   const { publish } = context.config;
   if (publish.kind === 'folder') return [{ status: 'ok', message: 'snapshots are published in the folder alone' }];
-  if (isOffline) return [{ status: 'ok', message: `s3://${publish.bucket} is not asked, with --offline` }];
+  const place = publish.kind === 'iceberg' ? publish.place : publish;
+  if (isOffline && place.kind === 's3')
+    return [{ status: 'ok', message: `s3://${place.bucket} is not asked, with --offline` }];
   try {
+    await checkPublishable(context);
     const findings = await withStore(context, async (store): Promise<Finding[]> => {
       const found = await readPointer(store);
       await checkConditions(store);

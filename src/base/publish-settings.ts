@@ -1,9 +1,10 @@
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from './errors.ts';
 import { isPrivateWay } from './notify-settings.ts';
 
 /** Places where snapshots can be published. */
-export const PUBLISH_KINDS = ['folder', 's3'] as const;
+export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
 /** How an object store encrypts what it is sent. */
 export const ENCRYPTIONS = ['AES256', 'aws:kms'] as const;
 
@@ -24,8 +25,14 @@ export interface S3Target {
   readonly kmsKeyId: string | null;
 }
 
-/** Where snapshots are published; the folder has them in any case. */
-export type PublishTarget = { readonly kind: 'folder' } | ({ readonly kind: 's3' } & S3Target);
+/** Where files or tables are put: into a folder, which is absolute, or a bucket. */
+export type PublishPlace = { readonly kind: 'folder'; readonly path: string } | ({ readonly kind: 's3' } & S3Target);
+
+/** Where snapshots are published, and as what; the workspace's folder has them in any case. */
+export type PublishTarget =
+  | { readonly kind: 'folder' }
+  | ({ readonly kind: 's3' } & S3Target)
+  | { readonly kind: 'iceberg'; readonly place: PublishPlace };
 
 // Segments that a path would swallow, or that would make another one of it, are no names of folders in a bucket either.
 const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
@@ -33,6 +40,7 @@ const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
 /** How `publish` stands in the file. */
 export const publishSchema = z.strictObject({
   kind: z.enum(PUBLISH_KINDS),
+  path: z.string().min(1).max(1024).optional(),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
@@ -54,6 +62,7 @@ export const publishSchema = z.strictObject({
 /** Members of `publish`, with what each may be, in words. */
 export const publishAllowed = {
   kind: PUBLISH_KINDS.join(' or '),
+  path: 'a folder, with "kind": "iceberg" and without a bucket',
   bucket: 'the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
   prefix: 'names of folders with / between them, such as lake/sightline, of letters, digits and _ . = + @ -',
   region: 'the name of a region, such as eu-central-1',
@@ -63,24 +72,44 @@ export const publishAllowed = {
   kmsKeyId: 'the id or the ARN of a key, with "encryption": "aws:kms"',
 } as const;
 
-/** Checks `publish` as a whole. Throws `config_invalid` with the setting and what is allowed. */
-export function readPublish(given: z.infer<typeof publishSchema>, allowHttp: boolean): PublishTarget {
-  const { kind, bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;
+/** Checks `publish` as a whole; a path is taken from `folder` on. Throws `config_invalid` with the setting and what is allowed. */
+export function readPublish(
+  given: z.infer<typeof publishSchema>,
+  { allowHttp, folder }: { readonly allowHttp: boolean; readonly folder: string },
+): PublishTarget {
+  const { kind, path, ...bucket } = given;
   if (kind === 'folder') {
     const extra = Object.keys(given).find((name) => name !== 'kind');
     if (extra === undefined) return { kind };
-    throw refuse(extra, 'is set; a folder has no such setting', 'it with "kind": "s3"');
+    const other = extra === 'path' ? 'iceberg' : 's3';
+    throw refuse(`publish.${extra}`, 'is set; a folder has no such setting', `it with "kind": "${other}"`);
   }
-  if (bucket === undefined) throw refuse('bucket', 'is not set', publishAllowed.bucket);
+  if (path === undefined) {
+    const target = { kind: 's3', ...readS3Target('publish', bucket, allowHttp) } as const;
+    return kind === 's3' ? target : { kind, place: target };
+  }
+  if (kind === 's3') throw refuse('publish.path', 'is set; a bucket has a prefix', publishAllowed.path);
+  const extra = Object.keys(bucket)[0];
+  if (extra !== undefined) throw refuse(`publish.${extra}`, 'is set beside publish.path', 'one of path and bucket');
+  return { kind, place: { kind: 'folder', path: resolve(folder, path) } };
+}
+
+/** Checks an object store that `setting` names. Throws `config_invalid` with the setting and what is allowed. */
+export function readS3Target(
+  setting: string,
+  given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
+  allowHttp: boolean,
+): S3Target {
+  const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;
+  if (bucket === undefined) throw refuse(`${setting}.bucket`, 'is not set', publishAllowed.bucket);
   if (kmsKeyId !== undefined && encryption !== 'aws:kms') {
-    throw refuse('kmsKeyId', 'is set without "encryption": "aws:kms"', publishAllowed.kmsKeyId);
+    throw refuse(`${setting}.kmsKeyId`, 'is set without "encryption": "aws:kms"', publishAllowed.kmsKeyId);
   }
   return {
-    kind,
     bucket,
     prefix,
     region: region ?? null,
-    endpoint: endpoint === undefined ? null : readEndpoint(endpoint, allowHttp),
+    endpoint: endpoint === undefined ? null : readEndpoint(`${setting}.endpoint`, endpoint, allowHttp),
     // Where addresses are one's own, names of buckets are seldom made into hosts.
     pathStyle: pathStyle ?? endpoint !== undefined,
     encryption: encryption ?? null,
@@ -89,15 +118,15 @@ export function readPublish(given: z.infer<typeof publishSchema>, allowHttp: boo
 }
 
 // What is refused is not shown: it may hold a password.
-function readEndpoint(text: string, allowHttp: boolean): string {
+function readEndpoint(name: string, text: string, allowHttp: boolean): string {
   const allowed = `${publishAllowed.endpoint}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`;
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse('endpoint', 'is not an address to send to', allowed);
-  if (url.username !== '' || url.password !== '') throw refuse('endpoint', 'holds a user name or password', allowed);
-  if (url.search !== '' || url.hash !== '') throw refuse('endpoint', 'has a query or a fragment', allowed);
+  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, 'is not an address to send to', allowed);
+  if (url.username !== '' || url.password !== '') throw refuse(name, 'holds a user name or password', allowed);
+  if (url.search !== '' || url.hash !== '') throw refuse(name, 'has a query or a fragment', allowed);
   return url.href.replace(/\/+$/, '');
 }
 
 function refuse(name: string, what: string, allowed: string): SightlineError {
-  return new SightlineError('config_invalid', `publish.${name} ${what}; allowed: ${allowed}`);
+  return new SightlineError('config_invalid', `${name} ${what}; allowed: ${allowed}`);
 }

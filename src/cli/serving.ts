@@ -1,8 +1,7 @@
-import type { Context } from '../app/workspace.ts';
 import type { serveWorkspace } from '../app.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isLoopback } from '../serve/http/hosts.ts';
-import { LOG_LEVELS, type Log, openLog } from '../serve/http/log.ts';
+import { LOG_LEVELS } from '../serve/http/log.ts';
 import { toInteger, type WorkspaceFlags } from './context.ts';
 import { say } from './output.ts';
 
@@ -30,13 +29,6 @@ export interface ServeFlags extends WorkspaceFlags {
   readonly role: string;
   readonly refresh: string;
   readonly openWorkspaces: string;
-}
-
-/** Opens the log: lines for people on a terminal, and for programs anywhere else. */
-export async function openTerminalLog({ logLevel }: Options, { clock }: Pick<Context, 'clock'>): Promise<Log> {
-  const { stderr } = process;
-  const pretty = stderr.isTTY ? (await import('../serve/http/pretty-log.ts')).createPrettyLines() : null;
-  return openLog((text) => stderr.write(pretty === null ? text : pretty(text)), logLevel, clock);
 }
 
 /** Says what to do about a server that others can reach. */

@@ -15,6 +15,8 @@ export interface Layout {
   readonly latest: string;
   /** What DuckDB puts aside when memory runs short. */
   readonly temporary: string;
+  /** What is written in another form for another place, until it is sent there. */
+  readonly sending: string;
   /** Every page as it came, kept for a while. */
   readonly raw: string;
   /** Folder of the budgets of all keys, shared by all workspaces beside this one; none of them can have its name. */
@@ -34,6 +36,7 @@ export function layoutOf(folder: string): Layout {
     snapshots,
     latest: join(snapshots, 'latest'),
     temporary: join(folder, '.temporary'),
+    sending: join(folder, '.sending'),
     raw: join(folder, 'raw'),
     budgets: join(dirname(folder), '.budgets'),
     earlierBudget: join(folder, 'budget.log'),

@@ -9,6 +9,8 @@ export const POINTER = 'latest.json';
 /** Where manifests lie, and the files that they name. */
 export const MANIFESTS = 'manifests/';
 export const FILES = 'files/';
+/** Where Iceberg tables lie, each in a folder of its name. */
+export const TABLES = 'tables/';
 
 /** How long a snapshot stays after it was the latest, and its files after no snapshot that is kept names them. */
 export const STORE_GRACE_MS = 24 * 3_600_000;
@@ -40,6 +42,8 @@ export interface Pointer {
   readonly leaving: readonly { readonly id: string; readonly manifest: string; readonly since: string }[];
   /** Who deletes files now, and until when nobody else does. */
   readonly sweep: { readonly by: string; readonly until: string } | null;
+  /** The epoch of the home whose holder alone may move the pointer; there only where the home is not a folder. */
+  readonly fence?: number;
 }
 
 /** The pointer as it was read, with its version. */

@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Manifest, SnapshotFile } from './manifest.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
+import { inParallel } from './parallel.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
 import { isTurnOf } from './reuse.ts';
 import { checkConditions } from './store-conditions.ts';
+import { refuseFenced } from './store-fence.ts';
 import {
   FILES,
   isReliable,
@@ -24,8 +25,6 @@ import {
 import { findManifests, retainStored } from './store-retention.ts';
 import type { Tally } from './tables.ts';
 
-/** Files that are sent at once; each is held in memory whole, or in parts. */
-const FILES_AT_ONCE = 4;
 /** How often the pointer is tried to be moved while others move it. */
 const MOVES_MAX = 30;
 /** Up to this long is waited before the next trial. */
@@ -38,7 +37,19 @@ export interface StorePublisherOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: { done: number; of: number }) => void;
+  /** The epoch of the workspace's home: whoever has an earlier one than others had moves no pointer. */
+  readonly epoch?: number | null;
 }
+
+/**
+ * Brings what a snapshot consists of into the store, on top of what the latest manifest names, which is null for the first
+ * one. Gives the manifest as it is to be there, with keys for paths, and what had to be sent. `begunAt` is epoch milliseconds.
+ */
+export type Bring = (
+  staged: StagedSnapshot,
+  base: { readonly pointer: Pointer | null; readonly manifest: Manifest | null },
+  begunAt: number,
+) => Promise<{ manifest: Manifest; sent: Tally }>;
 
 /** A snapshot that is in its place in an object store. */
 export interface StoredSnapshot extends PlacedSnapshot {
@@ -54,24 +65,31 @@ export interface StoredSnapshot extends PlacedSnapshot {
  * Publishes into a folder of an object store. Files are named by their content and are sent once; a manifest is written only
  * where there is none of its name, which is of its content too; `latest.json` is moved only from what it was read as.
  */
-export function createStorePublisher(store: ObjectStore, options: StorePublisherOptions): Publisher<StoredSnapshot> {
-  const { clock, signal } = options;
+export function createStorePublisher(
+  store: ObjectStore,
+  options: StorePublisherOptions,
+  bring: Bring = bringFiles(store, options),
+): Publisher<StoredSnapshot> {
+  const { clock, signal, epoch = null } = options;
+  const putSnapshot = (staged: StagedSnapshot): Promise<StoredSnapshot> => put(store, staged, bring, clock.now());
   return {
     latest: async () => {
       const found = await readPointer(store);
       return found === null ? null : { id: found.pointer.id, createdAt: found.pointer.createdAt };
     },
-    put: (staged) => putSnapshot(store, staged, options),
+    put: putSnapshot,
     point: async (placed) => {
       let entry = placed;
       for (let move = 0; move < MOVES_MAX; move++) {
         const found = await readPointer(store);
+        if (found !== null) refuseFenced(store, found.pointer, epoch);
         if (found?.pointer.snapshots.some(({ manifest }) => manifest === entry.manifest)) {
           return found.pointer.manifest === entry.manifest ? 'moved' : 'superseded';
         }
         const now = clock.now();
-        if (!isStillWhole(entry, found?.pointer ?? null, now)) entry = await putSnapshot(store, placed.staged, options);
-        else if (!(await addSnapshot(store, found, entry, now))) await clock.sleep(clock.random() * PAUSE_MS, signal);
+        if (!isStillWhole(entry, found?.pointer ?? null, now)) entry = await putSnapshot(placed.staged);
+        else if (!(await addSnapshot(store, found, entry, { now, epoch })))
+          await clock.sleep(clock.random() * PAUSE_MS, signal);
         // An answer that was lost on the way says nothing: what counts is what the next reading finds.
       }
       const message = `${store.location}${POINTER} was moved by others ${MOVES_MAX} times in between`;
@@ -81,40 +99,42 @@ export function createStorePublisher(store: ObjectStore, options: StorePublisher
   };
 }
 
-async function putSnapshot(
-  store: ObjectStore,
-  staged: StagedSnapshot,
-  { clock, signal, onProgress }: StorePublisherOptions,
-): Promise<StoredSnapshot> {
-  const begunAt = clock.now();
-  const { manifest, folder } = staged;
+async function put(store: ObjectStore, staged: StagedSnapshot, bring: Bring, begunAt: number): Promise<StoredSnapshot> {
+  const { id, createdAt } = staged.manifest;
   const found = await readPointer(store);
   const base = found === null ? null : await readStoredManifest(store, found.pointer.manifest);
-  const held = new Map(filesOf(base).map((file) => [nameOf(dirname(file.path), file), file.path]));
-  const sent = { files: 0, bytes: 0 };
-  const paths = new Map<string, string>();
-  const files = filesOf(manifest);
-  await inParallel(files, signal, async (file) => {
-    const known = held.get(nameOf(FILES + dirname(file.path), file));
-    // What the store or somebody has lost is sent again within a week.
-    const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
-    const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
-    paths.set(file.path, path);
-    onProgress?.({ done: paths.size, of: files.length });
-  });
-  const moved = (file: SnapshotFile): SnapshotFile => ({ ...file, path: paths.get(file.path) ?? file.path });
-  const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(moved) }));
-  const body = toBody({ ...manifest, previous: base?.id ?? null, tables });
+  const { manifest, sent } = await bring(staged, { pointer: found?.pointer ?? null, manifest: base }, begunAt);
+  const body = toBody({ ...manifest, previous: base?.id ?? null });
   const digest = createHash('sha256').update(body).digest('hex').slice(0, DIGEST_DIGITS);
-  let key = `${MANIFESTS}${manifest.id}-${digest}.json`;
+  let key = `${MANIFESTS}${id}-${digest}.json`;
   if (!(await store.create(key, body)) && !(await isYoung(store, key, begunAt))) {
     // It may be about to be deleted.
-    key = `${MANIFESTS}${manifest.id}-${randomBytes(DIGEST_DIGITS / 2).toString('hex')}.json`;
+    key = `${MANIFESTS}${id}-${randomBytes(DIGEST_DIGITS / 2).toString('hex')}.json`;
     await store.create(key, body);
   }
   const reliesOn = base === null ? null : (found?.pointer.manifest ?? null);
-  const { id, createdAt } = manifest;
   return { id, location: store.location + key, sent, staged, manifest: key, createdAt, begunAt, reliesOn };
+}
+
+// As they are in the snapshot, each once.
+function bringFiles(store: ObjectStore, { signal, onProgress }: StorePublisherOptions): Bring {
+  return async ({ manifest, folder }, base, begunAt) => {
+    const held = new Map(filesOf(base.manifest).map((file) => [nameOf(dirname(file.path), file), file.path]));
+    const sent = { files: 0, bytes: 0 };
+    const paths = new Map<string, string>();
+    const files = filesOf(manifest);
+    await inParallel(files, signal, async (file) => {
+      const known = held.get(nameOf(FILES + dirname(file.path), file));
+      // What the store or somebody has lost is sent again within a week.
+      const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
+      const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
+      paths.set(file.path, path);
+      onProgress?.({ done: paths.size, of: files.length });
+    });
+    const moved = (file: SnapshotFile): SnapshotFile => ({ ...file, path: paths.get(file.path) ?? file.path });
+    const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(moved) }));
+    return { manifest: { ...manifest, tables }, sent };
+  };
 }
 
 // Gives the key at which the file is, once it is there.
@@ -156,11 +176,12 @@ async function addSnapshot(
   store: ObjectStore,
   found: ReadPointer | null,
   { id, manifest, createdAt }: StoredSnapshot,
-  now: number,
+  { now, epoch }: { readonly now: number; readonly epoch: number | null },
 ): Promise<boolean> {
+  const fence = epoch === null ? {} : { fence: epoch };
   const entry = { id, manifest, createdAt, publishedAt: new Date(now).toISOString() };
   if (found !== null) {
-    return store.replace(POINTER, toBody(withSnapshot(found.pointer, entry, now)), found.version);
+    return store.replace(POINTER, toBody({ ...withSnapshot(found.pointer, entry, now), ...fence }), found.version);
   }
   // Once in the life of a bucket: a store that takes no notice of conditions would lose one of two publishers' work.
   await checkConditions(store);
@@ -168,29 +189,7 @@ async function addSnapshot(
   for (const other of await findManifests(store)) {
     if (other.manifest !== manifest) pointer = withSnapshot(pointer, other, now);
   }
-  return store.create(POINTER, toBody(withSnapshot(pointer, entry, now)));
-}
-
-async function inParallel<T>(
-  items: readonly T[],
-  signal: AbortSignal,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
-  try {
-    await Promise.all(
-      items.map((item) =>
-        queue.add(() => {
-          signal.throwIfAborted();
-          return work(item);
-        }),
-      ),
-    );
-  } catch (thrown) {
-    queue.clear();
-    await queue.onIdle();
-    throw thrown;
-  }
+  return store.create(POINTER, toBody({ ...withSnapshot(pointer, entry, now), ...fence }));
 }
 
 function filesOf(manifest: Manifest | null): SnapshotFile[] {

@@ -14,6 +14,7 @@ import {
   readPointer,
   readStoredManifest,
   STORE_GRACE_MS,
+  TABLES,
   toBody,
 } from './store-pointer.ts';
 
@@ -28,7 +29,14 @@ const HOUR_MS = 3_600_000;
 const CHANGES_MAX = 10;
 /** Up to this long is waited before the next trial. */
 const PAUSE_MS = 500;
-const OURS = /^(files\/.+\.parquet|manifests\/[^/]+\.json)$/;
+const OURS = new RegExp(
+  [
+    `^${FILES}.+[.]parquet$`,
+    `^${TABLES}[^/]+/data/[^/]+[.]parquet$`,
+    `^${TABLES}[^/]+/metadata/[^/]+[.](avro|metadata[.]json)$`,
+    `^${MANIFESTS}[^/]+[.]json$`,
+  ].join('|'),
+);
 
 /** What retention is told. */
 export interface StoreRetentionOptions {
@@ -147,7 +155,7 @@ async function sweep(
   }
   // Manifests before the files that they name: where this is stopped, none is left that a lost pointer could be made of and
   // whose files are gone.
-  for (const prefix of [MANIFESTS, FILES]) {
+  for (const prefix of [MANIFESTS, TABLES, FILES]) {
     for await (const { key, modifiedAt } of store.list(prefix)) {
       if (!OURS.test(key) || named.has(key) || modifiedAt + STORE_GRACE_MS > now) continue;
       if (clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS) return false;

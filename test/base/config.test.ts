@@ -76,8 +76,8 @@ describe('settings', () => {
   });
 
   test.each([
-    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3/],
-    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3/],
+    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3 or iceberg/],
+    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3 or iceberg/],
     [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set; a folder has no such setting/],
     [{ kind: 's3' }, /publish\.bucket is not set; allowed: the name of a bucket/],
     [{ kind: 's3', bucket: 'Lake!' }, /publish\.bucket is "Lake!"; allowed/],

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveApi } from '../../app/api.ts';
+import { refreshCopy } from '../../app/home.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config.ts';
 import { CONFIG_FILE } from '../../base/config-file.ts';
@@ -8,7 +9,8 @@ import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { Log } from '../../serve/http/log.ts';
 import { readAllConfigs, readSurroundings, toInteger } from '../context.ts';
 import { plural, printData, say } from '../output.ts';
-import { listening, type Options, openTerminalLog, type ServeFlags, warnOfReach } from '../serving.ts';
+import { listening, type Options, type ServeFlags, warnOfReach } from '../serving.ts';
+import { openTerminalLog } from '../terminal-log.ts';
 
 /** How often it is looked whether the settings are others. */
 const LOOK_EVERY_MS = 1_000;
@@ -22,10 +24,10 @@ export async function serveApiCommand(flags: ServeFlags, given: Options, signal:
   }
   const refreshMs = toInteger('--refresh', flags.refresh, 1, 86_400) * 1_000;
   const openMax = toInteger('--open-workspaces', flags.openWorkspaces, 1, 1_000);
-  const log = await openTerminalLog(given, { clock: systemClock });
+  const log = await openTerminalLog(given.logLevel, systemClock);
   const workspaces = watchConfigs(flags, log);
   const surroundings = { clock: systemClock, signal };
-  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: async () => undefined };
+  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: refreshCopy };
   const server = await listening(given, flags, () => serveApi(surroundings, options));
   const { baseUrl, mcpUrl, metricsUrl, keys } = server;
   const count = workspaces().size;

@@ -7,7 +7,8 @@ import { commandContext } from '../context.ts';
 import type { Parse } from '../invocation.ts';
 import { printData, say } from '../output.ts';
 import { type Ownership, ownWorkspace } from '../serve-owner.ts';
-import { listening, type Options, openTerminalLog, type ServeFlags, toOptions, warnOfReach } from '../serving.ts';
+import { listening, type Options, type ServeFlags, toOptions, warnOfReach } from '../serving.ts';
+import { openTerminalLog } from '../terminal-log.ts';
 
 /** Runs `sightline serve` until the signal is aborted, carrying out what others ask for as `parse` reads it, and returns its exit code: to be stopped is its good end. */
 export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse): Promise<number> {
@@ -15,7 +16,7 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
   if (flags.role === 'api') return (await import('./serve-api.ts')).serveApiCommand(flags, given, signal);
   const context = commandContext('serve', flags, signal);
   context.config.notify();
-  const log = await openTerminalLog(given, context);
+  const log = await openTerminalLog(given.logLevel, context.clock);
   const options = { ...given, log };
   const server = await listening(options, flags, () => serveWorkspace(context, options));
   const ownership = await own(context, options, flags, parse);

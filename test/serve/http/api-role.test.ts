@@ -1,10 +1,20 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
-import { expectRefusal, makeFolder, type Running, runCli, startCli, until } from '../../cli/helpers.ts';
+import {
+  expectRefusal,
+  makeFolder,
+  type Running,
+  runCli,
+  type Surroundings,
+  startCli,
+  until,
+} from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { S3_KEY, startS3Server } from '../../support/s3-server.ts';
 
 const NAMES = ['north', 'south', 'west'] as const;
 type Name = (typeof NAMES)[number];
@@ -48,8 +58,12 @@ async function makeKey(workspace: Name, name: string): Promise<string> {
 }
 
 async function serveAll(...flags: readonly string[]) {
+  return serveFrom({ cwd: folder, env }, ...flags);
+}
+
+async function serveFrom(surroundings: Surroundings, ...flags: readonly string[]) {
   const args = ['serve', '--role', 'api', '--json', '--port', '0', ...flags];
-  const running: Running = startCli(args, { cwd: folder, env });
+  const running: Running = startCli(args, surroundings);
   const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
   const line = await new Promise<string>((resolve, reject) => {
     lines.once('line', resolve);
@@ -141,6 +155,43 @@ describe('serve --role api', () => {
     expect(statuses).toEqual([...Array<number>(8).fill(200), 429]);
     const { code, stderr } = await server.stop();
     expect(code, stderr).toBe(0);
+  });
+
+  it('reads workspaces that another machine syncs into a bucket, and goes over to what is checked in next', async () => {
+    const store = await startS3Server();
+    onTestFinished(() => store.close());
+    const sandbox = sandboxes.get('north') as WorkspaceSandbox;
+    const home = { kind: 's3', bucket: store.bucket, endpoint: store.endpoint };
+    const workspaces = { north: { baseUrl: sandbox.baseUrl, apiKeyVariable: 'NORTH_KEY', home } };
+    const [writer, reader] = [await temporaryFolder(), await temporaryFolder()];
+    for (const cwd of [writer, reader]) {
+      await mkdir(cwd, { recursive: true });
+      await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ workspaces }));
+    }
+    // Who only reads has no key of upstream's.
+    const { NORTH_KEY: key = '' } = env;
+    const sync = () => runCli(['sync'], { cwd: writer, env: { ...S3_KEY, NORTH_KEY: key } });
+    const surroundings = { cwd: reader, env: S3_KEY };
+    const made = await runCli(['keys', 'create', 'far'], surroundings);
+    const server = await serveFrom(surroundings, '--refresh', '1', '--rate-limit', 'off');
+    const responses = async (): Promise<number> => {
+      const [brand] = ((await upstreamBrands('north')) as { data: { id: string }[] }).data;
+      const answer = await server.get(`/brands/${brand?.id}/responses?limit=100`, made.stdout.trim());
+      return answer.status === 200 ? ((await answer.json()) as { data: unknown[] }).data.length : 0;
+    };
+    expect(await responses()).toBe(0);
+    const first = await sync();
+    expect(first.code, first.stderr).toBe(0);
+    await until('what was checked in is served', async () => (await responses()) > 0);
+    const before = await responses();
+    sandbox.world.advance({ days: 1 });
+    expect((await sync()).code).toBe(0);
+    await until('what was checked in next is served', async () => (await responses()) > before);
+    store.fault = () => 'busy';
+    expect(await responses()).toBeGreaterThan(before);
+    const { code, stderr } = await server.stop();
+    expect(code, stderr).toBe(0);
+    expect(stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
   });
 
   it('refuses what makes no sense, and is not stopped by one file of keys that is damaged', async () => {

@@ -1,0 +1,215 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SightlineError } from '../base/errors.ts';
+import { type DataFile, readEngineManifest } from './iceberg-manifests.ts';
+import { engineType, type IcebergShape, toMetadata } from './iceberg-metadata.ts';
+
+/** The engine is ClickHouse as a library. */
+const PACKAGE = 'chdb';
+const HOW = 'npm install chdb@3.4';
+// Run from its sources, as tests do, the child is the one that was built: it is started without what reads TypeScript.
+const CHILD = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../dist/src/snapshot/iceberg-engine-child.js' : './iceberg-engine-child.js',
+    import.meta.url,
+  ),
+);
+/** Beyond so much a statement fails, before the machine has none left. */
+const MEMORY_MAX_BYTES = 3 * 1024 ** 3;
+/** Held in memory before they are written; text-heavy rows reach the bytes first. */
+const ROW_GROUP_ROWS = 122_880;
+const ROW_GROUP_BYTES = 64 * 1024 ** 2;
+/** Characters of what the engine says in an error that are passed on, and of what it wrote to its standard error. */
+const SAID_MAX = 400;
+/** A path with any other character could be read as a pattern. */
+const PLAIN_PATH = /^[\w/.+@=:, -]+$/;
+
+const SETTINGS = [
+  'allow_insert_into_iceberg = 1',
+  // The addresses that the tables are read at, not those of the folder where they are written.
+  'write_full_path_in_iceberg_metadata = 1',
+  `max_memory_usage = ${MEMORY_MAX_BYTES}`,
+  'max_threads = 1',
+  'max_insert_threads = 1',
+  'input_format_parquet_preserve_order = 1',
+  `output_format_parquet_row_group_size = ${ROW_GROUP_ROWS}`,
+  `output_format_parquet_row_group_size_bytes = ${ROW_GROUP_BYTES}`,
+  'output_format_parquet_parallel_encoding = 0',
+];
+
+/** A data file that was written, and where it lies until it is sent. */
+export interface EngineFile extends DataFile {
+  readonly file: string;
+}
+
+/** Writes rows into data files of Iceberg tables, which it divides by size alone. Everything throws `publish_failed`, and the signal's reason. */
+export interface IcebergEngine {
+  /** Writes the rows of a Parquet file with these columns, of types as snapshots have them. */
+  write(
+    shape: IcebergShape,
+    columns: readonly { readonly name: string; readonly type: string }[],
+    source: string,
+  ): Promise<EngineFile[]>;
+  close(): Promise<void>;
+}
+
+/** Where the package of the engine is installed. Throws `config_invalid` where it is not. */
+export function findEngine(): string {
+  try {
+    return createRequire(import.meta.url).resolve(PACKAGE);
+  } catch (thrown) {
+    const message = `publish.kind is "iceberg", for which the package ${PACKAGE} is not installed: ${HOW} (566 MB; Linux and macOS)`;
+    throw new SightlineError('config_invalid', message, { cause: thrown });
+  }
+}
+
+/** Whether a folder's name is one that the engine takes for what it is. */
+export function isPlainPath(folder: string): boolean {
+  return PLAIN_PATH.test(resolve(folder));
+}
+
+/** The engine while it runs. */
+interface Running {
+  readonly child: ChildProcess;
+  readonly ask: (sql: string) => Promise<string>;
+}
+
+/** A table as the engine knows it: empty at first, and of the shape that its rows are to have. */
+interface EngineTable {
+  readonly name: string;
+  readonly path: string;
+  /** Manifests that were read. */
+  readonly seen: Set<string>;
+}
+
+/**
+ * Opens the engine, which is started when there is something to write. It works in an empty folder of its own (see
+ * `isPlainPath`), is given nothing of the environment, and opens no connection. Throws `config_invalid` where it is not
+ * installed.
+ */
+export function openEngine(folder: string, signal: AbortSignal): IcebergEngine {
+  const enginePath = findEngine();
+  const root = resolve(folder);
+  const tables = new Map<string, EngineTable>();
+  let running: Running | null = null;
+  let sources = 0;
+  const open = async (shape: IcebergShape, { ask }: Running): Promise<EngineTable> => {
+    const key = JSON.stringify(shape);
+    const known = tables.get(key);
+    if (known !== undefined) return known;
+    const path = join(root, 'tables', String(tables.size));
+    const table = { name: `lake.t${tables.size}`, path, seen: new Set('') };
+    await mkdir(join(path, 'metadata'), { recursive: true });
+    // What it makes of months before 1970 and after 2299 is wrong, so it is asked for none.
+    const metadata = JSON.stringify(toMetadata({ ...shape, partition: null }, [], '', 0));
+    await writeFile(join(path, 'metadata', 'v1.metadata.json'), metadata);
+    await ask(`CREATE TABLE ${table.name} ENGINE = IcebergLocal(${text(path)})`);
+    tables.set(key, table);
+    return table;
+  };
+  return {
+    write: async (shape, columns, source) => {
+      running ??= await start(enginePath, root, signal);
+      const { name, path, seen } = await open(shape, running);
+      const link = join(root, 'sources', `${sources++}.parquet`);
+      await symlink(resolve(source), link);
+      const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
+      const names = columns.map((column) => identifier(column.name)).join(', ');
+      const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
+      await running.ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
+      await rm(link);
+      const found = await readManifests(join(path, 'metadata'), seen);
+      return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
+    },
+    close: async () => {
+      if (running !== null) await end(running.child);
+    },
+  };
+}
+
+async function start(enginePath: string, root: string, signal: AbortSignal): Promise<Running> {
+  for (const name of ['engine', 'sources', 'tables']) await mkdir(join(root, name), { recursive: true });
+  const child = fork(CHILD, [enginePath, join(root, 'engine')], {
+    env: {},
+    execArgv: [],
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const ask = talkTo(child, signal);
+  try {
+    await ask(`SET ${SETTINGS.join(', ')}`);
+    await ask('CREATE DATABASE lake');
+    return { child, ask };
+  } catch (thrown) {
+    await end(child);
+    throw thrown;
+  }
+}
+
+// Each statement adds manifests of its own; lists of them are called snap-….
+async function readManifests(folder: string, seen: Set<string>): Promise<DataFile[]> {
+  const files: DataFile[] = [];
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith('.avro') || name.startsWith('snap-') || seen.has(name)) continue;
+    seen.add(name);
+    try {
+      files.push(...readEngineManifest(await readFile(join(folder, name))));
+    } catch (thrown) {
+      const message = `what the Iceberg engine wrote is not understood: ${name} ${(thrown as Error).message}`;
+      throw new SightlineError('publish_failed', message, { cause: thrown });
+    }
+  }
+  return files;
+}
+
+// One statement at a time.
+function talkTo(child: ChildProcess, signal: AbortSignal): (sql: string) => Promise<string> {
+  let complaint = '';
+  child.stderr?.on('data', (bytes: Buffer) => {
+    complaint = (complaint + bytes.toString()).slice(-SAID_MAX);
+  });
+  const ended = new Promise<string>((settle) => {
+    child.once('error', ({ message }) => settle(message));
+    child.once('exit', (code, killedBy) => settle(`ended with ${killedBy ?? code} ${complaint}`.trim()));
+  });
+  return async (sql) => {
+    signal.throwIfAborted();
+    const stop = (): void => void child.kill('SIGKILL');
+    signal.addEventListener('abort', stop, { once: true });
+    let hear: (answer: { result?: string; error?: string }) => void = () => undefined;
+    const answered = new Promise<{ result?: string; error?: string }>((settle) => {
+      hear = settle;
+      child.once('message', hear);
+    });
+    try {
+      if (child.connected) child.send(sql, () => undefined);
+      const answer = await Promise.race([answered, ended.then((how) => ({ error: `its process ${how}` }))]);
+      if (!('error' in answer) || answer.error === undefined) return ('result' in answer && answer.result) || '';
+      signal.throwIfAborted();
+      const said = answer.error.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
+      throw new SightlineError('publish_failed', `the Iceberg engine failed: ${said}`);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      child.off('message', hear);
+    }
+  };
+}
+
+// Without its channel it has nothing to do; what it still holds is of no use to anybody.
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((settle) => child.once('exit', settle));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+function text(value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function identifier(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}

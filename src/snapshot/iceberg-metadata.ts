@@ -1,0 +1,169 @@
+import { randomInt, randomUUID } from 'node:crypto';
+
+/** A column of an Iceberg table; what a file calls it does not matter, its id does. */
+export interface IcebergField {
+  readonly id: number;
+  readonly name: string;
+  readonly required: false;
+  readonly type: string;
+  readonly doc: string;
+}
+
+/** The columns of an Iceberg table at some time. */
+export interface IcebergSchema {
+  readonly type: 'struct';
+  readonly 'schema-id': number;
+  readonly fields: readonly IcebergField[];
+}
+
+/** What an Iceberg table held at some time. */
+export interface IcebergSnapshot {
+  readonly 'snapshot-id': number;
+  readonly 'parent-snapshot-id'?: number;
+  readonly 'sequence-number': number;
+  /** Epoch milliseconds. */
+  readonly 'timestamp-ms': number;
+  /** Address of the list of its manifests. */
+  readonly 'manifest-list': string;
+  readonly 'schema-id': number;
+  readonly summary: Readonly<Record<string, string>>;
+}
+
+/** By what a table is divided: the month of a time. */
+export interface IcebergPartition {
+  readonly name: string;
+  readonly sourceId: number;
+}
+
+/** All that is known of an Iceberg table besides its snapshots. */
+export interface IcebergShape {
+  readonly uuid: string;
+  /** Address of its folder. */
+  readonly location: string;
+  /** The last one holds now. */
+  readonly schemas: readonly IcebergSchema[];
+  readonly lastColumnId: number;
+  readonly partition: IcebergPartition | null;
+}
+
+/** A column as snapshots have it. */
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly about: string;
+}
+
+/** Types of snapshots' Parquet files, as Iceberg, and as the engine that writes calls them. Times are of UTC. */
+const TYPES: Readonly<Record<string, { readonly iceberg: string; readonly engine: string }>> = {
+  VARCHAR: { iceberg: 'string', engine: 'String' },
+  BIGINT: { iceberg: 'long', engine: 'Int64' },
+  DOUBLE: { iceberg: 'double', engine: 'Float64' },
+  BOOLEAN: { iceberg: 'boolean', engine: 'Bool' },
+  TIMESTAMP: { iceberg: 'timestamptz', engine: "DateTime64(6, 'UTC')" },
+  DATE: { iceberg: 'date', engine: 'Date32' },
+};
+const PARTITION_ID = 1000;
+/** Ids stay below 2^48, so that readers in JavaScript do not round them. */
+const SNAPSHOT_ID_MAX = 2 ** 48 - 1;
+
+/** The engine's name of a type of snapshots' columns; a text for what is unknown. */
+export function engineType(type: string): string {
+  return TYPES[type]?.engine ?? 'String';
+}
+
+/**
+ * The shape of a table with these columns, made from what it was: a column of the same name and type keeps its id, and all
+ * others are new ones. Null as `base` for a new table. `isKept` says whether files written before still fit.
+ */
+export function shapeOf(
+  base: IcebergShape | null,
+  location: string,
+  columns: readonly Column[],
+  time: string | null,
+): { shape: IcebergShape; isKept: boolean } {
+  const before = base?.schemas.at(-1)?.fields ?? [];
+  let lastColumnId = base?.lastColumnId ?? 0;
+  const fields = columns.map(({ name, type, about }): IcebergField => {
+    const iceberg = TYPES[type]?.iceberg ?? 'string';
+    const same = before.find((field) => field.name === name && field.type === iceberg);
+    if (same === undefined) lastColumnId += 1;
+    return { id: same?.id ?? lastColumnId, name, required: false, type: iceberg, doc: about };
+  });
+  const source = fields.find(({ name }) => name === time);
+  const partition = source === undefined ? null : { name: partitionName(source.name, columns), sourceId: source.id };
+  if (base !== null && JSON.stringify([base.location, base.partition]) === JSON.stringify([location, partition])) {
+    const isSame = JSON.stringify(before) === JSON.stringify(fields);
+    const id = Math.max(...base.schemas.map((schema) => schema['schema-id'])) + 1;
+    const schemas = isSame ? base.schemas : [...base.schemas, schema(id, fields)];
+    const hasOtherType = before.some(({ name, type }) =>
+      fields.some((field) => field.name === name && field.type !== type),
+    );
+    return { shape: { ...base, schemas, lastColumnId }, isKept: !hasOtherType };
+  }
+  // In another place, or divided in another way, it is another table.
+  if (base !== null) return { shape: shapeOf(null, location, columns, time).shape, isKept: false };
+  const schemas = [schema(0, fields)];
+  return { shape: { uuid: randomUUID(), location, schemas, lastColumnId, partition }, isKept: false };
+}
+
+/** An id for a snapshot that is to be. */
+export function newSnapshotId(): number {
+  return randomInt(1, SNAPSHOT_ID_MAX);
+}
+
+/** Fields of the partition spec, as tables and manifests have them. */
+export function partitionFields({ partition }: Pick<IcebergShape, 'partition'>): Record<string, unknown>[] {
+  if (partition === null) return [];
+  const { name, sourceId } = partition;
+  return [{ 'source-id': sourceId, 'field-id': PARTITION_ID, name, transform: 'month' }];
+}
+
+/**
+ * Content of a metadata file: https://iceberg.apache.org/spec/#table-metadata-fields, version 2. `snapshots` are all that may
+ * be read by it, the current one last; none for a table that holds nothing yet. `now` is epoch milliseconds.
+ */
+export function toMetadata(
+  shape: IcebergShape,
+  snapshots: readonly IcebergSnapshot[],
+  about: string,
+  now: number,
+): Record<string, unknown> {
+  const { uuid, location, schemas, lastColumnId } = shape;
+  const current = snapshots.at(-1);
+  const id = current?.['snapshot-id'];
+  return {
+    'format-version': 2,
+    'table-uuid': uuid,
+    location,
+    'last-sequence-number': Math.max(0, ...snapshots.map((each) => each['sequence-number'])),
+    'last-updated-ms': Math.max(now, current?.['timestamp-ms'] ?? 0),
+    'last-column-id': lastColumnId,
+    'current-schema-id': schemas.at(-1)?.['schema-id'] ?? 0,
+    schemas,
+    'default-spec-id': 0,
+    'partition-specs': [{ 'spec-id': 0, fields: partitionFields(shape) }],
+    'last-partition-id': shape.partition === null ? PARTITION_ID - 1 : PARTITION_ID,
+    'default-sort-order-id': 0,
+    'sort-orders': [{ 'order-id': 0, fields: [] }],
+    // What other engines would tidy up, sightline does by itself: files are shared between what it keeps.
+    properties: { comment: about, 'gc.enabled': 'false', 'write.format.default': 'parquet' },
+    'current-snapshot-id': id ?? -1,
+    refs: id === undefined ? {} : { main: { 'snapshot-id': id, type: 'branch' } },
+    snapshots,
+    'snapshot-log': snapshots.map((each) => {
+      return { 'timestamp-ms': each['timestamp-ms'], 'snapshot-id': each['snapshot-id'] };
+    }),
+    'metadata-log': [],
+    statistics: [],
+  };
+}
+
+function schema(id: number, fields: readonly IcebergField[]): IcebergSchema {
+  return { type: 'struct', 'schema-id': id, fields };
+}
+
+// No column may have the name of a partition.
+function partitionName(time: string, columns: readonly Column[]): string {
+  const name = `${time}_month`;
+  return columns.some((column) => column.name === name) ? `${name}_partition` : name;
+}

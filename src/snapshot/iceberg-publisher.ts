@@ -1,0 +1,257 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
+import { openScratch } from '../warehouse/scratch.ts';
+import { findEngine, isPlainPath, openEngine } from './iceberg-engine.ts';
+import { writeManifestList } from './iceberg-manifests.ts';
+import { type IcebergSnapshot, toMetadata } from './iceberg-metadata.ts';
+import { type IcebergState, type LakeTable, stateOf } from './iceberg-state.ts';
+import { areThere, bringRows, type LakeParts, type LakeRows, sendAside } from './iceberg-table.ts';
+import type { Manifest, SnapshotFile, SnapshotTable } from './manifest.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Publisher } from './publisher.ts';
+import { chooseExpired, type Keep } from './retention.ts';
+import { agesOf, type Pointer, readStoredManifest, TABLES } from './store-pointer.ts';
+import {
+  type Bring,
+  createStorePublisher,
+  type StoredSnapshot,
+  type StorePublisherOptions,
+} from './store-publisher.ts';
+
+/** Memory of the database that reads back what was written. */
+const SCRATCH_MB = 512;
+/** No folder of files that wait to be sent is used for longer, whatever process has its number by now. */
+const LEFT_MS = 24 * 3_600_000;
+/** How many versions are tried for a name that is free. */
+const VERSIONS_MAX = 1000;
+
+/** What a publisher of Iceberg tables is told. */
+export interface IcebergPublisherOptions extends StorePublisherOptions {
+  /** Which snapshots the tables are to remember. */
+  readonly keep: Keep;
+  /** The column of a table by whose month its rows are divided; null for none. */
+  readonly timeOf: (table: string) => string | null;
+  /** A folder for what waits to be sent. */
+  readonly sending: string;
+}
+
+/**
+ * Publishes each table as an Iceberg table, in `tables/<name>/`. `latest.json` leads to a manifest as for files, which names
+ * the metadata file of each table: it moves in one step for all of them. A table's metadata are numbered by the second
+ * when its rows were read, so that who takes the highest number has the newest too. Throws `config_invalid` where the
+ * engine is not installed.
+ */
+export function createIcebergPublisher(
+  store: ObjectStore,
+  options: IcebergPublisherOptions,
+): Publisher<StoredSnapshot> {
+  findEngine();
+  return createStorePublisher(store, options, bringer(store, options));
+}
+
+function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
+  const { signal, onProgress, timeOf } = options;
+  return async ({ manifest, folder }, { pointer, manifest: base }, begunAt) => {
+    const aside = await makeAside(options.sending);
+    const sent = { files: 0, bytes: 0 };
+    const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: join(aside, 'scratch') });
+    try {
+      const engine = openEngine(join(aside, 'engine'), signal);
+      const lake: LakeParts = { store, engine, scratch, signal, folder, aside, begunAt, sent };
+      try {
+        const remembered = await readRemembered(store, pointer, manifest, options.keep);
+        const isLate = pointer !== null && Date.parse(pointer.createdAt) > Date.parse(manifest.createdAt);
+        const tables: LakeTable[] = [];
+        for (const table of manifest.tables) {
+          const before = stateOf(base, table.name);
+          const rows = await bringRows(table, timeOf(table.name), before, lake);
+          const states = remembered.flatMap((each) => stateOf(each, table.name) ?? []);
+          const least = Math.floor(Date.parse(manifest.createdAt) / 1000);
+          const version = isLate ? least : Math.max(least, (before?.version ?? 0) + 1);
+          const state = await settle(
+            table,
+            rows,
+            before,
+            states,
+            { id: manifest.id, version, now: options.clock.now() },
+            lake,
+          );
+          tables.push({ ...table, files: filesOf(state), bytes: bytesOf(state), iceberg: state });
+          onProgress?.({ done: tables.length, of: manifest.tables.length });
+        }
+        return { manifest: { ...manifest, tables }, sent };
+      } finally {
+        await engine.close();
+      }
+    } finally {
+      scratch.close();
+      await rm(aside, { recursive: true, force: true });
+      await rmdir(options.sending).catch(() => undefined);
+    }
+  };
+}
+
+// What publishers have left who died is removed; in a folder whose name the engine would misread, none is made.
+async function makeAside(sending: string): Promise<string> {
+  if (!isPlainPath(sending)) return mkdtemp(join(tmpdir(), 'sightline-sending-'));
+  await mkdir(sending, { recursive: true });
+  for (const name of await readdir(sending)) {
+    const { mtimeMs = Date.now() } = (await stat(join(sending, name)).catch(() => null)) ?? {};
+    if (mtimeMs + LEFT_MS < Date.now() || !isAlive(Number.parseInt(name, 10)))
+      await rm(join(sending, name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(sending, `${process.pid}-`));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+// The manifests that stay however long nothing further is published: tables may name their snapshots.
+async function readRemembered(
+  store: ObjectStore,
+  pointer: Pointer | null,
+  next: Manifest,
+  keep: Keep,
+): Promise<Manifest[]> {
+  if (pointer === null) return [];
+  const own = { id: '', createdAt: Date.parse(next.createdAt), supersededAt: null };
+  const ages = [...agesOf(pointer), own];
+  const expired = new Set(chooseExpired(ages, own.id, keep, Number.MAX_SAFE_INTEGER, 0));
+  const manifests: Manifest[] = [];
+  for (const { manifest } of pointer.snapshots) {
+    const found = expired.has(manifest) ? null : await readStoredManifest(store, manifest);
+    if (found !== null) manifests.push(found);
+  }
+  return manifests;
+}
+
+// Makes the table's new state of its rows: a snapshot where they changed, metadata where anything that they tell did.
+async function settle(
+  table: SnapshotTable,
+  rows: LakeRows,
+  before: IcebergState | null,
+  remembered: readonly IcebergState[],
+  { id, version, now }: { id: string; version: number; now: number },
+  lake: LakeParts,
+): Promise<IcebergState> {
+  const { shape, parts } = rows;
+  const isSame = before !== null && before.uuid === shape.uuid;
+  const isUnchanged =
+    isSame &&
+    parts.length === before.parts.length &&
+    parts.every((part) => before.parts.some(({ manifest }) => manifest?.file.path === part.manifest?.file.path)) &&
+    (await areThere([before.list], lake));
+  const { list, snapshot } = isUnchanged
+    ? before
+    : await writeSnapshot(table, rows, isSame ? before : null, { id, now }, lake);
+  const history = remembered
+    .filter(({ uuid, snapshot: each }) => uuid === shape.uuid && knows(shape, each, remembered))
+    .map((state) => state.snapshot)
+    .filter((each) => each['snapshot-id'] !== snapshot['snapshot-id'])
+    .sort((a, b) => a['timestamp-ms'] - b['timestamp-ms']);
+  const named = [...new Map(history.map((each) => [each['snapshot-id'], each])).values(), snapshot];
+  const snapshots = named.map((each) => each['snapshot-id']);
+  const tells = (state: Pick<IcebergState, 'schemas' | 'snapshots'>) =>
+    JSON.stringify([state.schemas, state.snapshots]);
+  if (
+    isUnchanged &&
+    tells(before) === tells({ schemas: shape.schemas, snapshots }) &&
+    (await areThere([before.metadata], lake))
+  )
+    return { ...before, parts };
+  const body = toMetadata(shape, named, table.about, now);
+  const written = await writeMetadata(table, Buffer.from(`${JSON.stringify(body, null, 2)}\n`), version, lake);
+  return { ...shape, ...written, list, snapshot, snapshots, parts };
+}
+
+// Of two that were published at once each may have given an id to another column; only one of them goes on.
+function knows(
+  { schemas }: IcebergState | LakeRows['shape'],
+  snapshot: IcebergSnapshot,
+  states: readonly IcebergState[],
+): boolean {
+  const id = snapshot['schema-id'];
+  const own = JSON.stringify(schemas.find((schema) => schema['schema-id'] === id));
+  const theirs = states.find((state) => state.snapshot['snapshot-id'] === snapshot['snapshot-id']);
+  return own === JSON.stringify(theirs?.schemas.find((schema) => schema['schema-id'] === id));
+}
+
+async function writeSnapshot(
+  table: SnapshotTable,
+  { shape, parts, snapshotId, sequence }: LakeRows,
+  before: IcebergState | null,
+  { id, now }: { id: string; now: number },
+  lake: LakeParts,
+): Promise<{ list: SnapshotFile; snapshot: IcebergSnapshot }> {
+  const manifests = parts.flatMap(({ manifest }) => (manifest === null ? [] : [manifest.entry]));
+  const name = `snap-${snapshotId}-1-${randomUUID()}.avro`;
+  await writeFile(join(lake.aside, name), writeManifestList(shape, manifests, { sequence, snapshotId }));
+  const list = await sendAside(join(lake.aside, name), `${TABLES}${table.name}/metadata/${name}`, 0, lake);
+  const added = parts.filter(({ manifest }) => manifest?.entry.snapshotId === snapshotId);
+  const stays = new Set(parts.map(({ manifest }) => manifest?.file.path));
+  const removed = (before?.parts ?? []).filter(({ manifest }) => manifest !== null && !stays.has(manifest.file.path));
+  const snapshot = {
+    'snapshot-id': snapshotId,
+    ...(before === null ? {} : { 'parent-snapshot-id': before.snapshot['snapshot-id'] }),
+    'sequence-number': sequence,
+    'timestamp-ms': Math.max(now, (before?.snapshot['timestamp-ms'] ?? 0) + 1),
+    'manifest-list': `${shape.location}/metadata/${name}`,
+    'schema-id': shape.schemas.at(-1)?.['schema-id'] ?? 0,
+    summary: {
+      operation: removed.length === 0 ? 'append' : added.length === 0 ? 'delete' : 'overwrite',
+      ...tally('added', '-data', added),
+      ...tally('deleted', '-data', removed),
+      ...tally('total', '-data', parts),
+      'total-delete-files': '0',
+      'total-position-deletes': '0',
+      'total-equality-deletes': '0',
+      'sightline.snapshot': id,
+    },
+  };
+  return { list, snapshot };
+}
+
+function tally(which: string, of: string, parts: IcebergState['parts']): Record<string, string> {
+  const files = parts.flatMap((part) => part.files);
+  const sum = (each: 'rows' | 'bytes'): string => String(files.reduce((total, file) => total + file[each], 0));
+  const sizes = which === 'deleted' ? 'removed-files-size' : `${which}-files-size`;
+  return { [`${which}${of}-files`]: String(files.length), [`${which}-records`]: sum('rows'), [sizes]: sum('bytes') };
+}
+
+// Created only where nothing is: whoever comes second takes the next number.
+async function writeMetadata(
+  table: SnapshotTable,
+  body: Buffer,
+  from: number,
+  { store, sent }: LakeParts,
+): Promise<{ metadata: SnapshotFile; version: number }> {
+  for (let version = from; version < from + VERSIONS_MAX; version++) {
+    const path = `${TABLES}${table.name}/metadata/v${version}.metadata.json`;
+    if (!(await store.create(path, body))) continue;
+    sent.files += 1;
+    sent.bytes += body.length;
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    return { metadata: { path, rows: 0, bytes: body.length, sha256, min: null, max: null }, version };
+  }
+  throw new SightlineError(
+    'publish_failed',
+    `${store.location}${TABLES}${table.name} has no number free for its metadata`,
+  );
+}
+
+function filesOf({ metadata, list, parts }: IcebergState): SnapshotFile[] {
+  const ofParts = parts.flatMap(({ files, manifest }) => [...files, ...(manifest === null ? [] : [manifest.file])]);
+  return [...ofParts, list, metadata];
+}
+
+function bytesOf(state: IcebergState): number {
+  return filesOf(state).reduce((sum, { bytes }) => sum + bytes, 0);
+}

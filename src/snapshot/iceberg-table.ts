@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
+import type { Scratch } from '../warehouse/scratch.ts';
+import type { IcebergEngine } from './iceberg-engine.ts';
+import { describeManifest, type TimeBounds, writeManifest } from './iceberg-manifests.ts';
+import { type IcebergShape, newSnapshotId, shapeOf } from './iceberg-metadata.ts';
+import { sumRows } from './iceberg-rows.ts';
+import type { IcebergState, LakePart } from './iceberg-state.ts';
+import type { SnapshotFile, SnapshotTable } from './manifest.ts';
+import type { ObjectStore } from './object-store.ts';
+import { inParallel } from './parallel.ts';
+import { hashFile } from './parquet.ts';
+import { isTurnOf } from './reuse.ts';
+import { TABLES } from './store-pointer.ts';
+import type { Tally } from './tables.ts';
+
+/** What the tables of one snapshot share. */
+export interface LakeParts {
+  readonly store: ObjectStore;
+  readonly engine: IcebergEngine;
+  readonly scratch: Scratch;
+  readonly signal: AbortSignal;
+  /** The folder of the snapshot whose rows are written. */
+  readonly folder: string;
+  /** For files that are to be sent. */
+  readonly aside: string;
+  /** Epoch milliseconds. */
+  readonly begunAt: number;
+  /** How much was sent; counted up. */
+  readonly sent: Tally;
+}
+
+/** The rows of a table as they lie in the store, in a state of the table that nobody sees yet. */
+export interface LakeRows {
+  readonly shape: IcebergShape;
+  readonly parts: readonly LakePart[];
+  /** Of the Iceberg snapshot that new parts were written for. */
+  readonly snapshotId: number;
+  readonly sequence: number;
+}
+
+interface Source {
+  readonly folder: string;
+  readonly files: readonly SnapshotFile[];
+  readonly fingerprint: string;
+  readonly rows: number;
+}
+
+/**
+ * Brings what has changed of a table's rows into the store: a part whose content is another is written anew, all others stay
+ * what they are. Throws `publish_failed`, also where what was written does not read back as the snapshot's rows.
+ */
+export async function bringRows(
+  table: SnapshotTable,
+  time: string | null,
+  base: IcebergState | null,
+  lake: LakeParts,
+): Promise<LakeRows> {
+  const location = `${lake.store.location}${TABLES}${table.name}`;
+  const { shape, isKept } = shapeOf(base, location, table.columns, time);
+  const snapshotId = newSnapshotId();
+  const sequence = (base?.snapshot['sequence-number'] ?? 0) + 1;
+  const parts: LakePart[] = [];
+  for (const source of sourcesOf(table)) {
+    lake.signal.throwIfAborted();
+    const before = isKept ? base?.parts.find(({ folder }) => folder === source.folder) : undefined;
+    const kept = before === undefined ? null : await keepPart(table, source, before, lake);
+    parts.push(kept ?? (await writePart(table, shape, source, { sequence, snapshotId }, lake)));
+  }
+  return { shape, parts, snapshotId, sequence };
+}
+
+/** Sends a file that stands aside, under a key where nothing is, and describes it. Throws `publish_failed`. */
+export async function sendAside(path: string, key: string, rows: number, { store, sent }: LakeParts) {
+  const [{ size: bytes }, sha256] = [await stat(path), await hashFile(path)];
+  await store.sendFile(key, { path, bytes, sha256 });
+  await rm(path);
+  sent.files += 1;
+  sent.bytes += bytes;
+  return { path: key, rows, bytes, sha256, min: null, max: null } satisfies SnapshotFile;
+}
+
+/** Whether files are in the store still, as far as it is their turn to be looked at. Throws `publish_failed`. */
+export async function areThere(
+  files: readonly SnapshotFile[],
+  { store, begunAt }: Pick<LakeParts, 'store' | 'begunAt'>,
+): Promise<boolean> {
+  for (const file of files.filter((each) => isTurnOf(each, begunAt))) {
+    const there = await store.head(file.path);
+    if (there === null || there.bytes !== file.bytes || there.sha256 !== file.sha256) return false;
+  }
+  return true;
+}
+
+function sourcesOf(table: SnapshotTable): Source[] {
+  const folders = new Map<string, SnapshotFile[]>();
+  for (const file of table.files) {
+    const folder = dirname(file.path);
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  return [...folders].map(([folder, files]) => {
+    const fingerprint = files.map((file) => file.fingerprint ?? file.sha256).join(' ');
+    return { folder, files, fingerprint, rows: files.reduce((sum, { rows }) => sum + rows, 0) };
+  });
+}
+
+// A file is another one too where only its form is: where columns came that hold nothing, the rows are what they were.
+async function keepPart(
+  table: SnapshotTable,
+  source: Source,
+  before: LakePart,
+  lake: LakeParts,
+): Promise<LakePart | null> {
+  const files = [...before.files, ...(before.manifest === null ? [] : [before.manifest.file])];
+  if (before.rows !== source.rows || !(await areThere(files, lake))) return null;
+  if (before.fingerprint === source.fingerprint) return before;
+  const columns = table.columns.filter(({ name }) => before.columns.includes(name));
+  const others = table.columns.filter(({ name }) => !before.columns.includes(name));
+  if (columns.length < before.columns.length) return null;
+  const paths = source.files.map(({ path }) => join(lake.folder, path));
+  const { rows, sum, xor, others: filled } = await sumRows(lake.scratch, paths, columns, others);
+  const isSame = rows === before.rows && sum === before.sum && xor === before.xor && filled === 0;
+  return isSame ? { ...before, fingerprint: source.fingerprint } : null;
+}
+
+async function writePart(
+  table: SnapshotTable,
+  shape: IcebergShape,
+  source: Source,
+  added: { sequence: number; snapshotId: number },
+  lake: LakeParts,
+): Promise<LakePart> {
+  const { engine, scratch, folder, signal } = lake;
+  const sources = source.files.map(({ path }) => join(folder, path));
+  const { rows, sum, xor } = await sumRows(scratch, sources, table.columns, []);
+  if (rows !== source.rows) {
+    throw new SightlineError('publish_failed', `${source.folder} is not what was written; export again`);
+  }
+  const columns = table.columns.map(({ name }) => name);
+  const part = { folder: source.folder, fingerprint: source.fingerprint, rows, columns, sum, xor };
+  if (rows === 0) return { ...part, manifest: null, files: [] };
+  const written = [];
+  for (const path of sources) written.push(...(await engine.write(shape, table.columns, path)));
+  const read = await sumRows(
+    scratch,
+    written.map(({ file }) => file),
+    table.columns,
+    [],
+  );
+  const told = written.reduce((total, file) => total + file.rows, 0);
+  if (read.rows !== rows || read.sum !== sum || read.xor !== xor || told !== rows) {
+    const message = `${source.folder}: what the Iceberg engine wrote does not read back: ${told} rows are told, ${read.rows} are there, of ${rows}`;
+    throw new SightlineError('publish_failed', message);
+  }
+  const data = written.map((file) => ({ ...file, path: `${shape.location}/data/${nameOf(file.path)}` }));
+  const files: SnapshotFile[] = [];
+  const below = `${TABLES}${table.name}`;
+  await inParallel(data, signal, async ({ file, path, rows: count }) => {
+    files.push(await sendAside(file, `${below}/data/${nameOf(path)}`, count, lake));
+  });
+  const head = { ...added, month: shape.partition === null ? null : monthOf(source.folder) };
+  const bytes = writeManifest(shape, data, boundsOf(shape, source.files), head);
+  const name = `${randomUUID()}-m0.avro`;
+  await writeFile(join(lake.aside, name), bytes);
+  const file = await sendAside(join(lake.aside, name), `${below}/metadata/${name}`, 0, lake);
+  const entry = describeManifest(`${shape.location}/metadata/${name}`, bytes.length, data, head);
+  return { ...part, manifest: { entry, file }, files };
+}
+
+// Months since January 1970 of a part that snapshots call `…/month=2026-11`; null where it is not known.
+function monthOf(folder: string): number | null {
+  const name = folder.slice(folder.lastIndexOf('=') + 1);
+  if (name === 'unknown') return null;
+  const [, year, month] = /^(-?\d+)-(\d\d)$/.exec(name) ?? [];
+  if (year === undefined) throw new SightlineError('publish_failed', `${folder} is of no month that Iceberg knows`);
+  return (Number(year) - 1970) * 12 + Number(month) - 1;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function boundsOf(shape: IcebergShape, files: readonly SnapshotFile[]): TimeBounds | null {
+  const column = shape.schemas.at(-1)?.fields.find(({ id }) => id === shape.partition?.sourceId);
+  if (column?.type !== 'timestamptz') return null;
+  const times = files.flatMap(({ min, max }) => [toMicroseconds(min), toMicroseconds(max)]);
+  const known = times.filter((time) => time !== null).sort((a, b) => (a < b ? -1 : 1));
+  const [min] = known;
+  const max = known.at(-1);
+  return min === undefined || max === undefined || known.length < times.length
+    ? null
+    : { columnId: column.id, min, max };
+}
+
+// Null for what no calendar of four digits has.
+function toMicroseconds(text: string | null): bigint | null {
+  const [, seconds, fraction] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z$/.exec(text ?? '') ?? [];
+  if (seconds === undefined || fraction === undefined) return null;
+  return BigInt(Date.parse(`${seconds}Z`)) * 1000n + BigInt(fraction);
+}
