@@ -16,7 +16,14 @@ import {
   settingsOf,
   withDates,
 } from './s3-connection.ts';
-import { isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
+import {
+  isAbsent,
+  isChecksumRefused,
+  isConditionRefused,
+  isConflict,
+  isUploadGone,
+  toStoreError,
+} from './s3-errors.ts';
 import { receiveFile } from './s3-receive.ts';
 
 /** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
@@ -227,6 +234,10 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
     const params = { ...about, ...checksum, Body: stream, ContentLength: bytes };
     try {
       await new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort }).done();
+    } catch (thrown) {
+      // Where the answer to its end was lost, an upload that is whole is not known any more.
+      const there = isUploadGone(thrown) ? await headOf(connection, at).catch(() => null) : null;
+      if (there?.sha256 !== sha256 || there.bytes !== bytes) throw thrown;
     } finally {
       signal.removeEventListener('abort', onAbort);
       stream.destroy();
