@@ -24,6 +24,9 @@ const LOCKED_MS_MAX = 60_000;
 const UNKNOWN_ATTEMPTS_MAX = 3;
 const UNKNOWN_MS = 10_000;
 
+/** What keeps a workspace from its home, or from its worker: no verdict on the job, which is done once that has passed. */
+const PASSING: readonly string[] = ['home_failed', 'lease_lost'];
+
 /** What tasks are performed with. */
 export interface TaskParts {
   /** The command, for what others are told who meet its lock. */
@@ -53,26 +56,21 @@ export async function performTask(task: Task, { signal }: Lease, parts: TaskPart
   if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is due already');
   try {
     const context = { config, clock: systemClock, signal, command: parts.command };
-    const run = await withFolder(context, task, (inside) => runSteps(inside, job, task, parts));
+    // This machine's folder first, then what the workspace's home has for it.
+    const run = await runAlone(config.folder, parts.command, () =>
+      withHome(context, task.id, (inside) => runSteps(inside, job, task, parts)),
+    );
     return toEnd(run);
   } catch (thrown) {
     if (signal.aborted) return { kind: 'put back', afterMs: 0 };
     const error = toSightlineError(thrown);
-    // Where another has taken the workspace over, it has the task too.
-    if (error.exit === EXIT.locked || error.code === 'lease_lost') {
+    if (error.exit === EXIT.locked || PASSING.includes(error.code)) {
       log('info', { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
       return { kind: 'put back', afterMs: lockedMs(task) };
     }
     log('error', { msg: `job ${task.job} of ${task.workspace}: ${error.message}`, hint: error.hint, ...about });
     return { kind: 'settled', status: 'failed' };
   }
-}
-
-// The one place where a workspace's folder comes from, and where it is given back. A task that was due at one moment is one
-// task, whoever begins it again: the queue gives it to nobody else before it takes its worker for dead.
-function withFolder(context: Context, task: Task, work: (context: Context) => Promise<JobRun>): Promise<JobRun> {
-  const via = task.dueMs === null ? null : `job ${task.job} of ${new Date(task.dueMs).toISOString()}`;
-  return runAlone(context.config.folder, context.command, () => withHome(context, via, work));
 }
 
 async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { JobBook } from './book.ts';
@@ -51,7 +52,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): Runner {
     enqueue: async (asked) => {
       const fresh = asked.filter(({ workspace, job }) => !tasks.waiting.some(({ task }) => isOf(task, workspace, job)));
       for (const { workspace, job } of fresh) {
-        const task = { workspace, job, dueMs: null, attempt: 1 };
+        const task = { id: null, workspace, job, dueMs: null, attempt: 1 };
         tasks.put({ task, sinceMs: clock.now(), notBeforeMs: 0, onEnd: () => undefined });
       }
       return fresh.length;
@@ -99,6 +100,8 @@ async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { plan } = parts;
     const until = AbortSignal.any([signal, parts.replanned.signal]);
+    // As many as there are workspaces wait for it.
+    setMaxListeners(0, until);
     const keep = async (workspace: string): Promise<void> => {
       const jobs = plan.filter((planned) => planned.workspace === workspace).map(({ job }) => job);
       const run = (job: { readonly name: string }, dueMs: number) =>
@@ -125,7 +128,12 @@ function runWhenFree(
     // One of before the plan has changed.
     const isThere = [...tasks.waiting, ...tasks.active].some(({ task }) => isOf(task, workspace, job));
     if (until.aborted || isThere) return resolve();
-    tasks.put({ task: { workspace, job, dueMs, attempt: 1 }, sinceMs: dueMs, notBeforeMs: 0, onEnd: resolve });
+    tasks.put({
+      task: { id: null, workspace, job, dueMs, attempt: 1 },
+      sinceMs: dueMs,
+      notBeforeMs: 0,
+      onEnd: resolve,
+    });
   });
 }
 

@@ -133,9 +133,10 @@ function lose(lease: Held | undefined): void {
 }
 
 /** Reads what a task of the queue is. */
-export function toTask({ data, attemptsStarted, repeatJobKey, opts }: Job<TaskData, string, string>): Task {
+export function toTask({ id, data, attemptsStarted, repeatJobKey, opts }: Job<TaskData, string, string>): Task {
   const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
-  return { workspace: data.workspace, job: data.job, dueMs, attempt: Math.max(1, attemptsStarted) };
+  const attempt = Math.max(1, attemptsStarted);
+  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt };
 }
 
 // Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once

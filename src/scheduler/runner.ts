@@ -15,6 +15,11 @@ export interface Planned {
 
 /** A run of a job that somebody is to perform. */
 export interface Task extends WorkspaceJob {
+  /**
+   * What the queue calls it, the same each time it is begun and of no other that is under way: whoever is given it again knows
+   * that whoever had it before has lost it. Null where nobody else could be given it.
+   */
+  readonly id: string | null;
   /** When it was due, epoch milliseconds; null when somebody asked for it. */
   readonly dueMs: number | null;
   /** How often it has been begun, from 1: it was put back, or its worker was lost, each time before. */

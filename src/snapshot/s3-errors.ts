@@ -53,11 +53,6 @@ export function isConflict(thrown: unknown): boolean {
   return failureOf(thrown).status === 409;
 }
 
-/** Whether the store does not know an upload in parts (any more). */
-export function isUploadGone(thrown: unknown): boolean {
-  return failureOf(thrown).name === 'NoSuchUpload';
-}
-
 /** Whether the store may not know the checksum that was sent along. */
 export function isChecksumRefused(thrown: unknown): boolean {
   const { name } = failureOf(thrown);
