@@ -21,6 +21,8 @@ const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 const PIECES_MAX = 10_000;
 /** Before a write is tried again that the store did not take. */
 const RETRY_MS = 1_000;
+/** How often in a row: what a store takes claims for and no pieces will not be mended by waiting. */
+const RETRIES_MAX = 60;
 
 /** What a journal works with. */
 export interface JournalParts {
@@ -130,7 +132,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
 
   // Until the claim is lost: what a store refuses for a while is no reason to ask upstream for the same pages again.
   const shipOrLose = async (): Promise<void> => {
-    for (;;) {
+    for (let retries = 0; ; retries++) {
       lease.lost.throwIfAborted();
       const by = followed;
       if (by === null) return;
@@ -140,7 +142,8 @@ export function createJournal(parts: JournalParts): KeptJournal {
         return;
       } catch (thrown) {
         lease.lost.throwIfAborted();
-        if (!(thrown instanceof SightlineError) || thrown.code !== 'home_failed') throw thrown;
+        const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
+        if (!isStore || retries === RETRIES_MAX) throw thrown;
         await clock.sleep(RETRY_MS, lease.lost);
       }
     }

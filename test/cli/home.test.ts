@@ -7,7 +7,7 @@ import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 import { type CliWorkspace, type Finished, openCli, type Running, startCli, until } from './helpers.ts';
 
@@ -18,6 +18,8 @@ const LONG = process.env['HOME_LONG'] !== undefined;
 const LIFE_MS = { least: 900, most: 4_500 };
 /** Requests under way at once, and the description, which is no page. */
 const IN_FLIGHT = 8 + 1;
+
+const FAULTS: readonly Fault[] = ['cut before', 'cut after', 'half', 'cut after body', 'busy'];
 
 /** Machines that share nothing but the bucket. */
 interface Machine {
@@ -56,6 +58,13 @@ test(`kill -9 of ${KILLS} workers: another machine goes on at the page after the
   const now = Date.now();
   const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
   const server = await startStore();
+  // One request in eleven goes wrong, in one way after another: what is asked again is asked again by the client.
+  server.fault = ({ method }) => {
+    const count = server.asked.length;
+    if (count % 11 !== 0) return null;
+    const fault = FAULTS[(count / 11) % FAULTS.length] ?? null;
+    return fault === 'half' && method !== 'GET' ? null : fault;
+  };
   let killed = 0;
   for (let round = 1; ; round++) {
     const machine = await machineOf(cli, server);
