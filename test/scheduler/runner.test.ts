@@ -107,6 +107,20 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     expect(await runner.enqueue(tasksOf(2))).toBe(2);
   });
 
+  test('has what is asked for while it is under way follow, once', async (context) => {
+    const runner = await (await kind(context))();
+    let begun = 0;
+    startWork(runner, async () => {
+      begun += 1;
+      if (begun === 1) for (const _ of [1, 2, 3]) await runner.enqueue(tasksOf(1));
+      return settled;
+    });
+    await runner.enqueue(tasksOf(1));
+    await expect.poll(async () => (await runner.state()).ended.length, { timeout: 20_000 }).toBe(2);
+    expect(begun).toBe(2);
+    expect(await runner.outstanding(60_000)).toBe(0);
+  });
+
   test('says who holds what, and gives back at once what it is stopped in', async (context) => {
     const open = await kind(context);
     const runner = await open();
