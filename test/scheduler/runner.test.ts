@@ -263,12 +263,15 @@ describe('a queue in PostgreSQL', () => {
     expect(heard.join('\n')).toContain("The queue's database answers again.");
     expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
   }, 90_000);
+});
 
-  test('a wrong password is refused without being shown', async (context) => {
-    const address = await newQueue('postgres', context);
-    const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
-    const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
-    expect(failure).toMatchObject({ code: 'queue_unreachable', message: expect.stringMatching(/refuses \(password/) });
-    expect(String((failure as Error).stack)).not.toContain('wrong-one');
-  });
+test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
+  const address = await newQueue(kind, context);
+  const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
+  const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
+  const message = expect.stringMatching(
+    /^the database of QUEUE_DATABASE_URL, which holds the queue, refuses \(.*pass/i,
+  );
+  expect(failure).toMatchObject({ code: 'queue_unreachable', message });
+  expect(String((failure as Error).stack)).not.toContain('wrong-one');
 });
