@@ -22,7 +22,7 @@ export interface TaskList {
   readonly ended: readonly EndedTask[];
   readonly failed: number;
   put(waiting: WaitingTask): void;
-  /** Until the next task is due: 0 where one is, infinite where none waits. */
+  /** Until the next task may begin: 0 where one may, infinite where none waits but for a workspace in which one is under way. */
   dueInMs(): number;
   /** Does the first task that is due, and keeps how it ended; null where none is due. Does not throw what `perform` throws. */
   next(perform: Perform): Promise<TaskEnd | null>;
@@ -41,6 +41,10 @@ export function createTaskList(clock: Clock): TaskList {
     wake.abort();
     wake = new AbortController();
   };
+  // What is under way in a workspace would only send it back.
+  const isBlocked = ({ task }: WaitingTask): boolean =>
+    active.some(({ task: { workspace } }) => workspace === task.workspace);
+  const msUntil = ({ notBeforeMs }: WaitingTask): number => Math.max(0, notBeforeMs - clock.now());
   const end = (one: WaitingTask, status: string): void => {
     const { workspace, job } = one.task;
     ended.unshift({ workspace, job, status, endedAt: new Date(clock.now()).toISOString() });
@@ -81,11 +85,9 @@ export function createTaskList(clock: Clock): TaskList {
       waiting.push(one);
       change();
     },
-    dueInMs: () =>
-      waiting.reduce((first, { notBeforeMs }) => Math.min(first, Math.max(0, notBeforeMs - clock.now())), Infinity),
+    dueInMs: () => waiting.reduce((first, one) => (isBlocked(one) ? first : Math.min(first, msUntil(one))), Infinity),
     next: async (work) => {
-      const now = clock.now();
-      const index = waiting.findIndex(({ notBeforeMs }) => notBeforeMs <= now);
+      const index = waiting.findIndex((one) => !isBlocked(one) && msUntil(one) === 0);
       const [one] = index < 0 ? [] : waiting.splice(index, 1);
       return one === undefined ? null : perform(one, work);
     },

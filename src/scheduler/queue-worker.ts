@@ -20,6 +20,8 @@ const UNSURE_MS_MAX = 3 * 60_000;
 /** Wait for a task where none is due, in seconds; a new one ends it. */
 const DRAINED_SECONDS = 60;
 const RETRY_MS = 1_000;
+/** Wait of a task that comes back to a worker which has not done with it. */
+const AGAIN_MS = 3_000;
 /** How often a worker says that it is there. */
 export const SEEN_EVERY_MS = 5_000;
 /** How long the end may take where the database is away. */
@@ -70,6 +72,11 @@ export async function workOnQueue(
   const perform = async (job: Job<TaskData, string, string>, token?: string): Promise<string> => {
     const id = job.id ?? '';
     const lease: Held = { stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
+    // It was lost here, has come back, and is still being ended.
+    if (held.has(id)) {
+      await putBack(job, token, AGAIN_MS, lease, clock, signal);
+      throw new DelayedError();
+    }
     held.set(id, lease);
     try {
       const end = await performOne(job, lease, options);
@@ -99,7 +106,7 @@ export async function workOnQueue(
   worker.on('error', trouble.tell);
   worker.on('failed', (job, thrown) => say(`job ${job?.data.job} of ${job?.data.workspace} failed: ${thrown.message}`));
   worker.on('lockRenewalFailed', (ids) => {
-    for (const id of ids) lose(held.get(id));
+    for (const id of ids) lose(held.get(id), 'another worker has taken the task over');
   });
   worker.on('locksRenewed', ({ jobIds }) => {
     trouble.end();
@@ -134,10 +141,10 @@ async function performOne(job: Job<TaskData, string, string>, lease: Held, optio
   }
 }
 
-function lose(lease: Held | undefined): void {
+function lose(lease: Held | undefined, why: string): void {
   if (lease === undefined) return;
   lease.isLost = true;
-  lease.stop.abort(new SightlineError('interrupted', 'another worker has taken the task over'));
+  lease.stop.abort(new SightlineError('interrupted', why));
 }
 
 /** Reads what a task of the queue is. */
@@ -194,7 +201,7 @@ async function keepPresent(
   const agoToIso = (ms: number): string => new Date(clock.now() - (clock.monotonic() - ms)).toISOString();
   while (!signal.aborted) {
     for (const lease of held.values()) {
-      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX) lose(lease);
+      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX) lose(lease, 'the queue could not be asked for minutes');
     }
     const renewed = Object.fromEntries([...held].map(([id, { renewedMs }]) => [id, agoToIso(renewedMs)]));
     const seen = new Date(clock.now()).toISOString();

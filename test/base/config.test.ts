@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/folders.ts';
 const KEY = 'gsk_0123456789';
 const BASE_URL = 'https://api.example.com/v1';
 
-interface Given extends Partial<Omit<ConfigSources, 'folder'>> {
+interface Given extends Partial<Omit<ConfigSources, 'folder' | 'file'>> {
   readonly file?: unknown;
 }
 

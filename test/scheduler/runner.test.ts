@@ -117,6 +117,20 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     expect(await runner.enqueue(tasksOf(2))).toBe(2);
   });
 
+  test('has what is asked for while it is under way follow, once', async (context) => {
+    const runner = await (await kind(context))();
+    let begun = 0;
+    startWork(runner, async () => {
+      begun += 1;
+      if (begun === 1) for (const _ of [1, 2, 3]) await runner.enqueue(tasksOf(1));
+      return settled;
+    });
+    await runner.enqueue(tasksOf(1));
+    await expect.poll(async () => (await runner.state()).ended.length, { timeout: 20_000 }).toBe(2);
+    expect(begun).toBe(2);
+    expect(await runner.outstanding(60_000)).toBe(0);
+  });
+
   test('says who holds what, and gives back at once what it is stopped in', async (context) => {
     const open = await kind(context);
     const runner = await open();
@@ -259,12 +273,15 @@ describe('a queue in PostgreSQL', () => {
     expect(heard.join('\n')).toContain("The queue's database answers again.");
     expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
   }, 90_000);
+});
 
-  test('a wrong password is refused without being shown', async (context) => {
-    const address = await newQueue('postgres', context);
-    const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
-    const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
-    expect(failure).toMatchObject({ code: 'queue_unreachable', message: expect.stringMatching(/refuses \(password/) });
-    expect(String((failure as Error).stack)).not.toContain('wrong-one');
-  });
+test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
+  const address = await newQueue(kind, context);
+  const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
+  const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
+  const message = expect.stringMatching(
+    /^the database of QUEUE_DATABASE_URL, which holds the queue, refuses \(.*pass/i,
+  );
+  expect(failure).toMatchObject({ code: 'queue_unreachable', message });
+  expect(String((failure as Error).stack)).not.toContain('wrong-one');
 });
