@@ -22,6 +22,8 @@ const MEMORY_MAX_BYTES = 3 * 1024 ** 3;
 /** Held in memory before they are written; text-heavy rows reach the bytes first. */
 const ROW_GROUP_ROWS = 122_880;
 const ROW_GROUP_BYTES = 64 * 1024 ** 2;
+/** A statement that has not ended after so long never will: a month of a million rows takes seconds. */
+const STATEMENT_MS = 30 * 60_000;
 /** Characters of what the engine says in an error that are passed on, and of what it wrote to its standard error. */
 const SAID_MAX = 400;
 /** A path with any other character could be read as a pattern. */
@@ -178,6 +180,7 @@ function talkTo(child: ChildProcess, signal: AbortSignal): (sql: string) => Prom
   return async (sql) => {
     signal.throwIfAborted();
     const stop = (): void => void child.kill('SIGKILL');
+    const late = setTimeout(stop, STATEMENT_MS);
     signal.addEventListener('abort', stop, { once: true });
     let hear: (answer: { result?: string; error?: string }) => void = () => undefined;
     const answered = new Promise<{ result?: string; error?: string }>((settle) => {
@@ -192,6 +195,7 @@ function talkTo(child: ChildProcess, signal: AbortSignal): (sql: string) => Prom
       const said = answer.error.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
       throw new SightlineError('publish_failed', `the Iceberg engine failed: ${said}`);
     } finally {
+      clearTimeout(late);
       signal.removeEventListener('abort', stop);
       child.off('message', hear);
     }
