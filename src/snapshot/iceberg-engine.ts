@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import { type DataFile, readEngineManifest } from './iceberg-manifests.ts';
 import { engineType, type IcebergShape, toMetadata } from './iceberg-metadata.ts';
@@ -49,7 +50,7 @@ export interface EngineFile extends DataFile {
 
 /** Writes rows into data files of Iceberg tables, which it divides by size alone. Everything throws `publish_failed`, and the signal's reason. */
 export interface IcebergEngine {
-  /** Writes the rows of a Parquet file with these columns, of types as snapshots have them. */
+  /** Writes the rows of a Parquet file with these columns, of types as snapshots have them; one file after another. */
   write(
     shape: IcebergShape,
     columns: readonly { readonly name: string; readonly type: string }[],
@@ -112,20 +113,22 @@ export function openEngine(folder: string, signal: AbortSignal): IcebergEngine {
     tables.set(key, table);
     return table;
   };
+  const queue = new PQueue({ concurrency: 1 });
+  const write: IcebergEngine['write'] = async (shape, columns, source) => {
+    running ??= await start(enginePath, root, signal);
+    const { name, path, seen } = await open(shape, running);
+    const link = join(root, 'sources', `${sources++}.parquet`);
+    await symlink(resolve(source), link);
+    const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
+    const names = columns.map((column) => identifier(column.name)).join(', ');
+    const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
+    await running.ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
+    await rm(link);
+    const found = await readManifests(join(path, 'metadata'), seen);
+    return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
+  };
   return {
-    write: async (shape, columns, source) => {
-      running ??= await start(enginePath, root, signal);
-      const { name, path, seen } = await open(shape, running);
-      const link = join(root, 'sources', `${sources++}.parquet`);
-      await symlink(resolve(source), link);
-      const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
-      const names = columns.map((column) => identifier(column.name)).join(', ');
-      const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
-      await running.ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
-      await rm(link);
-      const found = await readManifests(join(path, 'metadata'), seen);
-      return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
-    },
+    write: (...given) => queue.add(() => write(...given)),
     close: async () => {
       if (running !== null) await end(running.child);
     },

@@ -11,6 +11,7 @@ import { type IcebergState, type LakeTable, stateOf } from './iceberg-state.ts';
 import { areThere, bringRows, type LakeParts, type LakeRows, sendAside } from './iceberg-table.ts';
 import type { Manifest, SnapshotFile, SnapshotTable } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
+import { inParallel } from './parallel.ts';
 import type { Publisher } from './publisher.ts';
 import { chooseExpired, type Keep } from './retention.ts';
 import { agesOf, type Pointer, readStoredManifest, TABLES } from './store-pointer.ts';
@@ -64,24 +65,21 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
       try {
         const remembered = await readRemembered(store, pointer, manifest, options.keep);
         const isLate = pointer !== null && Date.parse(pointer.createdAt) > Date.parse(manifest.createdAt);
-        const tables: LakeTable[] = [];
-        for (const table of manifest.tables) {
+        const least = Math.floor(Date.parse(manifest.createdAt) / 1000);
+        const states = new Map<string, IcebergState>();
+        await inParallel(manifest.tables, signal, async (table) => {
           const before = stateOf(base, table.name);
           const rows = await bringRows(table, timeOf(table.name), before, lake);
-          const states = remembered.flatMap((each) => stateOf(each, table.name) ?? []);
-          const least = Math.floor(Date.parse(manifest.createdAt) / 1000);
+          const others = remembered.flatMap((each) => stateOf(each, table.name) ?? []);
           const version = isLate ? least : Math.max(least, (before?.version ?? 0) + 1);
-          const state = await settle(
-            table,
-            rows,
-            before,
-            states,
-            { id: manifest.id, version, now: options.clock.now() },
-            lake,
-          );
-          tables.push({ ...table, files: filesOf(state), bytes: bytesOf(state), iceberg: state });
-          onProgress?.({ done: tables.length, of: manifest.tables.length });
-        }
+          const next = { id: manifest.id, version, now: options.clock.now() };
+          states.set(table.name, await settle(table, rows, before, others, next, lake));
+          onProgress?.({ done: states.size, of: manifest.tables.length });
+        });
+        const tables = manifest.tables.map((table): LakeTable => {
+          const iceberg = states.get(table.name) as IcebergState;
+          return { ...table, files: filesOf(iceberg), bytes: bytesOf(iceberg), iceberg };
+        });
         return { manifest: { ...manifest, tables }, sent };
       } finally {
         await engine.close();
