@@ -23,6 +23,8 @@ const MEMORY_MAX_BYTES = 3 * 1024 ** 3;
 /** Held in memory before they are written; text-heavy rows reach the bytes first. */
 const ROW_GROUP_ROWS = 122_880;
 const ROW_GROUP_BYTES = 64 * 1024 ** 2;
+const BLOCK_BYTES = 16 * 1024 ** 2;
+const READ_AHEAD_BYTES = 256 * 1024 ** 2;
 /** A statement that has not ended after so long never will: a month of a million rows takes seconds. */
 const STATEMENT_MS = 30 * 60_000;
 /** Characters of what the engine says in an error that are passed on, and of what it wrote to its standard error. */
@@ -38,6 +40,9 @@ const SETTINGS = [
   'max_threads = 1',
   'max_insert_threads = 1',
   'input_format_parquet_preserve_order = 1',
+  // Rows are not gathered before they come to the file, which gathers row groups by itself.
+  `min_insert_block_size_bytes = ${BLOCK_BYTES}`,
+  `input_format_parquet_memory_high_watermark = ${READ_AHEAD_BYTES}`,
   `output_format_parquet_row_group_size = ${ROW_GROUP_ROWS}`,
   `output_format_parquet_row_group_size_bytes = ${ROW_GROUP_BYTES}`,
   'output_format_parquet_parallel_encoding = 0',
