@@ -1,25 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { withHome } from './app/home.ts';
 import { monitoredOf } from './app/monitored.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './app/publish.ts';
+import { cursorSecretOf, idleTimeoutFor, openService } from './app/service.ts';
 import { statusPageOf } from './app/status-page.ts';
 import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './app/workspace.ts';
-import type { Clock } from './base/clock.ts';
 import type { WorkspaceConfig } from './base/config.ts';
 import { inSpan } from './base/trace.ts';
-import { mergeConventions, toOverrides } from './metrics/overrides.ts';
-import { readConventions } from './metrics/stored.ts';
-import { createService } from './serve/create.ts';
-import { HTTP_LIMITS } from './serve/http/limits.ts';
 import type { LogTarget } from './serve/http/log.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve/http/server.ts';
-import { openKeyring, readCursorSecret } from './serve/keys.ts';
+import { openKeyring } from './serve/keys.ts';
 import { type Streams, serveStdio } from './serve/mcp/stdio.ts';
-import type { Freshness, Service } from './serve/service.ts';
+import type { Freshness } from './serve/service.ts';
 import type { StatusAccess } from './serve/status/parts.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
 import { layoutOf } from './snapshot/layout.ts';
-import { REPLICA_OPTIONS } from './warehouse/replica.ts';
 
 /** Sorting a month and writing it needs no more; what would goes to disk. The other core reads back what was written. */
 const EXPORT_RESOURCES = { memoryLimitMb: 320, threads: 2 };
@@ -31,12 +26,23 @@ export interface ExportProgress {
   readonly of: number;
 }
 
+type Exported = Snapshot & { readonly published: Publication | null };
+
 /** Publishes a Parquet snapshot of a workspace: in its folder, and from there where the settings name another place too. */
-export async function exportWorkspace(
+export function exportWorkspace(
   context: Context,
   onProgress: (progress: ExportProgress) => void,
   changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
-): Promise<Snapshot & { readonly published: Publication | null }> {
+): Promise<Exported> {
+  // Published before others may check the workspace out: whoever has it by then publishes what is newer.
+  return withHome(context, null, (inside) => exportHere(inside, onProgress, changes));
+}
+
+async function exportHere(
+  context: Context,
+  onProgress: (progress: ExportProgress) => void,
+  changes: Partial<Pick<WorkspaceConfig, 'compression'>>,
+): Promise<Exported> {
   const { clock, signal } = context;
   const config = { ...context.config, ...changes };
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
@@ -67,7 +73,12 @@ export interface McpWorkspaceOptions {
 
 /** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
 export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
-  const service = openService(config, clock, await cursorSecretOf(config), options.queryTimeoutMs);
+  const service = openService(
+    config,
+    clock,
+    await cursorSecretOf(config, existsSync(config.folder)),
+    options.queryTimeoutMs,
+  );
   try {
     options.onStart(await service.freshness());
     await serveStdio(service, options.streams, signal, options);
@@ -98,14 +109,12 @@ export async function serveWorkspace(
 ): Promise<ServedWorkspace> {
   const keyring = openKeyring(config.folder);
   const keys = keyring.count();
-  const secret = await readCursorSecret(config.folder).catch(() => randomBytes(32));
-  const service = openService(config, clock, secret, queryTimeoutMs);
+  const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
   // The first question need not wait for the copy to be opened; where it cannot be, each question is told so.
   service.newest().catch(() => undefined);
   try {
     const { snapshots } = layoutOf(config.folder);
-    // A connection stands still while its query runs.
-    const idleTimeoutMs = Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
+    const idleTimeoutMs = idleTimeoutFor(queryTimeoutMs);
     const status = statusPage === 'off' ? {} : { status: statusPageOf(config, statusPage, runsJobs) };
     const server = await startServer(
       { service, keyring, clock, log, snapshots, monitored: monitoredOf(config, clock), ...status },
@@ -120,23 +129,4 @@ export async function serveWorkspace(
     await service.close();
     throw thrown;
   }
-}
-
-// There need be no data yet; what is asked before is answered with that error.
-function openService(config: WorkspaceConfig, clock: Clock, cursorSecret: Uint8Array, timeoutMs: number): Service {
-  const overrides = toOverrides(config.conventions);
-  return createService({
-    catalogue,
-    path: layoutOf(config.folder).analytics,
-    clock,
-    cursorSecret,
-    replica: { ...REPLICA_OPTIONS, timeoutMs },
-    readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
-  });
-}
-
-// Where nothing can be written cursors do not outlive the process, which is no reason to serve nothing.
-async function cursorSecretOf({ folder }: WorkspaceConfig): Promise<Uint8Array> {
-  if (!existsSync(folder)) return randomBytes(32);
-  return readCursorSecret(folder).catch(() => randomBytes(32));
 }

@@ -60,8 +60,10 @@ describe('floors', () => {
   it('keeps DuckDB in one folder, undici in one folder, and the web server in one', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
     expect(foldersImporting('undici')).toEqual(['src/upstream']);
-    // Loaded only where a budget is shared between machines.
-    for (const name of ['pg', 'rate-limiter-flexible']) expect(foldersImporting(name)).toEqual(['src/upstream']);
+    // Loaded only where a budget, or the queue of tasks, is shared between machines.
+    expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/upstream']);
+    expect(foldersImporting('pg')).toEqual(['src/scheduler', 'src/upstream']);
+    for (const name of ['bullmq', 'ioredis']) expect(foldersImporting(name)).toEqual(['src/scheduler']);
     for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
       expect(foldersImporting(name)).toEqual(['src/serve/http']);
     }
@@ -71,7 +73,7 @@ describe('floors', () => {
     ]);
     // As is what speaks to object stores.
     expect(sources.filter(({ text }) => text.includes("'@aws-sdk/")).map(({ path }) => path)).toEqual([
-      'src/snapshot/s3-store.ts',
+      'src/snapshot/s3-connection.ts',
     ]);
     // The handler of assistants' requests is given Fastify's, by type.
     expect(foldersImporting('fastify')).toEqual(['src/serve/http', 'src/serve/mcp']);

@@ -9,6 +9,7 @@ import type { Manifest } from '../snapshot/manifest.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../warehouse/backup.ts';
 import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './backup-snapshot.ts';
 import { isServed } from './borrow.ts';
+import { homeState, withHome } from './home.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 
@@ -39,7 +40,7 @@ export interface Restored extends RestoredSnapshot {
  * workspace has data and not `force`, `warehouse_locked` while it is served, `warehouse_invalid` and `warehouse_newer`.
  */
 export async function readRestoreSource(
-  { config }: Context,
+  { config, clock }: Context,
   given: string,
   force: boolean,
 ): Promise<{ source: RestoreSource; hasData: boolean }> {
@@ -60,9 +61,11 @@ export async function readRestoreSource(
     throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`);
   }
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
-  const hasData = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
+  const isAway = config.home.kind !== 'local';
+  const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
+  const hasData = isAway ? (await homeState({ config, clock }))?.savedAt != null : isHere;
   if (hasData && !force) {
-    const held = `workspace ${config.name} has data in ${config.folder}`;
+    const held = `workspace ${config.name} has data in ${isAway ? 'its home' : config.folder}`;
     throw new SightlineError(
       'usage',
       `${held}; --force puts the restored warehouse in their place and keeps them beside it`,
@@ -85,7 +88,11 @@ async function ofBackup(path: string): Promise<RestoreSource> {
  * Builds a workspace's warehouse from a backup or a snapshot, aside, checks it and puts it in place; the file that was there
  * is kept. Then publishes the analysts' copy. Whatever goes wrong before changes nothing.
  */
-export async function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
+export function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
+  return withHome(context, null, (inside) => restore(inside, source));
+}
+
+async function restore(context: Context, source: RestoreSource): Promise<Restored> {
   const { config, clock } = context;
   const layout = layoutOf(config.folder);
   await ensureWritableFolder(config.folder);

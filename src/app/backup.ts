@@ -6,6 +6,7 @@ import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../warehouse/backup.ts';
 import { isServed } from './borrow.ts';
+import { refreshCopy } from './home.ts';
 import { agesOf, type Context, noData, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
@@ -31,6 +32,8 @@ export interface Backup {
 export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
   const layout = layoutOf(context.config.folder);
   const path = await checkTarget(output, layout, force);
+  // What was checked in last is whole, and is there for reading whoever has the workspace.
+  await refreshCopy(context);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(context.config);
   await ensureWritableFolder(dirname(path));
@@ -81,7 +84,8 @@ interface Copied {
 async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
   const { copy, live } = agesOf(layout);
   // Who serves the workspace opens the live file whenever a job is due, and must not find it locked.
-  if (live > 0 && !(await isServed(context.config.folder))) {
+  const isHere = context.config.home.kind === 'local';
+  if (isHere && live > 0 && !(await isServed(context.config.folder))) {
     try {
       return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {
         return { tables: await copyOpened(warehouse.database, aside), asOfMs: context.clock.now(), stale: false };
@@ -95,7 +99,7 @@ async function copyNewest(context: Context, layout: Layout, aside: string): Prom
     throw new SightlineError('no_data', message);
   }
   const tables = await copyClosed(layout.analytics, aside, { temporaryFolder: `${aside}.temporary`, forReaders: true });
-  return { tables, asOfMs: copy, stale: copy < live };
+  return { tables, asOfMs: copy, stale: isHere && copy < live };
 }
 
 async function removeFile(path: string): Promise<void> {

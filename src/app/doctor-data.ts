@@ -16,8 +16,10 @@ const TOLD_MAX = 5;
 const REBUILD = 'Run `sightline replay`, which builds the tables anew from the kept pages, or `sightline restore`.';
 
 /** Whether the warehouse opens, is of this version, and holds no rows that cannot be right. */
-export async function checkWarehouseFile({ layout, owner }: Patient): Promise<Finding[]> {
+export async function checkWarehouseFile({ context, layout, owner }: Patient): Promise<Finding[]> {
   const { copy, live } = agesOf(layout);
+  // What lies in the folder of a home elsewhere is of whenever this machine had it last.
+  if (isAway(context) && copy > 0) return checkRows(layout.analytics, 'what was checked in last');
   if (live === 0 && copy === 0) {
     return [{ status: 'warning', message: 'there are no data yet', advice: 'Run `sightline sync`.' }];
   }
@@ -30,6 +32,10 @@ export async function checkWarehouseFile({ layout, owner }: Patient): Promise<Fi
   }
   if (copy === 0) return [{ status: 'ok', message: 'in use; nothing is published yet that could be looked through' }];
   return checkRows(layout.analytics, `${owner ?? 'another process'} has the warehouse; its published copy`);
+}
+
+function isAway({ config }: Patient['context']): boolean {
+  return config.home.kind !== 'local';
 }
 
 async function checkRows(path: string, what: string): Promise<Finding[]> {
@@ -71,14 +77,14 @@ export async function checkCopy(patient: Patient, isSick: boolean): Promise<Find
   }
   // The copy may be the last that is sound.
   if (isSick) return [{ ...problem, advice: 'Mend the warehouse first; until then the copy is left as it is.' }];
-  if (!fix || owner !== null || live === 0) return [problem];
+  if (!fix || owner !== null || live === 0 || isAway(patient.context)) return [problem];
   await withWarehouse(patient.context, { memoryLimitMb: 256 }, (opened) =>
     publish(opened.warehouse, layout, opened.copy),
   );
   return [{ status: 'ok', message: `${problem.message}; published anew`, fixed: true }];
 }
 
-async function problemOfCopy({ layout }: Patient): Promise<Finding | null> {
+async function problemOfCopy({ context, layout }: Patient): Promise<Finding | null> {
   const { copy, live } = agesOf(layout);
   const advice = 'Run `sightline doctor --fix`, or `sightline export`; the next sync publishes it too.';
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };
@@ -91,7 +97,9 @@ async function problemOfCopy({ layout }: Patient): Promise<Finding | null> {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: 'failure', message: thrown.message, advice };
   }
-  return copy < live ? { status: 'warning', message: 'the published copy is older than the warehouse', advice } : null;
+  return copy < live && !isAway(context)
+    ? { status: 'warning', message: 'the published copy is older than the warehouse', advice }
+    : null;
 }
 
 /** Whether `latest` leads to a snapshot, and every file of that is what was written. */

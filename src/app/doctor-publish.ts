@@ -3,7 +3,8 @@ import { readManifest } from '../snapshot/manifest.ts';
 import { checkConditions } from '../snapshot/store-conditions.ts';
 import { POINTER, type ReadPointer, readPointer } from '../snapshot/store-pointer.ts';
 import type { Finding, Patient } from './doctor-finding.ts';
-import { checkPublishable, withStore } from './publish.ts';
+import { withStore } from './place.ts';
+import { checkPublishable } from './publish.ts';
 
 /** A pointer may be ahead of this machine's clock by so much before that is told. */
 const AHEAD_MS = 5 * 60_000;

@@ -5,6 +5,7 @@ import { checkBudget } from './doctor-budget.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
+import { checkHome } from './doctor-home.ts';
 import { checkPublishing } from './doctor-publish.ts';
 import { checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
 import { checkUpstream } from './doctor-upstream.ts';
@@ -41,6 +42,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'leftovers', run: checkLeftovers },
   { name: 'budget', run: checkBudget },
   { name: 'upstream', run: (patient, earlier) => checkUpstream(patient, hasFailed(earlier, 'budget')) },
+  { name: 'home', run: checkHome },
   { name: 'warehouse', run: checkWarehouseFile },
   { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: checkSnapshots },

@@ -7,6 +7,7 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { applyRetention } from '../snapshot/retention.ts';
 import { type Flaw, findFlaws } from '../warehouse/integrity.ts';
 import { copyWarehouse, findMissing } from '../warehouse/rebuild.ts';
+import { withHome } from './home.ts';
 import { retainPublished } from './publish.ts';
 import { type Context, catalogue, noData, withWarehouse } from './workspace.ts';
 
@@ -30,7 +31,11 @@ export interface Compaction {
  * Writes the warehouse file anew without the room that deleted rows left, and puts it in place by rename once it holds every
  * row; a file that would not shrink stays. Throws `no_data`, and `warehouse_invalid` for a copy that lacks rows.
  */
-export async function compactWarehouse(context: Context): Promise<Compaction> {
+export function compactWarehouse(context: Context): Promise<Compaction> {
+  return withHome(context, null, compact);
+}
+
+async function compact(context: Context): Promise<Compaction> {
   const layout = layoutOf(context.config.folder);
   if (!existsSync(layout.warehouse)) throw noData(context.config);
   const aside = join(context.config.folder, '.compact.duckdb');
@@ -62,7 +67,11 @@ export async function compactWarehouse(context: Context): Promise<Compaction> {
 }
 
 /** Looks for rows that cannot be right: keys twice, nested rows without a parent, histories that break off. Throws `no_data`. */
-export async function checkWarehouse(context: Context): Promise<Flaw[]> {
+export function checkWarehouse(context: Context): Promise<Flaw[]> {
+  return withHome(context, null, check);
+}
+
+async function check(context: Context): Promise<Flaw[]> {
   if (!existsSync(layoutOf(context.config.folder).warehouse)) throw noData(context.config);
   return withWarehouse(context, RESOURCES, ({ warehouse }) =>
     warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),

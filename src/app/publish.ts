@@ -1,5 +1,4 @@
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import type { PublishPlace } from '../base/publish-settings.ts';
 import { inSpan } from '../base/trace.ts';
 import type { Snapshot } from '../snapshot/export.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -8,6 +7,8 @@ import type { ObjectStore } from '../snapshot/object-store.ts';
 import type { Publisher } from '../snapshot/publisher.ts';
 import type { StoredSnapshot } from '../snapshot/store-publisher.ts';
 import type { Tally } from '../snapshot/tables.ts';
+import { heldHome } from './home.ts';
+import { withStore } from './place.ts';
 import { type Context, catalogue } from './workspace.ts';
 
 /** What became of a snapshot beyond the workspace's folder. */
@@ -76,37 +77,13 @@ export async function retainPublished(context: Context): Promise<string[]> {
   return deleted ?? [];
 }
 
-/** Opens the place of the settings for as long as the work takes; null, and no work, where they name none. */
-export async function withStore<T>(
-  { config, signal }: Context,
-  work: (store: ObjectStore, place: PublishPlace) => Promise<T>,
-): Promise<T | null> {
-  const { publish } = config;
-  if (publish.kind === 'folder') return null;
-  const place = publish.kind === 'iceberg' ? publish.place : publish;
-  const store = await openPlace(place, { folder: config.name, signal });
-  try {
-    return await work(store, place);
-  } finally {
-    store.close();
-  }
-}
-
-async function openPlace(place: PublishPlace, options: { folder: string; signal: AbortSignal }): Promise<ObjectStore> {
-  if (place.kind === 'folder') {
-    const { openFolderStore } = await import('../snapshot/folder-store.ts');
-    return openFolderStore(place.path, options);
-  }
-  const { openS3Store } = await import('../snapshot/s3-store.ts');
-  return openS3Store(place, options);
-}
-
 async function openPublisher(
   { config, clock, signal }: Context,
   store: ObjectStore,
   onProgress: (progress: { done: number; of: number }) => void,
 ): Promise<Publisher<StoredSnapshot>> {
-  const options = { clock, signal, onProgress };
+  const epoch = heldHome(config.folder)?.epoch ?? null;
+  const options = { clock, signal, onProgress, epoch };
   if (config.publish.kind !== 'iceberg') {
     const { createStorePublisher } = await import('../snapshot/store-publisher.ts');
     return createStorePublisher(store, options);

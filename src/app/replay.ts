@@ -9,6 +9,7 @@ import { openRecords } from '../sync/records.ts';
 import { type ReplayResult, replayPages } from '../sync/replay.ts';
 import { removeDatabase } from '../warehouse/copy-database.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/rebuild.ts';
+import { withHome } from './home.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 
@@ -44,11 +45,15 @@ type OnProgress = (done: number, of: number) => void;
  * Builds tables anew from the pages that were kept, aside, and puts them in place of the workspace's warehouse once they
  * are whole: never half, and the old file is kept. What would lose rows, or met damage, stays aside.
  */
-export async function replayWorkspace(
+export function replayWorkspace(
   context: Context,
   request: ReplayRequest,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
+  return withHome(context, null, (inside) => replay(inside, request, onProgress));
+}
+
+async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {
   const layout = layoutOf(context.config.folder);
   if ((await listRawFiles(layout.raw)).length === 0) {
     throw new SightlineError('no_data', `workspace ${context.config.name} has no raw pages in ${layout.raw}`);

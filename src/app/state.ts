@@ -14,6 +14,7 @@ import {
   type StateScope,
 } from '../warehouse/progress-state.ts';
 import { readMembers } from '../warehouse/state.ts';
+import { withHome } from './home.ts';
 import { readNewest } from './status.ts';
 import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './workspace.ts';
 
@@ -151,7 +152,11 @@ export async function resetState(context: Context, wanted: StateScope): Promise<
   });
 }
 
-async function changing<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
+function changing<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
+  return withHome(context, null, (inside) => change(inside, work));
+}
+
+async function change<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
   if (!existsSync(layoutOf(context.config.folder).warehouse)) throw noData(context.config);
   return withWarehouse(context, {}, async (opened) => {
     const result = await work(opened);

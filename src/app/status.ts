@@ -76,7 +76,11 @@ export async function readNewest<T>(
   try {
     const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
     const { copy, live } = agesOf(layout);
-    return { value: await read(query), stale, asOfMs: stale ? copy : Math.max(copy, live) };
+    return {
+      value: await read(query),
+      stale,
+      asOfMs: stale || config.home.kind !== 'local' ? copy : Math.max(copy, live),
+    };
   } finally {
     reader.close();
   }

@@ -13,6 +13,7 @@ import { type OpenedBudget, openBudgetAt } from '../upstream/budget-open.ts';
 import { createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { withHome } from './home.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
 /** Told of what a sync does while it runs. */
@@ -30,11 +31,13 @@ export async function syncWorkspace(
   // Whoever has no key is told before anything is opened.
   context.config.upstream();
   for (const name of options.only ?? []) checkResource(name);
-  return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
-    const [summary] = await syncOpened(context, opened, [options], onProgress);
-    await publish(opened.warehouse, opened.layout, opened.copy);
-    return summary as SyncSummary;
-  });
+  return withHome(context, null, (inside) =>
+    withWarehouse(inside, SYNC_RESOURCES, async (opened) => {
+      const [summary] = await syncOpened(inside, opened, [options], onProgress);
+      await publish(opened.warehouse, opened.layout, opened.copy);
+      return summary as SyncSummary;
+    }),
+  );
 }
 
 /**
@@ -44,7 +47,7 @@ export async function syncWorkspace(
  */
 export async function syncOpened(
   context: Context,
-  { warehouse, layout, copy }: Opened,
+  { warehouse, layout, copy, durable }: Opened,
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
 ): Promise<SyncSummary[]> {
@@ -69,7 +72,15 @@ export async function syncOpened(
     onProgress(latest, budget);
   };
   try {
-    const parts = { catalogue, warehouse: records.warehouse, client, clock, connections, signal, onProgress: take };
+    const parts = {
+      catalogue,
+      warehouse: keptElsewhere(records.warehouse, durable),
+      client,
+      clock,
+      connections,
+      signal,
+      onProgress: take,
+    };
     for (const options of runs) {
       const summary = await runSync(parts, options);
       const notes = await learn(warehouse, summary, clock);
@@ -85,6 +96,18 @@ export async function syncOpened(
     await client.close();
     await close();
   }
+}
+
+// A page is asked for only once the one before would outlive this machine: whoever takes the work over goes on there.
+function keptElsewhere(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
+  return {
+    ...warehouse,
+    commitPage: async (page) => {
+      const result = await warehouse.commitPage(page);
+      await durable();
+      return result;
+    },
+  };
 }
 
 /**

@@ -11,6 +11,7 @@ import type { DayRange } from '../sync/chain.ts';
 import type { SyncSummary } from '../sync/run.ts';
 import { readMembers } from '../warehouse/state.ts';
 import { distrustDays, readVerifiedThrough, type Verified, writeVerifications } from '../warehouse/verifications.ts';
+import { withHome } from './home.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
 import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './workspace.ts';
 
@@ -53,11 +54,15 @@ export interface Verification {
 }
 
 /** Recounts a workspace's answers and holds them against upstream's reports; keeps the result and publishes it. */
-export async function verifyWorkspace(
+export function verifyWorkspace(
   context: Context,
   request: VerifyRequest,
   onProgress: OnProgress,
 ): Promise<Verification> {
+  return withHome(context, null, (inside) => verify(inside, request, onProgress));
+}
+
+async function verify(context: Context, request: VerifyRequest, onProgress: OnProgress): Promise<Verification> {
   const { config, clock } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
   if (request.fresh || request.repair) config.upstream();

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
@@ -14,6 +15,7 @@ import { openReader, type Reader } from '../warehouse/reader.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { borrowWarehouse, isServed } from './borrow.ts';
+import { heldHome, refreshCopy, withHome } from './home.ts';
 
 /** Every resource of the API. */
 export const catalogue = createCatalogue(declarations);
@@ -65,6 +67,7 @@ export async function openNewestWith<T>(
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<{ opened: T; stale: boolean }> {
+  if (config.home.kind !== 'local' && heldHome(config.folder) === null) return openFetched(config, layout, open);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
   if (ownedHere.has(layout.warehouse)) {
@@ -84,6 +87,23 @@ export async function openNewestWith<T>(
   }
 }
 
+// What lies in the folder of a home elsewhere is of whenever this machine had it last.
+async function openFetched<T>(
+  config: WorkspaceConfig,
+  layout: Layout,
+  open: (path: string) => Promise<T>,
+): Promise<{ opened: T; stale: boolean }> {
+  let stale = false;
+  try {
+    await refreshCopy({ config, clock: systemClock });
+  } catch (thrown) {
+    if (agesOf(layout).copy === 0) throw thrown;
+    stale = true;
+  }
+  if (agesOf(layout).copy === 0) throw noData(config);
+  return { opened: await open(layout.analytics), stale };
+}
+
 function nothingYet({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
   const message = `workspace ${name} has nothing to read yet: its first sync is still running`;
   return new SightlineError('no_data', message, { cause });
@@ -95,19 +115,31 @@ export interface Opened {
   readonly layout: Layout;
   /** Whether the analysts' copy holds all that the warehouse holds. */
   readonly copy: { isCurrent: boolean };
+  /** Resolves once all that was committed would be there if this machine were lost; at once where its disk is the home. */
+  readonly durable: () => Promise<void>;
 }
 
-/** Publishes the analysts' copy. */
+/** Publishes the analysts' copy. Throws `lease_lost` where the workspace is no longer this process's. */
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
+  heldHome(dirname(layout.warehouse))?.lost.throwIfAborted();
   await publishAnalytics(warehouse.database, layout.analytics);
   copy.isCurrent = true;
 }
 
 /**
  * Opens a workspace's warehouse for writing, made if need be, and closes it after the work; waits for its turn where the
- * workspace is served. Throws `warehouse_locked` with who has it when another process lets nobody in.
+ * workspace is served, and checks it out of its home where this process has not. Throws `warehouse_locked` with who has it
+ * when another process lets nobody in.
  */
-export async function withWarehouse<T>(
+export function withWarehouse<T>(
+  context: Context,
+  resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  return withHome(context, null, (inside) => openInTurn(inside, resources, work));
+}
+
+async function openInTurn<T>(
   context: Context,
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened) => Promise<T>,
@@ -128,25 +160,35 @@ async function openAlone<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
+  const journal = heldHome(config.folder)?.journal ?? null;
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
   const copy = { isCurrent: copiedAt > 0 && copiedAt >= live };
   const warehouse = await openWarehouse(layout.warehouse, catalogue, {
     ...resources,
     temporaryFolder: layout.temporary,
+    keepsLog: journal !== null,
     describeOwner: (pid) =>
       owner !== null && (pid === null || pid === owner.pid)
         ? `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`
         : `process ${pid ?? 'unknown'}`,
   });
+  const { database } = warehouse;
+  const leave = journal?.follow({
+    alone: (then) => database.exclusive((session) => then(async () => void (await session.run('CHECKPOINT')))),
+  });
+  const durable = async (): Promise<void> => journal?.durable();
   try {
     // A copy that was made before has other marts, or none.
-    if (await ensureViews(warehouse.database, MART_SCHEMA, marts())) copy.isCurrent = false;
+    if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
     const since = new Date(clock.now()).toISOString();
     await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
-    return await work({ warehouse, layout, copy });
+    const result = await work({ warehouse, layout, copy, durable });
+    await durable();
+    return result;
   } finally {
-    await checkpoint(warehouse);
+    await leave?.();
+    if (journal === null) await checkpoint(warehouse);
     await warehouse.close();
     await rm(layout.owner, { force: true });
     await rm(layout.temporary, { recursive: true, force: true });

@@ -27,6 +27,15 @@ export function readBudgetSettings(
 ): BudgetSettings {
   if (given === undefined || given.kind === 'file') return { kind: 'file' };
   const { urlVariable: variable } = given;
+  return { kind: 'postgres', url: readPostgresUrl(variable, environment, folder), urlVariable: variable };
+}
+
+/** The address of a PostgreSQL database that a variable holds. Throws `config_invalid` with the variable's name, and never its value. */
+export function readPostgresUrl(
+  variable: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): string {
   const url = readSecret(variable, environment, folder)?.trim() ?? '';
   const allowed =
     'the address of a PostgreSQL database, such as postgres://user:password@host:5432/name?sslmode=verify-full';
@@ -37,7 +46,7 @@ export function readBudgetSettings(
   if (!isPostgres || !isDecodable(parsed.password)) {
     throw new SightlineError('config_invalid', `${variable} is not the address of a database; allowed: ${allowed}`);
   }
-  return { kind: 'postgres', url, urlVariable: variable };
+  return url;
 }
 
 /** Whether what is said to the database can be read on the way: it leaves this machine, and the address asks for no TLS. */

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { SightlineError } from './errors.ts';
+import { homeAllowed, homeSchema } from './home-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
+import { runnerAllowed, runnerSchema } from './runner-settings.ts';
 
 /** File with more settings than the environment can carry, in the folder where sightline is started. */
 export const CONFIG_FILE = 'sightline.config.json';
@@ -36,8 +38,12 @@ export const allowed = {
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
   ...notifyAllowed,
+  home: `an object with the members ${Object.keys(homeAllowed).join(', ')}`,
+  'home.kind': homeAllowed.kind,
   publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
   ...publishAllowed,
+  runner: runnerAllowed,
+  'runner.kind': 'process, postgres or redis',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -73,6 +79,7 @@ const inFile = {
   jobs: anything.optional(),
   notify: notifySchema.optional(),
   publish: publishSchema.optional(),
+  home: homeSchema.optional(),
 };
 // A key in place of its variable's name is a mistake that suggests itself.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
@@ -81,6 +88,8 @@ export const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 const fileSchema = z.strictObject({
   ...inFile,
   dataDir: z.string().min(1).optional(),
+  // One queue for all workspaces.
+  runner: runnerSchema.optional(),
   workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
 });
 
@@ -92,6 +101,16 @@ export function readConfigFile(folder: string): FileConfig {
   const path = join(folder, CONFIG_FILE);
   const text = readText(path);
   if (text === undefined) return {};
+  if (lastRead?.path === path && lastRead.text === text) return lastRead.config;
+  const config = parseConfig(path, text);
+  lastRead = { path, text, config };
+  return config;
+}
+
+// Thousands of workspaces stand in one file, and each asks for it.
+let lastRead: { readonly path: string; readonly text: string; readonly config: FileConfig } | null = null;
+
+function parseConfig(path: string, text: string): FileConfig {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -125,7 +144,16 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     json,
   );
   // What was put in place of a name may be the address or the secret itself.
-  const mayBeSecret = ['notify', 'budget', 'urlVariable', 'secretVariable', 'publish', 'endpoint'].includes(name);
+  const mayBeSecret = [
+    'notify',
+    'budget',
+    'runner',
+    'urlVariable',
+    'secretVariable',
+    'publish',
+    'home',
+    'endpoint',
+  ].includes(name);
   const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
@@ -140,7 +168,8 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
-  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
+  if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return homeAllowed;
+  if (path.at(-1) === 'budget' || path.at(-1) === 'runner') return { kind: null, urlVariable: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 

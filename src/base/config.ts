@@ -17,9 +17,11 @@ import {
   workspaceName,
 } from './config-file.ts';
 import { SightlineError } from './errors.ts';
+import { type HomeSettings, readHome } from './home-settings.ts';
 import { readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
+import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
 
 /** The workspace that the environment describes. */
 export const DEFAULT_WORKSPACE = 'default';
@@ -45,6 +47,8 @@ export interface WorkspaceConfig {
   readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
   /** Where snapshots are published besides the folder. */
   readonly publish: PublishTarget;
+  /** Where the warehouse is at home; the folder holds it while it is worked on in any case. */
+  readonly home: HomeSettings;
   /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** What the file changes about jobs, by name, as it stands there; src/scheduler knows what it may be. */
@@ -128,6 +132,7 @@ export function loadConfig({ flags, environment, folder }: ConfigSources): Works
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
+    home: readHome(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),
@@ -162,12 +167,17 @@ export function declaredWorkspaces(
   return readConfigFile(folder).workspaces ?? {};
 }
 
+/** Who runs jobs when they are due. Throws `config_invalid` for a file that cannot be read, or an address that is not set. */
+export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): RunnerSettings {
+  return readRunnerSettings(readConfigFile(folder).runner, environment, folder);
+}
+
 /** Throws `config_invalid` for what cannot be the name of a workspace. */
 export function checkWorkspaceName(name: string): void {
   if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
 }
 
-/** What of an environment is settings of ours: our own variables, and those that the file names for keys, webhooks and budgets. */
+/** What of an environment is settings of ours: our own variables, and those that the file names for keys, webhooks, budgets and the queue. */
 export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readConfigFile(folder);
   const workspaces = Object.values(file.workspaces ?? {});
@@ -179,7 +189,8 @@ export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags
   const ofBudgets = [file, ...workspaces].flatMap(({ budget }) =>
     budget?.kind === 'postgres' ? [budget.urlVariable] : [],
   );
-  const named = [...keys, ...ofTargets, ...ofBudgets];
+  const ofRunner = file.runner === undefined || file.runner.kind === 'process' ? [] : [file.runner.urlVariable];
+  const named = [...keys, ...ofTargets, ...ofBudgets, ...ofRunner];
   const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
   const ours = Object.entries(environment).flatMap(([name, value]) =>
     value !== undefined && isOurs(name) ? [[name, value] as const] : [],

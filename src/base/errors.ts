@@ -70,6 +70,11 @@ export const errorTable = {
     about: 'The database that holds the budget which workers of several machines share does not answer, or refuses.',
     hint: 'Check the variable that the message names, and the database, with `sightline doctor`; then run the command again.',
   },
+  queue_unreachable: {
+    exit: EXIT.failed,
+    about: 'The database that holds the queue which workers share does not answer, or refuses.',
+    hint: 'Check the variable that the message names, and the database; then run the command again.',
+  },
   folder_unwritable: {
     exit: EXIT.failed,
     about: 'The data folder cannot be created or written to.',
@@ -84,6 +89,16 @@ export const errorTable = {
     exit: EXIT.failed,
     about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
     hint: 'Run `sightline doctor`, which tries what publishing needs, then `sightline export` again; the folder has the snapshot.',
+  },
+  home_failed: {
+    exit: EXIT.failed,
+    about: 'The object store that `home` names refused, did not answer, or holds something else than it should.',
+    hint: 'Run `sightline doctor`, which tries what a home needs, then the command again; it goes on where it stopped.',
+  },
+  lease_lost: {
+    exit: EXIT.failed,
+    about: 'A process that had a workspace checked out was taken for dead, or could not renew its claim in time.',
+    hint: 'Nothing is to be done where another took the work over; otherwise run the command again, which goes on where it stopped.',
   },
   warehouse_invalid: {
     exit: EXIT.failed,

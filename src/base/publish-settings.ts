@@ -82,29 +82,34 @@ export function readPublish(
     const extra = Object.keys(given).find((name) => name !== 'kind');
     if (extra === undefined) return { kind };
     const other = extra === 'path' ? 'iceberg' : 's3';
-    throw refuse(extra, 'is set; a folder has no such setting', `it with "kind": "${other}"`);
+    throw refuse(`publish.${extra}`, 'is set; a folder has no such setting', `it with "kind": "${other}"`);
   }
   if (path === undefined) {
-    const target = { kind: 's3', ...readBucket(bucket, allowHttp) } as const;
+    const target = { kind: 's3', ...readS3Target('publish', bucket, allowHttp) } as const;
     return kind === 's3' ? target : { kind, place: target };
   }
-  if (kind === 's3') throw refuse('path', 'is set; a bucket has a prefix', publishAllowed.path);
+  if (kind === 's3') throw refuse('publish.path', 'is set; a bucket has a prefix', publishAllowed.path);
   const extra = Object.keys(bucket)[0];
-  if (extra !== undefined) throw refuse(extra, 'is set beside publish.path', 'one of path and bucket');
+  if (extra !== undefined) throw refuse(`publish.${extra}`, 'is set beside publish.path', 'one of path and bucket');
   return { kind, place: { kind: 'folder', path: resolve(folder, path) } };
 }
 
-function readBucket(given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>, allowHttp: boolean): S3Target {
+/** Checks an object store that `setting` names. Throws `config_invalid` with the setting and what is allowed. */
+export function readS3Target(
+  setting: string,
+  given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
+  allowHttp: boolean,
+): S3Target {
   const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;
-  if (bucket === undefined) throw refuse('bucket', 'is not set', publishAllowed.bucket);
+  if (bucket === undefined) throw refuse(`${setting}.bucket`, 'is not set', publishAllowed.bucket);
   if (kmsKeyId !== undefined && encryption !== 'aws:kms') {
-    throw refuse('kmsKeyId', 'is set without "encryption": "aws:kms"', publishAllowed.kmsKeyId);
+    throw refuse(`${setting}.kmsKeyId`, 'is set without "encryption": "aws:kms"', publishAllowed.kmsKeyId);
   }
   return {
     bucket,
     prefix,
     region: region ?? null,
-    endpoint: endpoint === undefined ? null : readEndpoint(endpoint, allowHttp),
+    endpoint: endpoint === undefined ? null : readEndpoint(`${setting}.endpoint`, endpoint, allowHttp),
     // Where addresses are one's own, names of buckets are seldom made into hosts.
     pathStyle: pathStyle ?? endpoint !== undefined,
     encryption: encryption ?? null,
@@ -113,15 +118,15 @@ function readBucket(given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
 }
 
 // What is refused is not shown: it may hold a password.
-function readEndpoint(text: string, allowHttp: boolean): string {
+function readEndpoint(name: string, text: string, allowHttp: boolean): string {
   const allowed = `${publishAllowed.endpoint}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`;
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse('endpoint', 'is not an address to send to', allowed);
-  if (url.username !== '' || url.password !== '') throw refuse('endpoint', 'holds a user name or password', allowed);
-  if (url.search !== '' || url.hash !== '') throw refuse('endpoint', 'has a query or a fragment', allowed);
+  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, 'is not an address to send to', allowed);
+  if (url.username !== '' || url.password !== '') throw refuse(name, 'holds a user name or password', allowed);
+  if (url.search !== '' || url.hash !== '') throw refuse(name, 'has a query or a fragment', allowed);
   return url.href.replace(/\/+$/, '');
 }
 
 function refuse(name: string, what: string, allowed: string): SightlineError {
-  return new SightlineError('config_invalid', `publish.${name} ${what}; allowed: ${allowed}`);
+  return new SightlineError('config_invalid', `${name} ${what}; allowed: ${allowed}`);
 }

@@ -24,7 +24,11 @@ export function readSurroundings() {
 
 /** Settings of the workspace that the flags, the environment and the configuration file describe. */
 export function readConfig(flags: WorkspaceFlags) {
-  const config = loadConfig({ flags, ...readSurroundings() });
+  return checkedConfig(flags, readSurroundings());
+}
+
+function checkedConfig(flags: WorkspaceFlags, surroundings: ReturnType<typeof readSurroundings>): WorkspaceConfig {
+  const config = loadConfig({ flags, ...surroundings });
   // Whichever command it is: who wrote it wants to know now.
   toOverrides(config.conventions);
   jobsOf(config);
@@ -43,9 +47,10 @@ export type Configured =
 export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all and --workspace exclude each other');
   if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all and --base-url exclude each other');
-  return listWorkspaces(readSurroundings()).map((name) => {
+  const surroundings = readSurroundings();
+  return listWorkspaces(surroundings).map((name) => {
     try {
-      return { name, config: readConfig({ ...flags, workspace: name }) };
+      return { name, config: checkedConfig({ ...flags, workspace: name }, surroundings) };
     } catch (thrown) {
       return { name, error: toSightlineError(thrown) };
     }

@@ -11,6 +11,7 @@ export function addCare(program: Command, onWorkspace: (command: Command) => Com
     .description('look for what is wrong with the installation and the data, and say what to do about it')
     .option('--fix', 'put right what is safe: leftovers, permissions, the published copy')
     .option('--offline', 'ask nothing of upstream')
+    .option('--all', 'of every configured workspace; people are shown what is wrong')
     .action((flags: DoctorFlags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/doctor.ts')).doctor(flags, signal)),
     );

@@ -36,6 +36,19 @@ export function addServe(
       ),
     )
     .option('--no-jobs', 'run no jobs meanwhile')
+    .addOption(
+      optionOf(
+        '--role <role>',
+        'all: one workspace, with its jobs; api: all workspaces, each to its keys, and no jobs',
+        ['all', 'api'],
+      ).default('all'),
+    )
+    .addOption(
+      new Option('--refresh <seconds>', 'with --role api, how often newer copies are looked for').default('30'),
+    )
+    .addOption(
+      new Option('--open-workspaces <number>', 'with --role api, how many workspaces are kept open').default('16'),
+    )
     .action((flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/serve.ts')).serve(flags, signal, parse)),
     );

@@ -3,6 +3,7 @@ import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import type { Choose, Invocation } from './invocation.ts';
 import { addCare } from './program-care.ts';
+import { addCluster } from './program-cluster.ts';
 import { addJobs } from './program-jobs.ts';
 import { addReading } from './program-reading.ts';
 import { addRecords } from './program-records.ts';
@@ -72,6 +73,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
   addReading(program, onWorkspace, choose);
   addServe(program, onWorkspace, choose, parseArguments);
   addJobs(program, onWorkspace, choose);
+  addCluster(program, choose);
   addCare(program, onWorkspace, choose);
   addKeys(program.command('keys'), onWorkspace, choose);
   addSetup(program, onWorkspace, choose);

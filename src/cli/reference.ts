@@ -20,6 +20,9 @@ export const particularExits: Readonly<Record<string, string>> = {
   doctor: '1 when a check failed; warnings alone end with 0.',
   serve: '0 when it was stopped.',
   sandbox: '0 when it was stopped.',
+  worker:
+    '0 when it was stopped, or all was done; with `--once` 130 when it was stopped before. What failed is in the log.',
+  'cluster enqueue': '1 when the settings of a workspace are wrong; the others are in the queue.',
   'jobs run': 'that of its steps which most needs a person: 130, then 1, 2, 4, 3, 0.',
 };
 

@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream';
+import { withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
 import { type Carry, claimWorkspace, type Lend } from '../app/owner.ts';
@@ -7,7 +7,7 @@ import { createTurns, type Turns } from '../app/turns.ts';
 import { type Context, readOnlyCopies } from '../app/workspace.ts';
 import type { Clock } from '../base/clock.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { openBook } from '../scheduler/book.ts';
+import { type JobRun, openBook } from '../scheduler/book.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
@@ -15,6 +15,7 @@ import { type LogLevel, type LogTarget, openLog } from '../serve/http/log.ts';
 import type { WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
 import { performStep } from './job-steps.ts';
+import { logOf } from './log-lines.ts';
 import { say } from './output.ts';
 import { runArguments } from './run-arguments.ts';
 import { tell } from './tell.ts';
@@ -142,11 +143,15 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
   const { config, clock } = context;
   return async (job: Job, dueMs: number): Promise<void> => {
     try {
-      const perform = (step: Step) => {
+      const perform = (signal: AbortSignal) => (step: Step) => {
         const stderr = logOf((line) => log('info', { msg: line, job: job.name, step: step.do }));
         return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, flags, signal, () => undefined));
       };
-      const ended = await turns.take(`job ${job.name}`, signal, () => runJob(job, { clock, signal, dueMs, perform }));
+      const inHome = (): Promise<JobRun> =>
+        withHome({ config, clock, signal, command: `serve, job ${job.name}` }, null, (inside) =>
+          runJob(job, { clock, signal: inside.signal, dueMs, perform: perform(inside.signal) }),
+        );
+      const ended = await turns.take(`job ${job.name}`, signal, inHome);
       // What met another process's lock is tried again at the next look; each try in the book would push out what it is for.
       if (ended.status !== 'locked') await openBook(config.folder).add(job, ended);
       const { status, dueAt, startedAt, steps } = ended;
@@ -182,17 +187,4 @@ function createLend(turns: Turns): Lend {
     // Who no longer waits is not told so.
     await turns.take(`\`sightline ${command}\``, signal, work, onWait).catch(() => undefined);
   };
-}
-
-// Words for people become lines of the log; how progress was drawn does not.
-function logOf(take: (line: string) => void): Writable {
-  let rest = '';
-  return new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      const lines = `${rest}${chunk.toString()}`.split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') take(line);
-      done();
-    },
-  });
 }

@@ -5,7 +5,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
-import type { ObjectStore } from './object-store.ts';
+import { type ObjectStore, PUBLISHING } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 
 /** Ends the names of files that are being written. */
@@ -44,6 +44,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
   };
   return {
     location: location ?? `file://${root}/`,
+    use: PUBLISHING,
     head: (key) =>
       trying('looking at', key, (at) =>
         orNull(async () => {
@@ -55,7 +56,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
       trying('reading', key, (at) =>
         orNull(async () => {
           const body = await readFile(at);
-          return { body, version: versionOf(body) };
+          return { body, version: versionOf(body), modifiedAt: (await stat(at)).mtimeMs, readAt: Date.now() };
         }),
       ),
     sendFile: (key, file) =>
@@ -67,6 +68,14 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
           await syncToDisk(aside);
           await rename(aside, at);
         });
+      }),
+    receiveFile: (key, file) =>
+      trying('reading', key, async (at) => {
+        const isThere = await orNull(() => copyFile(at, file.path, constants.COPYFILE_EXCL).then(() => true));
+        if (isThere === null) return false;
+        if ((await hashFile(file.path)) === file.sha256) return true;
+        await rm(file.path, { force: true });
+        throw new Error('it is not what was written: its SHA-256 is another');
       }),
     create: (key, body) => trying('writing', key, (at) => createFile(at, body)),
     replace: (key, body, version) =>

@@ -1,4 +1,5 @@
 import { SightlineError } from '../base/errors.ts';
+import type { StoreUse } from './object-store.ts';
 
 /** What an error of the client carries, whichever it is. */
 export interface S3Failure {
@@ -16,8 +17,8 @@ const known: Readonly<Record<string, string>> = {
   TokenRefreshRequired: 'the credentials have expired',
   RequestTimeTooSkewed: 'the clock of this machine differs from that of the store',
   NoSuchBucket: 'there is no such bucket',
-  PermanentRedirect: 'the bucket is in another region, or wants another endpoint: set publish.region',
-  AuthorizationHeaderMalformed: 'the bucket is in another region: set publish.region',
+  PermanentRedirect: 'the bucket is in another region, or wants another endpoint: set its region',
+  AuthorizationHeaderMalformed: 'the bucket is in another region: set its region',
   CredentialsProviderError:
     'no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or a role',
   NotImplemented: 'the store does not know what is asked for; conditional writes are needed',
@@ -59,17 +60,17 @@ export function isChecksumRefused(thrown: unknown): boolean {
 }
 
 /** The error to be thrown for one of the client; `what` was tried, such as "reading s3://bucket/latest.json". */
-export function toPublishError(thrown: unknown, what: string): SightlineError {
+export function toStoreError(thrown: unknown, what: string, use: StoreUse): SightlineError {
   if (thrown instanceof SightlineError) return thrown;
   const { name, status } = failureOf(thrown);
   const text = thrown instanceof Error ? thrown.message : '';
   // Never the client's own error, which carries the request with its headers, and so credentials.
   const cause = new Error(status === undefined ? name : `${name}, HTTP ${status}`);
   if (/region is missing/i.test(text)) {
-    const message = 'publish.region is not set, nor does the environment or the profile say it (AWS_REGION)';
+    const message = `${use.setting}.region is not set, nor does the environment or the profile say it (AWS_REGION)`;
     return new SightlineError('config_invalid', message, { cause });
   }
   const why = known[name] ?? (status === undefined ? 'no answer' : `HTTP ${status}`);
   const named = status === undefined || name in known ? ` (${name})` : ` ${name}`;
-  return new SightlineError('publish_failed', `${what} failed: ${why}${named}`, { cause });
+  return new SightlineError(use.code, `${what} failed: ${why}${named}`, { cause });
 }

@@ -3,111 +3,75 @@ import { setMaxListeners } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PutObjectCommandInput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { quietStoreClient } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { S3Target } from '../base/publish-settings.ts';
-import type { FileToSend, ObjectStore, StoredObject } from './object-store.ts';
+import { type FileToSend, type ObjectStore, PUBLISHING, type StoredObject, type StoreUse } from './object-store.ts';
 import { hashFile } from './parquet.ts';
-import { isAbsent, isChecksumRefused, isConditionRefused, isConflict, toPublishError } from './s3-errors.ts';
+import {
+  ATTEMPTS_MAX,
+  answeredAt,
+  type Connection,
+  loadSdk,
+  type Sdk,
+  settingsOf,
+  withDates,
+} from './s3-connection.ts';
+import { isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
+import { receiveFile } from './s3-receive.ts';
 
 /** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
 const PART_BYTES = 8 * 1024 * 1024;
 /** Parts of one file that are under way at once. */
 const PARTS_AT_ONCE = 2;
 const PARTS_MAX = 10_000;
-/** How often a request is made at most, where the store is busy or does not answer. */
-const ATTEMPTS_MAX = 5;
 /** Before a write is tried again that met another one of the same object. */
 const CONFLICT_PAUSE_MS = 100;
-const CONNECT_MS = 10_000;
-/** A connection on which nothing moves for this long is given up. */
-const SILENT_MS = 60_000;
 const KEYS_A_PAGE = 1_000;
 /** Requests under way at once, at most: each listens for the signal. */
 const REQUESTS_MAX = 100;
 const PARQUET = 'application/vnd.apache.parquet';
 const JSON_TYPE = 'application/json';
+const BYTES = 'application/octet-stream';
+type PutObjectCommandInput = ConstructorParameters<Sdk['PutObjectCommand']>[0];
+
 /** Checksums that a store may take, best first; with the last of them none is sent besides that of the signature. */
 const CHECKSUMS = ['SHA256', 'CRC32', null] as const;
-
-type Sdk = typeof import('@aws-sdk/client-s3') & Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'>;
 
 /** How a store is opened. */
 export interface S3StoreOptions {
   /** Folder below the target's prefix, such as a workspace's name. */
   readonly folder: string;
   readonly signal: AbortSignal;
+  /** Publishing where nothing else is said. */
+  readonly use?: StoreUse;
   /** Changed by tests only. */
   readonly partBytes?: number;
 }
 
-/** What the requests of one store share. */
-interface Connection {
-  readonly sdk: Sdk;
-  readonly client: S3Client;
-  /** Makes no request twice. */
-  readonly once: S3Client;
-  readonly target: S3Target;
-  readonly signal: AbortSignal;
-  /** What stands before each key. */
-  readonly base: string;
-  readonly location: string;
-  readonly partBytes: number;
-  /** What was found out of the store on the way. */
-  readonly learned: { checksum: number; wantsBareTags: boolean };
-}
-
 /** Opens a folder of a bucket; asks nothing yet. Throws `config_invalid` where the packages for it are not installed. */
 export async function openS3Store(target: S3Target, options: S3StoreOptions): Promise<ObjectStore> {
-  const sdk = await loadSdk();
+  const { use = PUBLISHING } = options;
+  const sdk = await loadSdk(use);
   const signal = AbortSignal.any([options.signal]);
   setMaxListeners(REQUESTS_MAX, signal);
   const base = [...(target.prefix === '' ? [] : [target.prefix]), options.folder, ''].join('/');
   const connection: Connection = {
     sdk,
-    client: new sdk.S3Client(settingsOf(target)),
+    client: withDates(new sdk.S3Client(settingsOf(target))),
     once: new sdk.S3Client({ ...settingsOf(target), maxAttempts: 1 }),
     target,
     signal,
     base,
     location: `s3://${target.bucket}/${base}`,
     partBytes: options.partBytes ?? PART_BYTES,
+    use,
     learned: { checksum: 0, wantsBareTags: false },
   };
   return storeOf(connection);
 }
 
-// 22 MB that few need.
-async function loadSdk(): Promise<Sdk> {
-  quietStoreClient();
-  try {
-    const [s3, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')]);
-    return { ...s3, Upload };
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
-    const message =
-      'publish.bucket names a bucket, and the packages for that are not installed: npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
-    throw new SightlineError('config_invalid', message, { cause: thrown });
-  }
-}
-
-// What is left out is found as the vendor's own tools find it: environment, profile, role, metadata of the machine.
-function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientConfig {
-  const chosen = region ?? (endpoint === null ? null : 'us-east-1');
-  return {
-    ...(chosen === null ? {} : { region: chosen }),
-    ...(endpoint === null ? {} : { endpoint }),
-    forcePathStyle: pathStyle,
-    maxAttempts: ATTEMPTS_MAX,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
-  };
-}
-
 function storeOf(connection: Connection): ObjectStore {
-  const { sdk, client, once, target, signal, base, location, learned } = connection;
+  const { sdk, client, once, target, signal, base, location, learned, use } = connection;
   const Bucket = target.bucket;
   const at = (key: string) => ({ Bucket, Key: base + key });
   const trying = async <T>(what: string, key: string, work: () => Promise<T>): Promise<T> => {
@@ -116,7 +80,7 @@ function storeOf(connection: Connection): ObjectStore {
       return await work();
     } catch (thrown) {
       signal.throwIfAborted();
-      throw toPublishError(thrown, `${what} ${location}${key}`);
+      throw toStoreError(thrown, `${what} ${location}${key}`, use);
     }
   };
   const absentAsNull = <T>(thrown: unknown): T | null => {
@@ -124,9 +88,12 @@ function storeOf(connection: Connection): ObjectStore {
     throw thrown;
   };
   const write = (key: string, body: Buffer, condition: Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>) =>
-    trying('writing', key, () => writeIf(connection, { ...at(key), Body: body, ContentType: JSON_TYPE, ...condition }));
+    trying('writing', key, () =>
+      writeIf(connection, { ...at(key), Body: body, ContentType: typeOf(key), ...condition }),
+    );
   return {
     location,
+    use,
     head: (key) =>
       trying('looking at', key, () =>
         headOf(connection, at(key)).catch((thrown) => absentAsNull<StoredObject>(thrown)),
@@ -138,9 +105,20 @@ function storeOf(connection: Connection): ObjectStore {
           .catch((thrown) => absentAsNull<never>(thrown));
         if (answer === null) return null;
         const bytes = (await answer.Body?.transformToByteArray()) ?? new Uint8Array();
-        if (!answer.ETag) throw new SightlineError('publish_failed', `${location}${key} has no ETag, which is needed`);
-        return { body: Buffer.from(bytes), version: answer.ETag };
+        if (!answer.ETag) throw new SightlineError(use.code, `${location}${key} has no ETag, which is needed`);
+        const times = { modifiedAt: answer.LastModified?.getTime() ?? null, readAt: answeredAt(answer) };
+        return { body: Buffer.from(bytes), version: answer.ETag, ...times };
       }),
+    receiveFile: (key, file) =>
+      trying('receiving', key, () =>
+        receiveFile(file, { location: location + key, use, signal }, async (from) => {
+          const range = from === 0 ? {} : { Range: `bytes=${from}-` };
+          const answer = await client
+            .send(new sdk.GetObjectCommand({ ...at(key), ...range }), { abortSignal: signal })
+            .catch((thrown) => absentAsNull<never>(thrown));
+          return answer === null ? null : ((answer.Body ?? null) as AsyncIterable<Uint8Array> | null);
+        }),
+      ),
     sendFile: (key, file) => trying('sending', key, () => sendFile(connection, at(key), file)),
     create: (key, body) => write(key, body, { IfNoneMatch: '*' }),
     replace: async (key, body, version) => {
@@ -170,6 +148,10 @@ function storeOf(connection: Connection): ObjectStore {
   };
 }
 
+function typeOf(key: string): string {
+  return key.endsWith('.parquet') ? PARQUET : key.endsWith('.json') ? JSON_TYPE : BYTES;
+}
+
 async function headOf({ sdk, client, signal }: Connection, at: { Bucket: string; Key: string }): Promise<StoredObject> {
   const answer = await client.send(new sdk.HeadObjectCommand(at), { abortSignal: signal });
   return {
@@ -180,7 +162,7 @@ async function headOf({ sdk, client, signal }: Connection, at: { Bucket: string;
 }
 
 async function* listAll(
-  { sdk, client, signal, target, base }: Connection,
+  { sdk, client, signal, target, base, use }: Connection,
   prefix: string,
   trying: <T>(what: string, key: string, work: () => Promise<T>) => Promise<T>,
 ): AsyncGenerator<{ key: string; modifiedAt: number }> {
@@ -199,7 +181,7 @@ async function* listAll(
       yield { key: Key.slice(base.length), modifiedAt: LastModified?.getTime() ?? Number.POSITIVE_INFINITY };
     }
     if (IsTruncated === true && (NextContinuationToken === undefined || NextContinuationToken === token)) {
-      throw new SightlineError('publish_failed', `listing ${prefix} failed: the store's pages do not move on`);
+      throw new SightlineError(use.code, `listing ${prefix} failed: the store's pages do not move on`);
     }
     token = IsTruncated === true ? NextContinuationToken : undefined;
   } while (token !== undefined);
@@ -232,9 +214,9 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
   const body = isSmall ? await readFile(path) : null;
   const found = body === null ? await hashFile(path) : createHash('sha256').update(body).digest('hex');
   if (found !== sha256) {
-    throw new SightlineError('publish_failed', `${path} is not what was written: its SHA-256 is another; export again`);
+    throw new SightlineError(connection.use.code, `${path} is not what was written: its SHA-256 is another`);
   }
-  const about = { ...at, ContentType: PARQUET, Metadata: { sha256 }, ...encryptionOf(target) };
+  const about = { ...at, ContentType: typeOf(at.Key), Metadata: { sha256 }, ...encryptionOf(target) };
   await withChecksum(connection, async (checksum) => {
     if (body !== null) {
       await client.send(new sdk.PutObjectCommand({ ...about, ...checksum, Body: body }), { abortSignal: signal });

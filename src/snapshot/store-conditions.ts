@@ -6,8 +6,8 @@ import type { ObjectStore } from './object-store.ts';
 const TRIALS = 'trials/';
 
 /**
- * Writes an object, and tries to write it in two ways in which it must not be. Without these conditions two publishers could
- * undo each other's work. Throws `publish_failed` for a store that takes no notice of them.
+ * Writes an object, and tries to write it in two ways in which it must not be. Without these conditions two processes
+ * could undo each other's work. Throws the code of its use for a store that takes no notice of them.
  */
 export async function checkConditions(store: ObjectStore): Promise<void> {
   const key = `${TRIALS}${randomUUID()}`;
@@ -28,7 +28,8 @@ export async function checkConditions(store: ObjectStore): Promise<void> {
   }
 }
 
-function ignored({ location }: ObjectStore, what: string): SightlineError {
-  const message = `${location} cannot be published to safely: the store takes no notice of ${what}`;
-  return new SightlineError('publish_failed', message);
+function ignored({ location, use }: ObjectStore, what: string): SightlineError {
+  const done = use.setting === 'publish' ? 'published to' : 'shared';
+  const message = `${location} cannot be ${done} safely: the store takes no notice of ${what}`;
+  return new SightlineError(use.code, message);
 }

@@ -42,6 +42,8 @@ export interface Pointer {
   readonly leaving: readonly { readonly id: string; readonly manifest: string; readonly since: string }[];
   /** Who deletes files now, and until when nobody else does. */
   readonly sweep: { readonly by: string; readonly until: string } | null;
+  /** The epoch of the home whose holder alone may move the pointer; there only where the home is not a folder. */
+  readonly fence?: number;
 }
 
 /** The pointer as it was read, with its version. */

@@ -8,6 +8,7 @@ import { inParallel } from './parallel.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
 import { isTurnOf } from './reuse.ts';
 import { checkConditions } from './store-conditions.ts';
+import { refuseFenced } from './store-fence.ts';
 import {
   FILES,
   isReliable,
@@ -36,6 +37,8 @@ export interface StorePublisherOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: { done: number; of: number }) => void;
+  /** The epoch of the workspace's home: whoever has an earlier one than others had moves no pointer. */
+  readonly epoch?: number | null;
 }
 
 /**
@@ -67,7 +70,7 @@ export function createStorePublisher(
   options: StorePublisherOptions,
   bring: Bring = bringFiles(store, options),
 ): Publisher<StoredSnapshot> {
-  const { clock, signal } = options;
+  const { clock, signal, epoch = null } = options;
   const putSnapshot = (staged: StagedSnapshot): Promise<StoredSnapshot> => put(store, staged, bring, clock.now());
   return {
     latest: async () => {
@@ -79,12 +82,14 @@ export function createStorePublisher(
       let entry = placed;
       for (let move = 0; move < MOVES_MAX; move++) {
         const found = await readPointer(store);
+        if (found !== null) refuseFenced(store, found.pointer, epoch);
         if (found?.pointer.snapshots.some(({ manifest }) => manifest === entry.manifest)) {
           return found.pointer.manifest === entry.manifest ? 'moved' : 'superseded';
         }
         const now = clock.now();
         if (!isStillWhole(entry, found?.pointer ?? null, now)) entry = await putSnapshot(placed.staged);
-        else if (!(await addSnapshot(store, found, entry, now))) await clock.sleep(clock.random() * PAUSE_MS, signal);
+        else if (!(await addSnapshot(store, found, entry, { now, epoch })))
+          await clock.sleep(clock.random() * PAUSE_MS, signal);
         // An answer that was lost on the way says nothing: what counts is what the next reading finds.
       }
       const message = `${store.location}${POINTER} was moved by others ${MOVES_MAX} times in between`;
@@ -171,11 +176,12 @@ async function addSnapshot(
   store: ObjectStore,
   found: ReadPointer | null,
   { id, manifest, createdAt }: StoredSnapshot,
-  now: number,
+  { now, epoch }: { readonly now: number; readonly epoch: number | null },
 ): Promise<boolean> {
+  const fence = epoch === null ? {} : { fence: epoch };
   const entry = { id, manifest, createdAt, publishedAt: new Date(now).toISOString() };
   if (found !== null) {
-    return store.replace(POINTER, toBody(withSnapshot(found.pointer, entry, now)), found.version);
+    return store.replace(POINTER, toBody({ ...withSnapshot(found.pointer, entry, now), ...fence }), found.version);
   }
   // Once in the life of a bucket: a store that takes no notice of conditions would lose one of two publishers' work.
   await checkConditions(store);
@@ -183,7 +189,7 @@ async function addSnapshot(
   for (const other of await findManifests(store)) {
     if (other.manifest !== manifest) pointer = withSnapshot(pointer, other, now);
   }
-  return store.create(POINTER, toBody(withSnapshot(pointer, entry, now)));
+  return store.create(POINTER, toBody({ ...withSnapshot(pointer, entry, now), ...fence }));
 }
 
 function filesOf(manifest: Manifest | null): SnapshotFile[] {

@@ -11,10 +11,14 @@ const QUERY_MS = 10_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 5_000;
 const AWAY_MS_MAX = 3 * 60_000;
+/** Who waits tries again sooner: an attempt that begins later than this after a failure meets another trouble. */
+const APART_MS = 30_000;
 /** After so long it is told of: while it goes down, some questions are answered yet. */
 const TOLD_MS = 1_000;
 /** Classes of SQLSTATE that pass: connections, resources, conflicts, shutting down, a standby that takes over, faults. */
 const PASSING = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
+/** Codes of PostgreSQL; those of the network, as EPIPE, may be as long, and have no digit. */
+const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 /** Rows of keys that nobody has used for so long are removed. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
 const FORGET_SHARE = 0.02;
@@ -75,6 +79,8 @@ interface Shared {
   pool: Promise<Pool>;
   /** Since when attempts have failed, by the monotonic clock; null where the last one did not. */
   failingSince: number | null;
+  /** When the last one did. */
+  failedAt: number;
   isTold: boolean;
 }
 
@@ -90,7 +96,13 @@ export async function openBudgetDatabase(
   clock: Clock,
   { say = () => undefined, signal }: { readonly say?: Say; readonly signal?: AbortSignal } = {},
 ): Promise<BudgetDatabase> {
-  const entry = shared.get(address.url) ?? { users: 0, pool: makePool(address), failingSince: null, isTold: false };
+  const entry = shared.get(address.url) ?? {
+    users: 0,
+    pool: makePool(address),
+    failingSince: null,
+    failedAt: Number.NEGATIVE_INFINITY,
+    isTold: false,
+  };
   shared.set(address.url, entry);
   entry.users += 1;
   let isOpen = true;
@@ -104,6 +116,7 @@ export async function openBudgetDatabase(
   };
   const query: BudgetDatabase['query'] = async (question, hasty) => {
     for (let waitMs = RETRY_MS_FIRST; ; waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)) {
+      const beganAt = clock.monotonic();
       try {
         const result = await attempt(await entry.pool, question);
         if (entry.isTold) say(`The database of ${address.urlVariable} answers again.`);
@@ -113,7 +126,10 @@ export async function openBudgetDatabase(
         if (thrown instanceof SightlineError) throw thrown;
         const failure = toFailure(thrown, address);
         if (!isPassing(thrown)) throw failure;
-        entry.failingSince ??= clock.monotonic();
+        const failedAt = clock.monotonic();
+        if (beganAt - entry.failedAt > APART_MS) entry.failingSince = null;
+        entry.failedAt = failedAt;
+        entry.failingSince ??= failedAt;
         if (!entry.isTold && clock.monotonic() - entry.failingSince > TOLD_MS) {
           entry.isTold = true;
           say(`${failure.message.replace(/^t/, 'T')}; nothing is asked of upstream until it answers.`);
@@ -217,13 +233,13 @@ function codeOf(thrown: unknown): string {
 // What PostgreSQL refuses stays refused, as a wrong password does; all else is the network, or passes.
 function isPassing(thrown: unknown): boolean {
   const code = codeOf(thrown);
-  return !/^[0-9A-Z]{5}$/.test(code) || PASSING.includes(code.slice(0, 2));
+  return !SQLSTATE.test(code) || PASSING.includes(code.slice(0, 2));
 }
 
 // Without the cause: the driver's errors may hold what they were given.
 function toFailure(thrown: unknown, { url, urlVariable }: DatabaseAddress): SightlineError {
   const code = codeOf(thrown);
-  const isRefusal = /^[0-9A-Z]{5}$/.test(code);
+  const isRefusal = SQLSTATE.test(code);
   const { password } = new URL(url);
   const said = isRefusal
     ? (thrown as Error).message

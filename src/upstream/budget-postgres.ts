@@ -20,21 +20,27 @@ const KEEP_MS = 12 * 60_000;
 const GATE_KEEP_MS = 30 * 60_000;
 /** Time between two removals of what is older. */
 const PRUNE_MS = 5 * 60_000;
+/** Who asks gives up after ten seconds: the database is to do so before, or with each attempt one more would wait there. */
+const LOCK_MS = 8_000;
 /** What a record, and the permission that follows it, may take on their way: claims of killed processes hold longer by it. */
 const DELAY_MS_MAX = 10_000;
 
 // The lock is held until the statement is committed, and the number and the moment are drawn under it: so who sees a
 // record sees all before it, as in a file that all add to.
 const APPEND = `
-  WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS lock)
+  WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', '${LOCK_MS}', true) AS ms),
+  held AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS lock FROM patience WHERE patience.ms IS NOT NULL
+  )
   INSERT INTO ${LOG_TABLE} (budget, kind, id, value, at)
   SELECT $1, added.kind, added.id, added.value, ${DATABASE_NOW}
   FROM held, unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY AS added (kind, id, value, place)
   ORDER BY added.place`;
+// The record that was read last comes again: where it does not, the log is not the one that was read.
 const READ = `
   SELECT clock.now, log.seq, log.kind, log.id, log.value, log.at
   FROM (SELECT ${DATABASE_NOW} AS now) AS clock
-  LEFT JOIN ${LOG_TABLE} AS log ON log.budget = $1 AND log.seq > $2
+  LEFT JOIN ${LOG_TABLE} AS log ON log.budget = $1 AND log.seq >= $2
   ORDER BY log.seq`;
 // The limit stays, for who comes after all else is gone.
 const PRUNE = `
@@ -118,34 +124,48 @@ export async function openSharedBudget(options: SharedBudgetOptions): Promise<Sh
   }
 }
 
-// Reads on from where it stopped, and knows the database's clock from then.
+// Reads on from where it stopped, and knows the database's clock from then. A database that took over, or was restored,
+// may lack the last records and give their numbers to others: then all is read anew, which tells what is known already a
+// second time and misses nothing.
 function createReader(database: BudgetDatabase, budget: string, clock: Clock, closing: AbortSignal) {
   const unread: BudgetRecord[] = [];
-  let seq = '0';
-  let latestMs = Number.NEGATIVE_INFINITY;
-  let askedMs = Number.NEGATIVE_INFINITY;
+  const nothing = { seq: '0', mark: '', latestMs: Number.NEGATIVE_INFINITY, askedMs: Number.NEGATIVE_INFINITY };
+  let at = { ...nothing };
   let seen = { databaseMs: 0, monotonicMs: 0 };
+  const ask = async () => {
+    const { rows } = await database.query({ name: 'sightline-read', text: READ, values: [budget, at.seq] }, closing);
+    const nowMs = Math.floor(clock.monotonic());
+    seen = { databaseMs: Number(rows[0]?.now), monotonicMs: nowMs };
+    return { rows: rows[0]?.seq == null ? [] : rows, nowMs };
+  };
   return {
     readOn: async (): Promise<void> => {
-      const askingMs = Math.floor(clock.monotonic());
-      const { rows } = await database.query({ name: 'sightline-read', text: READ, values: [budget, seq] }, closing);
-      const nowMs = Math.floor(clock.monotonic());
-      seen = { databaseMs: Number(rows[0]?.now), monotonicMs: nowMs };
+      let askingMs = Math.floor(clock.monotonic());
+      let { rows, nowMs } = await ask();
+      if (at.seq !== nothing.seq && markOf(rows[0]) !== at.mark) {
+        at = { ...nothing };
+        askingMs = Math.floor(clock.monotonic());
+        ({ rows, nowMs } = await ask());
+      }
       for (const row of rows) {
-        if (row.seq === null) break;
-        ({ seq } = row);
+        if (row.seq === at.seq) continue;
+        Object.assign(at, { seq: row.seq, mark: markOf(row) });
         // Later rather than sooner, by what the answer took; and never before what stands before it, nor before the look
         // that did not find it yet, whatever the database's clock says.
-        latestMs = Math.max(latestMs, askedMs, nowMs - Math.max(0, Number(row.now) - Number(row.at)));
+        at.latestMs = Math.max(at.latestMs, at.askedMs, nowMs - Math.max(0, Number(row.now) - Number(row.at)));
         if (!BUDGET_KINDS.includes(row.kind)) continue;
         // The wall clock is no witness: the monotonic one says all.
-        unread.push({ kind: row.kind, id: row.id, value: Number(row.value), monotonicMs: latestMs, wallMs: 0 });
+        unread.push({ kind: row.kind, id: row.id, value: Number(row.value), monotonicMs: at.latestMs, wallMs: 0 });
       }
-      askedMs = askingMs;
+      at.askedMs = askingMs;
     },
     take: (): BudgetRecord[] => unread.splice(0),
     databaseNow: (): number => seen.databaseMs + clock.monotonic() - seen.monotonicMs,
   };
+}
+
+function markOf(row: Record<string, unknown> | undefined): string {
+  return row === undefined ? '' : `${row['seq']} ${row['kind']} ${row['id']} ${row['at']}`;
 }
 
 interface Waiting {

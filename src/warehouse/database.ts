@@ -40,7 +40,7 @@ export interface Database {
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Runs `work` alone, outside a transaction: CHECKPOINT, ATTACH. */
   exclusive<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** Waits for what is running, writes the log into the file and lets go of it. */
+  /** Waits for what is running, writes the log into the file unless that is to be kept, and lets go of it. */
   close(): Promise<void>;
 }
 
@@ -52,6 +52,11 @@ export interface DatabaseOptions {
   readonly threads?: number;
   /** Folder for what does not fit into memory. */
   readonly temporaryFolder?: string;
+  /**
+   * Leaves what is committed in the log until somebody writes it into the file by CHECKPOINT, also when the file is closed:
+   * for who sends the log away piece by piece.
+   */
+  readonly keepsLog?: boolean;
   /** Who holds the file, for the message when it is locked. */
   readonly describeOwner?: (pid: number | null) => string;
 }
@@ -69,7 +74,8 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   try {
     const instance = await createInstance(path, options);
     const connection = await instance.connect();
-    await connection.run("SET TimeZone = 'UTC'; SET wal_autocheckpoint = '32MB'");
+    const log = options.keepsLog === true ? 'PRAGMA disable_checkpoint_on_shutdown' : "SET wal_autocheckpoint = '32MB'";
+    await connection.run(`SET TimeZone = 'UTC'; ${log}`);
     return database(path, instance, connection);
   } catch (thrown) {
     open.delete(path);
@@ -196,6 +202,8 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
     memory_limit: `${options.memoryLimitMb ?? MEMORY_MB_DEFAULT}MB`,
     ...NO_EXTENSIONS,
     storage_compatibility_version: 'v1.5.0',
+    // From the beginning: what is read of a long log is written into the file otherwise.
+    ...(options.keepsLog === true ? { checkpoint_threshold: '1TB' } : {}),
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),
   };

@@ -55,6 +55,19 @@ test('sync --all syncs every workspace, whatever happens to one, and ends with t
     data: { key: { state: 'refused', lastRefusal: { status: 401 } } },
   });
 
+  const examined = await run('doctor', '--all', '--json');
+  expect(examined.code, examined.stderr).toBe(1);
+  const reports = examined.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { workspace: string | null; status: string; checks: { check: string }[] });
+  expect(reports.map(({ workspace }) => workspace)).toEqual([null, ...Object.keys(workspaces)]);
+  expect(reports.map(({ status }) => status)).toEqual(['failure', 'ok', 'ok', 'ok', 'failure', 'warning']);
+  expect(reports[1]?.checks.length).toBeGreaterThan(8);
+  const shown = await run('doctor', '--all', '--offline');
+  expect(shown.stdout).toMatch(/^all workspaces:\nfailure .*NO_KEY.*\n(.*\n)*north: \d+ checks passed\n/);
+  expect(examined.stdout + shown.stdout).not.toContain('gsk_wrong');
+
   expectRefusal(await run('sync', '--all', '--workspace', 'north'), 'usage', false);
   expectRefusal(await run('sync', '--all', '--brand', 'x', '--json'), 'usage', true);
 });

@@ -2,8 +2,16 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What may go wrong with a request: before anything is read, after the body was taken, or after all was done. */
-export type Fault = 'busy' | 'cut before' | 'cut after body' | 'cut after' | 'precondition' | 'forbidden' | 'wrong tag';
+/** What may go wrong with a request: before anything is read, after the body was taken, after all was done, or in the middle of an answer. */
+export type Fault =
+  | 'busy'
+  | 'cut before'
+  | 'cut after body'
+  | 'cut after'
+  | 'precondition'
+  | 'forbidden'
+  | 'wrong tag'
+  | 'half';
 
 /** A request, as a test sees it. */
 export interface Asked {
@@ -82,7 +90,10 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     if (found === undefined) return send(404, 'NoSuchKey');
     const etag = fault === 'wrong tag' ? '"ffffffffffffffffffffffffffffffff"' : found.etag;
     const about = { ...found.headers, etag, 'last-modified': found.modified.toUTCString() };
-    return send(200, null, about, found.body);
+    const from = Number(/^bytes=(\d+)-$/.exec(String(request.headers.range ?? ''))?.[1] ?? 0);
+    const part = found.body.subarray(from);
+    if (fault === 'half') return half(response, about, part);
+    return send(from === 0 ? 200 : 206, null, about, part);
   };
   const s3: S3Server = {
     endpoint: '',
@@ -103,6 +114,11 @@ type Send = (status: number, code?: string | null, headers?: Record<string, stri
 
 function cut(request: IncomingMessage): void {
   request.socket.destroy();
+}
+
+function half(response: ServerResponse, headers: Record<string, string>, body: Buffer): void {
+  response.writeHead(200, { 'content-length': String(body.length), ...headers });
+  response.write(body.subarray(0, Math.ceil(body.length / 2)), () => response.destroy());
 }
 
 function reply(response: ServerResponse, method: string): Send {

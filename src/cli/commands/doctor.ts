@@ -1,8 +1,15 @@
 import { type CheckResult, type ConfiguredWorkspace, examine, examineSurroundings } from '../../app/doctor.ts';
 import { VERDICTS } from '../../app/doctor-finding.ts';
 import { DEFAULT_WORKSPACE, listWorkspaces, type WorkspaceConfig } from '../../base/config.ts';
-import { EXIT, type SightlineError, toSightlineError } from '../../base/errors.ts';
-import { contextOf, readConfig, readSurroundings, type WorkspaceFlags } from '../context.ts';
+import { EXIT, toSightlineError } from '../../base/errors.ts';
+import {
+  type Configured,
+  contextOf,
+  readAllConfigs,
+  readConfig,
+  readSurroundings,
+  type WorkspaceFlags,
+} from '../context.ts';
 import { plural, printData, say } from '../output.ts';
 import { terminal } from '../terminal.ts';
 
@@ -10,26 +17,70 @@ import { terminal } from '../terminal.ts';
 export interface DoctorFlags extends WorkspaceFlags {
   readonly fix?: boolean;
   readonly offline?: boolean;
+  readonly all?: boolean;
 }
 
 /** Runs `sightline doctor` and returns its exit code: `failed` where a check failed, and `done` for warnings. */
 export async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
+  if (flags.all === true) return doctorOfAll(flags, signal);
   const { config, configured } = readSettings(flags);
   const results = await examineSurroundings(configured);
-  if (config !== null) {
-    const context = contextOf('doctor', config, signal);
-    const { folder } = terminal();
-    const isOffline = flags.offline === true;
-    results.push(...(await examine({ context, folder, isOffline, fix: flags.fix === true })));
-  }
-  const worst = VERDICTS.findLast((verdict) => results.some(({ status }) => status === verdict)) ?? 'ok';
+  if (config !== null) results.push(...(await examineOne(config, flags, signal)));
   const workspace = config?.name ?? flags.workspace ?? null;
-  if (flags.json === true) printData(JSON.stringify({ workspace, status: worst, checks: results }));
+  const status = worstOf(results);
+  if (flags.json === true) printData(JSON.stringify({ workspace, status, checks: results }));
   else printData(results.flatMap(describe).join('\n'));
+  return conclude(results);
+}
+
+// Of hundreds, people want to see what is wrong; programs get a line for each, that of what all share first.
+async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
+  const all = readAllConfigs(flags);
+  const tell = (workspace: string | null, checks: readonly CheckResult[]): void => {
+    if (flags.json === true) {
+      printData(JSON.stringify({ workspace, status: worstOf(checks), checks }));
+      return;
+    }
+    const wrong = checks.filter((result) => result.status !== 'ok' || result.fixed);
+    const found = wrong.length === 0 ? ` ${plural(checks.length, 'check')} passed` : '';
+    printData([`${workspace ?? 'all workspaces'}:${found}`, ...wrong.flatMap(describe)].join('\n'));
+  };
+  const results = await examineSurroundings(all.map(toConfigured));
+  tell(null, results);
+  for (const configured of all) {
+    if ('error' in configured) continue;
+    const checks = await examineOne(configured.config, flags, signal);
+    tell(configured.name, checks);
+    results.push(...checks);
+  }
+  return conclude(results);
+}
+
+function toConfigured(configured: Configured): ConfiguredWorkspace {
+  if ('error' in configured) return configured;
+  try {
+    configured.config.upstream();
+    return { name: configured.name, error: null };
+  } catch (thrown) {
+    return { name: configured.name, error: toSightlineError(thrown) };
+  }
+}
+
+function examineOne(config: WorkspaceConfig, flags: DoctorFlags, signal: AbortSignal): Promise<CheckResult[]> {
+  const context = contextOf('doctor', config, signal);
+  const { folder } = terminal();
+  return examine({ context, folder, isOffline: flags.offline === true, fix: flags.fix === true });
+}
+
+function worstOf(results: readonly CheckResult[]): CheckResult['status'] {
+  return VERDICTS.findLast((verdict) => results.some(({ status }) => status === verdict)) ?? 'ok';
+}
+
+function conclude(results: readonly CheckResult[]): number {
   const countOf = (status: CheckResult['status']): number =>
     results.filter((result) => result.status === status).length;
   say(`${plural(countOf('failure'), 'failure')}, ${plural(countOf('warning'), 'warning')}`);
-  return worst === 'failure' ? EXIT.failed : EXIT.done;
+  return worstOf(results) === 'failure' ? EXIT.failed : EXIT.done;
 }
 
 interface Settings {
@@ -50,15 +101,14 @@ function readSettings(flags: DoctorFlags): Settings {
     };
   }
   const names = [...new Set([config.name, ...listWorkspaces(readSurroundings())])];
-  const errorOf = (name: string): SightlineError | null => {
+  const read = (name: string): Configured => {
     try {
-      (name === config.name ? config : readConfig({ workspace: name })).upstream();
-      return null;
+      return { name, config: name === config.name ? config : readConfig({ workspace: name }) };
     } catch (thrown) {
-      return toSightlineError(thrown);
+      return { name, error: toSightlineError(thrown) };
     }
   };
-  return { config, configured: names.map((name) => ({ name, error: errorOf(name) })) };
+  return { config, configured: names.map((name) => toConfigured(read(name))) };
 }
 
 const WIDTH = 15;

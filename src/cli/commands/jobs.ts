@@ -1,7 +1,6 @@
-import { refusal } from '../../app/borrow.ts';
+import { withHome } from '../../app/home.ts';
 import { jobOf, jobsOf, listJobs } from '../../app/jobs.ts';
 import { newsOfJob } from '../../app/notify/news.ts';
-import { claimWorkspace } from '../../app/owner.ts';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { type JobRun, openBook } from '../../scheduler/book.ts';
@@ -12,6 +11,7 @@ import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { formatRows } from '../format.ts';
 import { performStep } from '../job-steps.ts';
 import { duration, printData, say } from '../output.ts';
+import { runAlone } from '../run-alone.ts';
 import { tell } from '../tell.ts';
 import { terminal } from '../terminal.ts';
 
@@ -67,31 +67,31 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   const job = jobOf(config, name);
   config.notify();
   const results: unknown[] = [];
-  const perform = (step: Step) => {
+  const perform = (inside: { readonly signal: AbortSignal }) => (step: Step) => {
     if (flags.json !== true) say(`${job.name}: ${step.do}`);
     const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
-    return performStep(job, step, flags, signal, onResult);
+    return performStep(job, step, flags, inside.signal, onResult);
   };
-  const run = await alone(config.folder, job, async () => {
-    const ended = await runJob(job, { clock: systemClock, signal, dueMs: null, perform });
-    await openBook(config.folder).add(job, ended);
-    return ended;
-  });
-  await tell({ config, clock: systemClock, signal, command: `jobs run ${name}` }, () => newsOfJob(config, run));
+  const context = { config, clock: systemClock, signal, command: `jobs run ${name}` };
+  const work = (): Promise<JobRun> =>
+    withHome(context, null, async (inside) => {
+      const ended = await runJob(job, {
+        clock: systemClock,
+        signal: inside.signal,
+        dueMs: null,
+        perform: perform(inside),
+      });
+      await openBook(config.folder).add(job, ended);
+      await tell(context, () => newsOfJob(config, ended));
+      return ended;
+    });
+  // Who carries it out for others owns the workspace already.
+  const run = await (terminal().isCarried ? work() : runAlone(config.folder, `jobs run ${job.name}`, work));
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
     printData(JSON.stringify({ ...run, steps }));
   } else describeRun(job, run);
   return run.exitCode;
-}
-
-// From the first step to the last nobody else has a turn, also while no step has the warehouse open.
-async function alone<T>(folder: string, job: Job, work: () => Promise<T>): Promise<T> {
-  if (terminal().isCarried) return work();
-  const since = new Date(systemClock.now()).toISOString();
-  const claim = await claimWorkspace({ folder, command: `jobs run ${job.name}`, since, forOthers: null });
-  if (!claim.isOurs) throw refusal(folder, claim.owner);
-  return work().finally(claim.release);
 }
 
 /** Says how a run ended, in a line, and which steps it left out. */

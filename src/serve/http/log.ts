@@ -78,7 +78,7 @@ export function openLog(target: LogTarget, level: LogLevel, clock: Clock): Log {
 export type LogRequest = (request: FastifyRequest, reply: FastifyReply, tookMs: number) => void;
 
 /** Builds it; by hand, in the logger's form, because it is written with every request. */
-export function createLogRequest({ level, stream }: Log, clock: Clock): LogRequest {
+export function createLogRequest({ level, stream }: Log, clock: Clock, workspace?: string): LogRequest {
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf('info')) return () => undefined;
   return (request, reply, tookMs) => {
     const { raw } = reply;
@@ -92,6 +92,7 @@ export function createLogRequest({ level, stream }: Log, clock: Clock): LogReque
       path: withoutKeys(request.originalUrl),
       status: left ? STATUS_CLIENT_LEFT : raw.statusCode,
       ms: Math.round(tookMs * 100) / 100,
+      ...(workspace === undefined ? {} : { workspace }),
       key: keyId,
       bytes: left ? null : bytes,
       cache,

@@ -1,57 +1,30 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../base/clock.ts';
-import type { Keyring } from '../keys.ts';
 import { createLimiter } from '../limiter.ts';
-import { createMcpHandler } from '../mcp/http.ts';
 import type { Monitored } from '../monitored.ts';
-import type { Service } from '../service.ts';
-import { PAGE_HEADERS } from '../status/assets.ts';
-import type { StatusParts } from '../status/parts.ts';
 import { createAnswers } from './answers.ts';
-import { createAuthenticate } from './authentication.ts';
 import { stopServer } from './drain.ts';
-import { createFramework } from './framework.ts';
-import { createGate } from './gate.ts';
-import { addHooks } from './hooks.ts';
-import { createHostRules, isLoopback } from './hosts.ts';
+import { createHostRules } from './hosts.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { createLogRequest, type LogLevel, type LogTarget, openLog } from './log.ts';
+import { type LogLevel, type LogTarget, openLog } from './log.ts';
 import { createMetricsServer, METRICS_PATH } from './metrics-listener.ts';
-import { BASE_PATH, createFinder, endpointsOf, MCP_PATH, PAGE_PATH, pageEndpoints } from './paths.ts';
-import { addBodyParser, addRoutes } from './routes.ts';
-import { createStatusPage } from './status.ts';
-import { createTelemetry } from './telemetry.ts';
-
-/** What status pages may ask for with one key in a minute: many of them, open at once, ask for less. */
-const PAGE_REQUESTS_MAX = 600;
+import { BASE_PATH, MCP_PATH, PAGE_PATH } from './paths.ts';
+import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
+import { createTelemetry, type Telemetry } from './telemetry.ts';
 
 /** What a server serves, and for whom. */
-export interface ServerParts {
-  readonly service: Service;
-  readonly keyring: Keyring;
-  readonly clock: Clock;
-  /** Folder of the published snapshots, where they are to be served; it need not be there yet. */
-  readonly snapshots?: string;
-  /** What the status page needs; without it there is none. */
-  readonly status?: StatusParts;
+export interface ServerParts extends SiteParts {
   /** The workspace whose metrics are served beside the server's own. */
   readonly monitored?: Monitored;
   readonly log: LogTarget;
 }
 
 /** How it is served. */
-export interface ServerOptions {
-  /** The address to listen on. */
-  readonly host: string;
+export interface ServerOptions extends SiteOptions {
   /** 0 takes any. */
   readonly port: number;
   /** Port of the metrics; null for none, 0 for any. */
   readonly metricsPort: number | null;
-  /** Requests a minute for each key. */
-  readonly rateLimit: number | 'off';
-  readonly corsOrigins: readonly string[];
-  readonly allowedHosts: readonly string[];
   /** Of a log that is not open yet. */
   readonly logLevel: LogLevel;
   readonly limits?: Partial<HttpLimits>;
@@ -72,59 +45,43 @@ export interface RunningServer {
 export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false };
-  const log = openLog(parts.log, options.logLevel, parts.clock);
   const answers = createAnswers(limits);
-  const telemetry =
-    options.metricsPort === null ? null : createTelemetry(parts.service, answers, parts.clock, parts.monitored ?? null);
-  const usedAt = new Map<string, number>();
-  const { status } = parts;
-  const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });
-  const endpoints = [...endpointsOf(parts.service.catalogue), ...(page === null ? [] : pageEndpoints(page.assets))];
-  const hosts = createHostRules(options);
-  const { rateLimit } = options;
-  const { monotonic } = parts.clock;
-  const gate = createGate({
-    hosts,
-    authenticate: createAuthenticate(parts.keyring, parts.clock, limits),
-    limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic }),
-    urlCharactersMax: limits.urlCharactersMax,
-    find: createFinder(endpoints),
-    isStopping: () => state.isStopping,
-    page: {
-      access: status?.access,
-      limiter: createLimiter({ limit: PAGE_REQUESTS_MAX, monotonic }),
-      headers: PAGE_HEADERS,
-    },
-    onKey: (keyId) => usedAt.set(keyId, parts.clock.now()),
-  });
-  const app = createFramework(limits, log);
-  const logRequest = createLogRequest(log, parts.clock);
-  await addHooks(app, gate, logRequest, telemetry, options.corsOrigins, monotonic);
+  const { rateLimit, metricsPort } = options;
+  const { service, clock, monitored = null } = parts;
+  const telemetry = metricsPort === null ? null : createTelemetry(service, answers, clock, monitored);
   const address = { baseUrl: '' };
-  addBodyParser(app);
-  addRoutes(app, {
-    service: parts.service,
+  const surroundings: SiteSurroundings = {
+    limits,
+    log: openLog(parts.log, options.logLevel, clock),
     answers,
-    endpoints,
-    baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
-    rateLimit,
-    mcp: createMcpHandler(parts.service, { onError: (error) => app.log.warn({ err: error }) }),
-    bodyBytesMax: limits.bodyBytesMax,
-    mcpRunningMax: limits.computationsMax,
-    gate,
-    hasPages: options.corsOrigins.length > 0,
-    vary: options.corsOrigins.length === 0 ? 'Accept, Accept-Encoding' : 'Accept, Accept-Encoding, Origin',
-    snapshots: parts.snapshots ?? null,
-    page,
+    telemetry,
+    limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic: clock.monotonic }),
+    address,
     isStopping: () => state.isStopping,
+  };
+  const site = await createSite(parts, options, surroundings);
+  return listenFor(site, options, { ...surroundings, address, telemetry }, () => {
+    state.isStopping = true;
   });
-  await app.ready();
-  const metrics = telemetry === null ? null : createMetricsServer(telemetry, hosts);
+}
+
+/** Listens for a site, whose framework has the server; `address` is filled in, and `stop` called when it is to close. */
+export async function listenFor(
+  { app, page }: Site,
+  options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins'>,
+  surroundings: Pick<SiteSurroundings, 'limits' | 'log'> & {
+    readonly address: { baseUrl: string };
+    readonly telemetry: Telemetry | null;
+  },
+  stop: () => void,
+): Promise<RunningServer> {
+  const { limits, log, address, telemetry } = surroundings;
+  const metrics = telemetry === null ? null : createMetricsServer(telemetry, createHostRules(options));
   try {
     address.baseUrl = `${await listen(app.server, options.host, options.port)}${BASE_PATH}`;
     const metricsOrigin = metrics === null ? null : await listen(metrics, options.host, options.metricsPort ?? 0);
     const close = async (): Promise<void> => {
-      state.isStopping = true;
+      stop();
       page?.close();
       await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
       await app.close();

@@ -1,0 +1,132 @@
+import PQueue from 'p-queue';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { toSightlineError } from '../base/errors.ts';
+import { readJobRuns, readSettled } from '../scheduler/book.ts';
+import { lastRun } from '../scheduler/next.ts';
+import type { EndedTask } from '../scheduler/runner.ts';
+import { readSharedBudgetUses } from '../upstream/budget-shared-use.ts';
+import { jobsOf } from './jobs.ts';
+
+/** Books that are read at a time. */
+const BOOKS_AT_A_TIME = 16;
+/** Of a key, what may be shown: it tells keys apart, and opens nothing. */
+const SHOWN_CHARACTERS = 8;
+
+/** How far a workspace is behind. */
+export interface Lag {
+  readonly workspace: string;
+  /** When a run of any job last ended with all its steps done; null where none is known of. */
+  readonly lastWholeRun: string | null;
+  /** Since when a run is owed, and of which jobs. */
+  readonly overdueSince: string | null;
+  readonly overdue: readonly string[];
+}
+
+/** What was sent with a key in the last minute, by all workers. */
+export interface ClusterBudget {
+  /** How the key begins. */
+  readonly key: string;
+  readonly workspaces: readonly string[];
+  /** Requests a minute that upstream allows; null where it has not said so lately. */
+  readonly limit: number | null;
+  readonly lastMinute: number;
+}
+
+/**
+ * How far workspaces are behind, the worst first: by the books of this machine's folders, and by what the queue remembers
+ * of runs elsewhere.
+ */
+export async function readLags(
+  configs: readonly WorkspaceConfig[],
+  ended: readonly EndedTask[],
+  clock: Clock,
+): Promise<Lag[]> {
+  const queue = new PQueue({ concurrency: BOOKS_AT_A_TIME });
+  const last = new Map<string, EndedTask>();
+  for (const one of ended) if (one.status === 'done' && !last.has(one.workspace)) last.set(one.workspace, one);
+  const lags = await Promise.all(
+    configs.map((config) => queue.add(() => readLag(config, last.get(config.name)?.endedAt ?? null, ended, clock))),
+  );
+  return lags.sort(
+    (a, b) =>
+      compare(a.overdueSince ?? '~', b.overdueSince ?? '~') ||
+      compare(a.lastWholeRun ?? '', b.lastWholeRun ?? '') ||
+      compare(a.workspace, b.workspace),
+  );
+}
+
+async function readLag(
+  config: WorkspaceConfig,
+  endedAt: string | null,
+  ended: readonly EndedTask[],
+  clock: Clock,
+): Promise<Lag> {
+  const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
+  const whole = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
+  const owed = jobsOf(config).flatMap((job) => {
+    const through = settled.get(job.name);
+    const elsewhere = ended.find((one) => one.workspace === config.name && one.job === job.name)?.endedAt;
+    const sinceMs = Math.max(through ?? 0, elsewhere === undefined ? 0 : Date.parse(elsewhere));
+    if (!job.enabled || sinceMs === 0) return [];
+    const dueMs = lastRun(job.cron, job.timeZone, sinceMs, clock.now());
+    return dueMs === null ? [] : [{ name: job.name, dueMs }];
+  });
+  const since = owed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
+  return {
+    workspace: config.name,
+    lastWholeRun: [whole, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
+    overdueSince: since === Infinity ? null : new Date(since).toISOString(),
+    overdue: owed.map(({ name }) => name),
+  };
+}
+
+/**
+ * What was sent with each key in the last minute, where budgets are kept in a database; keys that were used most first.
+ * What cannot be read is told to `warn`.
+ */
+export async function readClusterBudgets(
+  configs: readonly WorkspaceConfig[],
+  clock: Clock,
+  signal: AbortSignal,
+  warn: (sentence: string) => void,
+): Promise<ClusterBudget[]> {
+  const databases = new Map<string, { address: { url: string; urlVariable: string }; keys: Map<string, Used> }>();
+  for (const config of configs) {
+    try {
+      const budget = config.budget();
+      if (budget.kind !== 'postgres') continue;
+      const { key, baseUrl } = config.upstream();
+      const database = databases.get(budget.url) ?? { address: budget, keys: new Map<string, Used>() };
+      databases.set(budget.url, database);
+      const used = database.keys.get(`${key} ${baseUrl}`) ?? { key, baseUrl, workspaces: [] };
+      database.keys.set(`${key} ${baseUrl}`, used);
+      used.workspaces.push(config.name);
+    } catch (thrown) {
+      warn(`workspace ${config.name}: ${toSightlineError(thrown).message}`);
+    }
+  }
+  const found: ClusterBudget[] = [];
+  for (const { address, keys } of databases.values()) {
+    const list = [...keys.values()];
+    const uses = await readSharedBudgetUses(address, list, clock, signal).catch((thrown: unknown) => {
+      warn(toSightlineError(thrown).message);
+      return [];
+    });
+    for (const [index, use] of uses.entries()) {
+      const { key, workspaces } = list[index] as Used;
+      found.push({ key: `${key.slice(0, SHOWN_CHARACTERS)}…`, workspaces, ...use });
+    }
+  }
+  return found.sort((a, b) => b.lastMinute - a.lastMinute);
+}
+
+interface Used {
+  readonly key: string;
+  readonly baseUrl: string;
+  readonly workspaces: string[];
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

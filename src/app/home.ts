@@ -1,0 +1,228 @@
+import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { bookPath } from '../scheduler/book.ts';
+import type { CheckedOut, Home, HomeState } from '../snapshot/home.ts';
+import { createLocalHome } from '../snapshot/home-local.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import type { ObjectStore } from '../snapshot/object-store.ts';
+import { toldPath } from './notify/state.ts';
+import { withStore } from './place.ts';
+
+/** What checking out needs of a command's context. */
+export interface HomeContext {
+  readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'home' | 'publish'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The command, for what others are told. */
+  readonly command: string;
+}
+
+interface Held {
+  readonly opening: Promise<CheckedOut>;
+  users: number;
+  out: CheckedOut | null;
+  /** Whether it is being checked in: who comes now checks it out again after that. */
+  isEnding: boolean;
+  readonly ended: Promise<void>;
+  readonly end: () => void;
+}
+
+const held = new Map<string, Held>();
+
+/** What this process has checked out of a workspace's home; null where it has not, or the home is its own folder. */
+export function heldHome(folder: string): CheckedOut | null {
+  return held.get(folder)?.out ?? null;
+}
+
+/**
+ * Checks a workspace out of its home, does all of the work, and checks it in, also where the work throws; within it every step
+ * uses the one check-out. The work is given a context whose signal is aborted as well when the claim is lost. `via` names the
+ * task, such as queue and id: whoever comes again with the same takes over at once. With a local home it is the work alone.
+ * Throws `warehouse_locked` where another has it, `home_failed`, and `lease_lost` in place of what the work gave.
+ */
+export async function withHome<C extends HomeContext, T>(
+  context: C,
+  via: string | null,
+  work: (context: C) => Promise<T>,
+): Promise<T> {
+  const { config, signal } = context;
+  if (config.home.kind === 'local') return work(context);
+  const { folder } = config;
+  for (let other = held.get(folder); other?.isEnding === true; other = held.get(folder)) await other.ended;
+  const mine = held.get(folder) ?? begin(context, via);
+  held.set(folder, mine);
+  mine.users += 1;
+  try {
+    const out = await mine.opening;
+    const settled = await settle(() => work({ ...context, signal: AbortSignal.any([signal, out.lost]) }));
+    // Whoever else works on it in this process goes on: the last one checks in.
+    mine.isEnding = mine.users === 1;
+    const end = mine.isEnding ? await settle(() => checkIn(context, out)) : { value: undefined };
+    out.lost.throwIfAborted();
+    if ('error' in settled) throw settled.error;
+    if ('error' in end) throw end.error;
+    return settled.value;
+  } finally {
+    mine.users -= 1;
+    if (mine.users === 0) await finish(folder, mine);
+  }
+}
+
+function begin(context: HomeContext, via: string | null): Held {
+  const opening = checkOut(context, via);
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const mine: Held = { opening, users: 0, out: null, isEnding: false, ended, end };
+  opening.then(
+    (out) => {
+      mine.out = out;
+    },
+    () => undefined,
+  );
+  return mine;
+}
+
+async function finish(folder: string, mine: Held): Promise<void> {
+  mine.isEnding = true;
+  try {
+    await mine.out?.release();
+  } finally {
+    held.delete(folder);
+    mine.end();
+  }
+}
+
+async function checkOut(context: HomeContext, via: string | null): Promise<CheckedOut> {
+  const { config, clock, signal, command } = context;
+  const home = await openHome(context);
+  try {
+    const name = `\`sightline ${command}\` on ${hostname()} (process ${process.pid})`;
+    const out = await home.checkOut({ name, via }, signal);
+    try {
+      await fencePublished(config, out.epoch, clock, out.lost);
+    } catch (thrown) {
+      await out.release();
+      throw thrown;
+    }
+    return out;
+  } finally {
+    home.close();
+  }
+}
+
+// Whoever had the workspace before publishes nothing any more.
+async function fencePublished(
+  config: HomeContext['config'],
+  epoch: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  await withStore({ config, signal }, async (store) => {
+    const { raiseFence } = await import('../snapshot/store-fence.ts');
+    await raiseFence(store, epoch, clock, signal);
+  });
+}
+
+async function checkIn({ config }: HomeContext, out: CheckedOut): Promise<void> {
+  const { analytics, warehouse } = layoutOf(config.folder);
+  const modified = async (path: string): Promise<number> => (await stat(path).catch(() => null))?.mtimeMs ?? 0;
+  const live = Math.max(await modified(warehouse), await modified(`${warehouse}.wal`));
+  const isCurrent = (await modified(analytics)) >= live && live > 0;
+  const version = await out.checkIn();
+  if (!isCurrent || version === null) return;
+  // Writing the log into the file has touched that after the copy was made, which holds the same.
+  const now = new Date();
+  await utimes(analytics, now, now);
+  await noteVersion(config.folder, version);
+}
+
+type Settled<T> = { readonly value: T } | { readonly error: unknown };
+
+async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** The home of a workspace, to be asked or checked out; to be closed. Throws `config_invalid`. */
+export async function openHome({ config, clock }: Pick<HomeContext, 'config' | 'clock'>): Promise<Home> {
+  const { home, folder } = config;
+  const layout = layoutOf(folder);
+  if (home.kind === 'local') return createLocalHome(layout);
+  const { createStoreHome } = await import('../snapshot/home-store.ts');
+  const kept = {
+    files: [bookPath(folder), toldPath(folder)].map((path) => basename(path)),
+    folders: [basename(layout.raw)],
+  };
+  return createStoreHome({ open: (signal) => openHomeStore(config, signal), layout, kept, clock });
+}
+
+/** Opens the folder of an object store in which a workspace is at home. Throws `config_invalid`. */
+export async function openHomeStore(
+  { home, name }: Pick<WorkspaceConfig, 'home' | 'name'>,
+  signal: AbortSignal,
+): Promise<ObjectStore> {
+  if (home.kind === 'local') throw new SightlineError('internal', 'a local home is no object store');
+  const { openS3Store } = await import('../snapshot/s3-store.ts');
+  const { HOUSING } = await import('../snapshot/object-store.ts');
+  return openS3Store(home, { folder: `${name}/home`, signal, use: HOUSING });
+}
+
+/** What is known of a workspace's home; null where it was never checked out, or is its own folder. Throws `home_failed`. */
+export async function homeState(context: Pick<HomeContext, 'config' | 'clock'>): Promise<HomeState | null> {
+  const home = await openHome(context);
+  try {
+    return await home.state();
+  } finally {
+    home.close();
+  }
+}
+
+/**
+ * Makes the analysts' copy the warehouse that was checked in last, where the home is not the folder itself; true where it has
+ * become another. Nothing is brought while this process has the workspace checked out. Throws `home_failed`.
+ */
+export async function refreshCopy(context: Pick<HomeContext, 'config' | 'clock'>): Promise<boolean> {
+  const { home, folder } = context.config;
+  if (home.kind === 'local' || held.has(folder)) return false;
+  const { analytics } = layoutOf(folder);
+  const isThere = (await stat(analytics).catch(() => null)) !== null;
+  const opened = await openHome(context);
+  try {
+    const fetched = await opened.fetchCopy(analytics, isThere ? await readVersion(folder) : null);
+    if (fetched?.isNew !== true) return false;
+    const savedAt = new Date(fetched.savedAt);
+    await utimes(analytics, savedAt, savedAt);
+    await noteVersion(folder, fetched.version);
+    return true;
+  } finally {
+    opened.close();
+  }
+}
+
+// Of which version of the home the copy is.
+function versionPath(folder: string): string {
+  return join(folder, 'copy.json');
+}
+
+async function readVersion(folder: string): Promise<string | null> {
+  try {
+    const noted: unknown = JSON.parse(await readFile(versionPath(folder), 'utf8'));
+    return isRecord(noted) && typeof noted['version'] === 'string' ? noted['version'] : null;
+  } catch {
+    return null;
+  }
+}
+
+function noteVersion(folder: string, version: string): Promise<void> {
+  return writeFile(versionPath(folder), `${JSON.stringify({ version })}\n`);
+}

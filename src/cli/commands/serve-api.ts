@@ -1,0 +1,79 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { serveApi } from '../../app/api.ts';
+import { refreshCopy } from '../../app/home.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config.ts';
+import { CONFIG_FILE } from '../../base/config-file.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import type { Log } from '../../serve/http/log.ts';
+import { readAllConfigs, readSurroundings, toInteger } from '../context.ts';
+import { plural, printData, say } from '../output.ts';
+import { listening, type Options, type ServeFlags, warnOfReach } from '../serving.ts';
+import { openTerminalLog } from '../terminal-log.ts';
+
+/** How often it is looked whether the settings are others. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Runs `sightline serve --role api` until the signal is aborted, and returns its exit code: to be stopped is its good end. */
+export async function serveApiCommand(flags: ServeFlags, given: Options, signal: AbortSignal): Promise<number> {
+  if (flags.statusPage === 'loopback') {
+    const allowed = 'key or off, with --role api, which has no status page';
+    throw new SightlineError('usage', `--status-page is "loopback"; allowed: ${allowed}`);
+  }
+  const refreshMs = toInteger('--refresh', flags.refresh, 1, 86_400) * 1_000;
+  const openMax = toInteger('--open-workspaces', flags.openWorkspaces, 1, 1_000);
+  const log = await openTerminalLog(given.logLevel, systemClock);
+  const workspaces = watchConfigs(flags, log);
+  const surroundings = { clock: systemClock, signal };
+  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: refreshCopy };
+  const server = await listening(given, flags, () => serveApi(surroundings, options));
+  const { baseUrl, mcpUrl, metricsUrl, keys } = server;
+  const count = workspaces().size;
+  if (flags.json === true) printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, workspaces: count, keys }));
+  else {
+    const what = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
+    say(`${what} are served at ${baseUrl}, each to its own keys, and to AI assistants at ${mcpUrl}.`);
+    if (metricsUrl !== null) say(`Metrics are at ${metricsUrl}.`);
+  }
+  warnOfReach(given.host);
+  if (keys === 0) say('There is no key yet: make some with `sightline keys create NAME --workspace WORKSPACE`.');
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await server.close();
+  log.stream.flush();
+  return EXIT.done;
+}
+
+// Workspaces come and go with the file, without a restart; a file that cannot be read leaves what was read before.
+function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, WorkspaceConfig> {
+  const path = join(readSurroundings().folder, CONFIG_FILE);
+  const identity = (): string => (existsSync(path) ? String(statSync(path, { bigint: true }).mtimeNs) : 'none');
+  let seen = identity();
+  let lookedAt = systemClock.monotonic();
+  const read = (): ReadonlyMap<string, WorkspaceConfig> => {
+    const found = new Map<string, WorkspaceConfig>();
+    for (const configured of readAllConfigs(flags)) {
+      if ('config' in configured) found.set(configured.name, configured.config);
+      else {
+        const { code, message } = configured.error;
+        log.logger.error({ workspace: configured.name, code, msg: `the workspace is not served: ${message}` });
+      }
+    }
+    return found;
+  };
+  let current = read();
+  return () => {
+    if (systemClock.monotonic() - lookedAt < LOOK_EVERY_MS) return current;
+    lookedAt = systemClock.monotonic();
+    const now = identity();
+    if (now === seen) return current;
+    seen = now;
+    try {
+      current = read();
+      log.logger.info({ msg: `the settings were read again: ${plural(current.size, 'workspace')}` });
+    } catch (thrown) {
+      log.logger.error({ msg: 'the settings were changed and cannot be read; those from before hold', err: thrown });
+    }
+    return current;
+  };
+}

@@ -1,0 +1,153 @@
+import { setMaxListeners } from 'node:events';
+import { hostname } from 'node:os';
+import { openRunner } from '../../app/runner.ts';
+import { systemClock } from '../../base/clock.ts';
+import { loadRunnerSettings } from '../../base/config.ts';
+import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { Planned, Runner } from '../../scheduler/runner.ts';
+import { LOG_LEVELS, type LogLevel } from '../../serve/http/log.ts';
+import { readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
+import { plural, printData } from '../output.ts';
+import { openTerminalLog } from '../terminal-log.ts';
+import { performTask, type TaskParts } from '../worker-task.ts';
+import { listWorkspaces, type WorkspaceList } from '../worker-workspaces.ts';
+
+/** Tasks side by side, at most: each sync has a warehouse open. */
+const CONCURRENCY_MAX = 64;
+const NAME = /^[\w.@-]{1,48}$/;
+/** How often the settings are read again, and schedules looked after that have lost their next run. */
+const READ_EVERY_MS = 60_000;
+/** With --once: how often it is looked whether all is done, and what is due how soon is waited for. */
+const LOOK_EVERY_MS = 500;
+const DUE_SOON_MS = 10_000;
+
+/** Flags of `worker`. */
+export interface WorkerFlags extends Pick<WorkspaceFlags, 'dataDir' | 'json'> {
+  readonly concurrency: string;
+  readonly name?: string;
+  readonly once?: boolean;
+  readonly logLevel: string;
+}
+
+/** Runs `sightline worker` until the signal is aborted, which is its good end, or with --once until nothing is left; returns its exit code. */
+export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<number> {
+  const concurrency = toInteger('--concurrency', flags.concurrency, 1, CONCURRENCY_MAX);
+  const name = toName(flags.name);
+  const settings = loadRunnerSettings(readSurroundings());
+  const { logger, stream } = await openTerminalLog(toLevel(flags.logLevel), systemClock);
+  const log: TaskParts['log'] = (level, entry) => logger[level](entry);
+  const warn = (sentence: string): void => log('warn', { msg: sentence });
+  const given = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
+  const workspaces = listWorkspaces(given, warn);
+  const folderOf = (workspace: string): string => {
+    const found = workspaces.find(workspace);
+    return found !== undefined && 'config' in found ? found.config.folder : '';
+  };
+  const runner = await openRunner(settings, { folderOf, isPatient: true, signal, say: warn });
+  const stop = new AbortController();
+  const stopped = AbortSignal.any([signal, stop.signal]);
+  setMaxListeners(0, stopped);
+  const ended = new Map<string, number>();
+  const parts = { command: `worker ${name}`, flags: given, find: workspaces.find, log };
+  try {
+    const where = settings.kind === 'process' ? 'this process alone' : `the queue of ${settings.urlVariable}`;
+    log('info', { msg: `worker ${name} works for ${plural(workspaces.count, 'workspace')}, from ${where}` });
+    // The first time thousands take a while, and what waits already need not wait for that.
+    const kept = keep(runner, workspaces.planned(), log);
+    const watched = kept.then(() => watch(runner, workspaces, stopped, log));
+    const finished = flags.once === true ? kept.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
+    const work = runner.work({
+      name,
+      concurrency,
+      signal: stopped,
+      perform: async (task, lease) => {
+        const end = await performTask(task, lease, parts);
+        const status = end.kind === 'settled' ? end.status : 'put back';
+        ended.set(status, (ended.get(status) ?? 0) + 1);
+        return end;
+      },
+    });
+    await Promise.all([work, watched, finished]);
+  } finally {
+    await runner.close();
+    stream.flush();
+  }
+  if (flags.json === true) printData(JSON.stringify({ worker: name, tasks: Object.fromEntries(ended) }));
+  return flags.once === true && signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+async function keep(
+  runner: Runner,
+  planned: readonly Planned[],
+  log: TaskParts['log'],
+  options: { readonly removes?: boolean } = {},
+): Promise<void> {
+  const { added, removed } = await runner.keepSchedules(planned, options);
+  if (added + removed > 0) log('info', { msg: `schedules: ${added} added, ${removed} removed`, added, removed });
+}
+
+// Workers that have the settings of before keep nothing: whoever reads new ones has the last word.
+async function watch(
+  runner: Runner,
+  workspaces: WorkspaceList,
+  signal: AbortSignal,
+  log: TaskParts['log'],
+): Promise<void> {
+  let before = fingerprintOf(workspaces.planned());
+  let hangUp = new AbortController();
+  const readNow = (): void => hangUp.abort();
+  process.on('SIGHUP', readNow);
+  try {
+    while (!signal.aborted) {
+      await systemClock.sleep(READ_EVERY_MS, AbortSignal.any([signal, hangUp.signal])).catch(() => undefined);
+      if (signal.aborted) return;
+      hangUp = new AbortController();
+      workspaces.read();
+      const planned = workspaces.planned();
+      const now = fingerprintOf(planned);
+      await keep(runner, planned, log, { removes: now !== before }).then(
+        () => {
+          before = now;
+        },
+        (thrown: unknown) => log('warn', { msg: toSightlineError(thrown).message }),
+      );
+    }
+  } finally {
+    process.off('SIGHUP', readNow);
+  }
+}
+
+function fingerprintOf(planned: readonly Planned[]): string {
+  return JSON.stringify(planned.map(({ workspace, job }) => [workspace, job.name, job.cron.text, job.timeZone]));
+}
+
+// Twice, because a task that is given from hand to hand is in neither.
+async function stopWhenDone(
+  runner: Runner,
+  stop: AbortController,
+  signal: AbortSignal,
+  warn: (sentence: string) => void,
+): Promise<void> {
+  for (let idle = 0; idle < 2 && !signal.aborted; ) {
+    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    const left = await runner.outstanding(DUE_SOON_MS).catch((thrown: unknown) => {
+      warn(toSightlineError(thrown).message);
+      return 1;
+    });
+    idle = left === 0 ? idle + 1 : 0;
+  }
+  stop.abort(new SightlineError('interrupted', 'all is done'));
+}
+
+function toName(given: string | undefined): string {
+  const name = given ?? `${hostname()}-${process.pid}`.replaceAll(/[^\w.@-]/g, '-').slice(-48);
+  if (NAME.test(name)) return name;
+  const allowed = 'letters, digits and _ . @ -, at most 48';
+  throw new SightlineError('usage', `--name is ${JSON.stringify(given)}; allowed: ${allowed}`);
+}
+
+function toLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level !== undefined) return level;
+  throw new SightlineError('usage', `--log-level is ${JSON.stringify(text)}; allowed: ${LOG_LEVELS.join(', ')}`);
+}

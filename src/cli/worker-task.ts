@@ -1,0 +1,113 @@
+import { withHome } from '../app/home.ts';
+import { jobsOf } from '../app/jobs.ts';
+import { newsOfJob } from '../app/notify/news.ts';
+import type { Context } from '../app/workspace.ts';
+import { systemClock } from '../base/clock.ts';
+import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
+import { type JobRun, openBook } from '../scheduler/book.ts';
+import type { Job, Step } from '../scheduler/job.ts';
+import { nextRun } from '../scheduler/next.ts';
+import { runJob } from '../scheduler/run-job.ts';
+import type { Lease, Task, TaskEnd } from '../scheduler/runner.ts';
+import type { LogLevel } from '../serve/http/log.ts';
+import type { Configured, WorkspaceFlags } from './context.ts';
+import { performStep } from './job-steps.ts';
+import { logOf } from './log-lines.ts';
+import { runAlone } from './run-alone.ts';
+import { tell } from './tell.ts';
+import { withTerminal } from './terminal.ts';
+
+/** Wait before a workspace that somebody else works on is tried again, the first time and at most; it doubles. */
+const LOCKED_MS_FIRST = 2_000;
+const LOCKED_MS_MAX = 60_000;
+/** How often a task of an unknown workspace is left to workers that may know it by now, and how long each time. */
+const UNKNOWN_ATTEMPTS_MAX = 3;
+const UNKNOWN_MS = 10_000;
+
+/** What keeps a workspace from its home, or from its worker: no verdict on the job, which is done once that has passed. */
+const PASSING: readonly string[] = ['home_failed', 'lease_lost'];
+
+/** What tasks are performed with. */
+export interface TaskParts {
+  /** The command, for what others are told who meet its lock. */
+  readonly command: string;
+  readonly flags: Pick<WorkspaceFlags, 'dataDir'>;
+  /** Settings of a workspace as they stand now; undefined where it is not configured. */
+  find(workspace: string): Configured | undefined;
+  log(level: LogLevel, entry: Readonly<Record<string, unknown>>): void;
+}
+
+/** Performs a task: the steps of its job as `jobs run` does, alone on the workspace. Does not throw for what happens to them. */
+export async function performTask(task: Task, { signal }: Lease, parts: TaskParts): Promise<TaskEnd> {
+  const { log } = parts;
+  const about = { workspace: task.workspace, job: task.job };
+  const refuse = (why: string): TaskEnd => {
+    log('warn', { msg: `job ${task.job} of ${task.workspace} is left out: ${why}`, ...about });
+    return { kind: 'settled', status: 'left out' };
+  };
+  const found = parts.find(task.workspace);
+  if (found === undefined && task.attempt <= UNKNOWN_ATTEMPTS_MAX) return { kind: 'put back', afterMs: UNKNOWN_MS };
+  if (found === undefined) return refuse('the workspace is not configured here');
+  if ('error' in found) return refuse(found.error.message);
+  const { config } = found;
+  const job = jobsOf(config).find(({ name }) => name === task.job);
+  if (job === undefined) return refuse('there is no such job');
+  if (task.dueMs !== null && !job.enabled) return refuse('it is turned off');
+  if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is due already');
+  try {
+    const context = { config, clock: systemClock, signal, command: parts.command };
+    // This machine's folder first, then what the workspace's home has for it.
+    const run = await runAlone(config.folder, parts.command, () =>
+      withHome(context, task.id, (inside) => runSteps(inside, job, task, parts)),
+    );
+    return toEnd(run);
+  } catch (thrown) {
+    if (signal.aborted) return { kind: 'put back', afterMs: 0 };
+    const error = toSightlineError(thrown);
+    if (error.exit === EXIT.locked || PASSING.includes(error.code)) {
+      log('info', { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
+      return { kind: 'put back', afterMs: lockedMs(task) };
+    }
+    log('error', { msg: `job ${task.job} of ${task.workspace}: ${error.message}`, hint: error.hint, ...about });
+    return { kind: 'settled', status: 'failed' };
+  }
+}
+
+async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {
+  const { config, clock, signal } = context;
+  const about = { workspace: task.workspace, job: job.name };
+  const stepFlags = { ...flags, workspace: config.name };
+  const perform = (step: Step) => {
+    const stderr = logOf((line) => log('info', { msg: `${config.name}: ${line}`, ...about, step: step.do }));
+    return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, stepFlags, signal, () => undefined));
+  };
+  log('info', { msg: `job ${job.name} of ${config.name} begins`, ...about, attempt: task.attempt });
+  const run = await runJob(job, { clock, signal, dueMs: task.dueMs, perform });
+  // Each try that met another's lock would push out of the book what it is for.
+  if (run.status !== 'locked') await openBook(config.folder).add(job, run);
+  const level = run.status === 'failed' ? 'error' : run.status === 'done' ? 'info' : 'warn';
+  log(level, { msg: `job ${job.name} of ${config.name} ${run.status}`, ...about, dueAt: run.dueAt, steps: run.steps });
+  if (run.status === 'locked') throw new SightlineError('warehouse_locked', lockedStepOf(run));
+  const say = (sentence: string): void => log('warn', { msg: sentence, ...about });
+  await tell(context, () => newsOfJob(config, run), say);
+  return run;
+}
+
+function lockedStepOf({ steps }: JobRun): string {
+  return steps.find(({ status }) => status === 'locked')?.error ?? 'another process owns the warehouse';
+}
+
+// What was stopped is still owed, by whoever is free.
+function toEnd({ status }: JobRun): TaskEnd {
+  return status === 'interrupted' ? { kind: 'put back', afterMs: 0 } : { kind: 'settled', status };
+}
+
+// Of a job that catches nothing up a run is left to the next one, once that is due.
+function isMissed(job: Job, dueMs: number): boolean {
+  const next = nextRun(job.cron, job.timeZone, dueMs);
+  return !job.catchUp && next !== null && next <= systemClock.now();
+}
+
+function lockedMs({ attempt }: Task): number {
+  return Math.min(LOCKED_MS_FIRST * 2 ** Math.min(attempt - 1, 10), LOCKED_MS_MAX) * (0.75 + systemClock.random() / 4);
+}

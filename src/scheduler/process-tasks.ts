@@ -1,0 +1,95 @@
+import type { Clock } from '../base/clock.ts';
+import { ENDED_MAX, type EndedTask, type Task, type TaskEnd, type WorkspaceJob } from './runner.ts';
+
+/** A task that waits for its turn. */
+export interface WaitingTask {
+  readonly task: Task;
+  readonly sinceMs: number;
+  /** Epoch milliseconds. */
+  readonly notBeforeMs: number;
+  /** Told when it has been done, however often it was put back. */
+  onEnd(): void;
+}
+
+/** Tasks of one process, in memory. */
+export interface TaskList {
+  readonly waiting: readonly WaitingTask[];
+  readonly active: readonly { readonly task: Task; readonly sinceMs: number }[];
+  /** How the last ones ended, the newest first. */
+  readonly ended: readonly EndedTask[];
+  readonly failed: number;
+  put(waiting: WaitingTask): void;
+  /** Until the next task is due: 0 where one is, infinite where none waits. */
+  dueInMs(): number;
+  /** Does the first task that is due, and keeps how it ended; null where none is due. Does not throw what `perform` throws. */
+  next(perform: (task: Task) => Promise<TaskEnd>): Promise<TaskEnd | null>;
+  /** Resolves when there is a task more, one has ended, `ms` have passed or the signal is aborted. */
+  changed(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Makes an empty list. */
+export function createTaskList(clock: Clock): TaskList {
+  const waiting: WaitingTask[] = [];
+  const active: { task: Task; sinceMs: number }[] = [];
+  const ended: EndedTask[] = [];
+  let failed = 0;
+  let wake = new AbortController();
+  const change = (): void => {
+    wake.abort();
+    wake = new AbortController();
+  };
+  const end = (one: WaitingTask, status: string): void => {
+    const { workspace, job } = one.task;
+    ended.unshift({ workspace, job, status, endedAt: new Date(clock.now()).toISOString() });
+    ended.length = Math.min(ended.length, ENDED_MAX);
+    one.onEnd();
+  };
+  const perform = async (one: WaitingTask, work: (task: Task) => Promise<TaskEnd>): Promise<TaskEnd> => {
+    const underWay = { task: one.task, sinceMs: clock.now() };
+    active.push(underWay);
+    try {
+      const result = await work(one.task);
+      if (result.kind === 'settled') end(one, result.status);
+      else {
+        const task = { ...one.task, attempt: one.task.attempt + 1 };
+        waiting.push({ ...one, task, notBeforeMs: clock.now() + result.afterMs });
+      }
+      return result;
+    } catch {
+      failed += 1;
+      end(one, 'failed');
+      return { kind: 'settled', status: 'failed' };
+    } finally {
+      active.splice(active.indexOf(underWay), 1);
+      change();
+    }
+  };
+  return {
+    waiting,
+    active,
+    ended,
+    get failed() {
+      return failed;
+    },
+    put: (one) => {
+      waiting.push(one);
+      change();
+    },
+    dueInMs: () =>
+      waiting.reduce((first, { notBeforeMs }) => Math.min(first, Math.max(0, notBeforeMs - clock.now())), Infinity),
+    next: async (work) => {
+      const now = clock.now();
+      const index = waiting.findIndex(({ notBeforeMs }) => notBeforeMs <= now);
+      const [one] = index < 0 ? [] : waiting.splice(index, 1);
+      return one === undefined ? null : perform(one, work);
+    },
+    changed: async (ms, signal) => {
+      await clock.sleep(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
+    },
+  };
+}
+
+/** Whether a task is one of a workspace's job. */
+export function isOf(task: WorkspaceJob, workspace: string, job: string): boolean {
+  return task.workspace === workspace && task.job === job;
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { Job } from 'bullmq';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { QueueAddress } from '../base/runner-settings.ts';
+import { openQueue, type QueueConnection, type TaskData } from './queue-connection.ts';
+import { toQueueError, toRunnerError } from './queue-failure.ts';
+import { readQueueState } from './queue-state.ts';
+import { LEASE_MS, workOnQueue } from './queue-worker.ts';
+import type { Kept, Planned, Runner, WorkspaceJob } from './runner.ts';
+
+/** Tasks and schedules that are written at a time. */
+const BATCH = 500;
+const SIDE_BY_SIDE = 4;
+/** A schedule whose next run should have begun so long ago may have lost it. */
+const LATE_MS = 10 * 60_000;
+
+/** How a shared queue is opened. */
+export interface QueueRunnerOptions {
+  readonly clock?: Clock;
+  /** Whether it is waited for where it does not answer; default true. */
+  readonly isPatient?: boolean;
+  readonly signal?: AbortSignal;
+  /** How long a task stays a worker's that says nothing more; default 20 seconds. */
+  readonly leaseMs?: number;
+  /** Told in a sentence what goes wrong and is gone on with. */
+  readonly say?: (sentence: string) => void;
+}
+
+/**
+ * Opens the queue that workers of any machine share. Throws `config_invalid` where a package is missing,
+ * `queue_unreachable`, and the signal's reason.
+ */
+export async function openQueueRunner(address: QueueAddress, options: QueueRunnerOptions = {}): Promise<Runner> {
+  const { clock = systemClock, say = () => undefined, isPatient = true, leaseMs = LEASE_MS, signal } = options;
+  const connection = await openQueue(address, { clock, say, isPatient, ...(signal === undefined ? {} : { signal }) });
+  const told = async <T>(asked: Promise<T>): Promise<T> => {
+    try {
+      return await asked;
+    } catch (thrown) {
+      throw toRunnerError(thrown, address);
+    }
+  };
+  return {
+    keepSchedules: (planned, { removes = true } = {}) => told(keepSchedules(connection, planned, removes, clock)),
+    enqueue: (tasks) => told(enqueue(connection, tasks)),
+    work: (work) =>
+      workOnQueue(connection, work, { clock, say, leaseMs, toError: (thrown) => toQueueError(thrown, address) }),
+    outstanding: (withinMs) => told(countOutstanding(connection, clock.now() + withinMs)),
+    state: () => told(readQueueState(connection.queue, clock)),
+    close: () => connection.close(),
+  };
+}
+
+// The id says all of a schedule, so that the ids tell what differs.
+function idOf({ workspace, job }: Planned): string {
+  return [workspace, job.name, job.cron.text, job.timeZone].join('/');
+}
+
+async function keepSchedules(
+  { queue }: QueueConnection,
+  planned: readonly Planned[],
+  removes: boolean,
+  clock: Clock,
+): Promise<Kept> {
+  const wanted = new Map(planned.map((one) => [idOf(one), one]));
+  const listed = await queue.getBackend().getJobSchedulersRange(0, -1, true);
+  const kept = new Map<string, number>();
+  for (let index = 0; index < listed.length; index += 2) kept.set(listed[index] ?? '', Number(listed[index + 1]));
+  const gone = removes ? [...kept.keys()].filter((id) => !wanted.has(id)) : [];
+  const missing = [...wanted].filter(([id]) => !kept.has(id));
+  const late = [...wanted].filter(([id]) => (kept.get(id) ?? Number.POSITIVE_INFINITY) < clock.now() - LATE_MS);
+  const lost: typeof late = [];
+  await eachOf(late, async (one) => {
+    if ((await queue.getJob(`repeat:${one[0]}:${kept.get(one[0])}`)) === undefined) lost.push(one);
+  });
+  await eachOf([...missing, ...lost], async ([id, { workspace, job }]) => {
+    const repeat = { pattern: job.cron.text, tz: job.timeZone };
+    await queue.upsertJobScheduler(id, repeat, { name: job.name, data: { workspace, job: job.name } });
+  });
+  await eachOf(gone, async (id) => void (await queue.removeJobScheduler(id)));
+  return { added: missing.length + lost.length, removed: gone.length };
+}
+
+async function enqueue({ queue }: QueueConnection, tasks: readonly WorkspaceJob[]): Promise<number> {
+  let fresh = 0;
+  for (let from = 0; from < tasks.length; from += BATCH) {
+    const entries = tasks.slice(from, from + BATCH).map(({ workspace, job }) => ({
+      name: job,
+      data: { workspace, job },
+      opts: { jobId: randomUUID(), deduplication: { id: `${workspace}/${job}`, keepLastIfActive: true } },
+    }));
+    const added: Job<TaskData, string, string>[] = await queue.addBulk(entries);
+    fresh += added.filter(({ id }, index) => id === entries[index]?.opts.jobId).length;
+  }
+  return fresh;
+}
+
+async function countOutstanding({ queue }: QueueConnection, untilMs: number): Promise<number> {
+  const counts = await queue.getBackend().getCounts(['waiting', 'active', 'delayed'], untilMs);
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane));
+}

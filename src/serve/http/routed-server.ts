@@ -1,0 +1,236 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Clock } from '../../base/clock.ts';
+import { SightlineError } from '../../base/errors.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
+import type { KeyDirectory } from '../key-directory.ts';
+import { createLimiter } from '../limiter.ts';
+import type { Service } from '../service.ts';
+import { type Answers, createAnswers } from './answers.ts';
+import { keyOf } from './authentication.ts';
+import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
+import type { Log } from './log.ts';
+import { listenFor, type RunningServer, type ServerOptions } from './server.ts';
+import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
+import { createTelemetry } from './telemetry.ts';
+
+/** Keys whose requests are counted at once. */
+const KEYS_MAX = 100_000;
+
+/** What several workspaces are served from, at one address. */
+export interface RoutedParts {
+  readonly catalogue: Catalogue;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: KeyDirectory;
+  /** Opens what a workspace is served from; `close` is called once nobody is answered from it any more. Does not throw. */
+  open(workspace: string): Promise<OpenedWorkspace>;
+}
+
+/** A workspace that is open. */
+export interface OpenedWorkspace {
+  readonly parts: Omit<SiteParts, 'clock' | 'workspace'>;
+  close(): Promise<void>;
+}
+
+/** How they are served. */
+export interface RoutedOptions extends ServerOptions {
+  /** Workspaces that are open at once; the one that was quiet for longest makes room. */
+  readonly openMax: number;
+}
+
+interface Hosted {
+  readonly opened: OpenedWorkspace;
+  readonly site: Site;
+  readonly answers: Answers;
+  underWay: number;
+  isLeaving: boolean;
+}
+
+/** A server that listens for many. */
+export interface RoutedServer extends RunningServer {
+  /** Workspaces that are open now, the one that was asked last at the end. */
+  open(): string[];
+}
+
+/**
+ * Starts a server that answers each request from the workspace whose key it carries, and resolves once it listens; rejects
+ * with Node's own error where it cannot. Who has no key is told what a server of one workspace would tell.
+ */
+export async function startRoutedServer(parts: RoutedParts, options: RoutedOptions): Promise<RoutedServer> {
+  const { clock, log } = parts;
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  const state = { isStopping: false };
+  const address = { baseUrl: '' };
+  const { rateLimit } = options;
+  const hosted = new Map<string, Promise<Hosted>>();
+  const present = new Map<string, Hosted>();
+  const service = serviceOfNobody(parts.catalogue, () => [...present.values()]);
+  const sum = (read: (answers: Answers) => number): number =>
+    [...present.values()].reduce((total, { answers }) => total + read(answers), 0);
+  const answers = {
+    ...createAnswers(limits),
+    get running() {
+      return sum((each) => each.running);
+    },
+    get waiting() {
+      return sum((each) => each.waiting);
+    },
+    get cachedBytes() {
+      return sum((each) => each.cachedBytes);
+    },
+  };
+  const telemetry = options.metricsPort === null ? null : createTelemetry(service, answers, clock, null);
+  const monotonic = clock.monotonic;
+  const common = {
+    limits,
+    log,
+    telemetry,
+    // One for all, so that a workspace that makes room for another does not forget what its keys have asked.
+    limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic, keysMax: KEYS_MAX }),
+    address,
+    isStopping: () => state.isStopping,
+  };
+  const hosts = createHosts({ parts, options, limits, common, hosted, present });
+  const keyring = { find: () => null, count: () => parts.directory.count() };
+  const front = await createSite({ service, keyring, clock }, options, { ...common, answers });
+  divert(front, async (request) => {
+    const text = keyOf(request.headers);
+    const workspace = text === undefined || state.isStopping ? null : parts.directory.find(text);
+    return workspace === null ? null : hosts.enter(workspace);
+  });
+  const server = await listenFor(front, options, common, () => {
+    state.isStopping = true;
+  });
+  const close = async (): Promise<void> => {
+    await server.close();
+    await hosts.close();
+  };
+  return { ...server, open: () => [...hosted.keys()], close };
+}
+
+interface HostsParts {
+  readonly parts: RoutedParts;
+  readonly options: RoutedOptions;
+  readonly limits: HttpLimits;
+  readonly common: Omit<SiteSurroundings, 'answers'>;
+  readonly hosted: Map<string, Promise<Hosted>>;
+  readonly present: Map<string, Hosted>;
+}
+
+/** A request's place in a workspace that stays open until it has left. */
+interface Stay {
+  readonly handle: RequestListener;
+  leave(): void;
+}
+
+function createHosts({ parts, options, limits, common, hosted, present }: HostsParts) {
+  const { openMax } = options;
+  const closing = new Set<Promise<void>>();
+  const bounds = { ...limits, cacheBytesMax: Math.floor(limits.cacheBytesMax / openMax) };
+  const open = async (workspace: string): Promise<Hosted> => {
+    const opened = await parts.open(workspace);
+    const answers = createAnswers(bounds);
+    const site = await createSite({ ...opened.parts, clock: parts.clock, workspace }, options, { ...common, answers });
+    const host: Hosted = { opened, site, answers, underWay: 0, isLeaving: false };
+    present.set(workspace, host);
+    return host;
+  };
+  const shut = (host: Hosted): void => {
+    const work = host.site.app
+      .close()
+      .then(() => host.opened.close())
+      .finally(() => closing.delete(work));
+    closing.add(work);
+  };
+  const dismiss = (workspace: string): void => {
+    const leaving = hosted.get(workspace);
+    hosted.delete(workspace);
+    const work = (leaving as Promise<Hosted>).then(
+      (host) => {
+        if (present.get(workspace) === host) present.delete(workspace);
+        host.isLeaving = true;
+        if (host.underWay === 0) shut(host);
+      },
+      () => undefined,
+    );
+    const tracked = work.finally(() => closing.delete(tracked));
+    closing.add(tracked);
+  };
+  const enter = async (workspace: string): Promise<Stay> => {
+    const known = hosted.get(workspace);
+    if (known === undefined && hosted.size >= openMax) dismiss(hosted.keys().next().value as string);
+    const opening = known ?? open(workspace);
+    // Put at the end, so that the map runs from the quietest to the latest.
+    hosted.delete(workspace);
+    hosted.set(workspace, opening);
+    try {
+      const host = await opening;
+      if (host.isLeaving && host.underWay === 0) return enter(workspace);
+      host.underWay += 1;
+      let isThere = true;
+      const leave = (): void => {
+        if (!isThere) return;
+        isThere = false;
+        host.underWay -= 1;
+        if (host.isLeaving && host.underWay === 0) shut(host);
+      };
+      return { handle: host.site.app.routing as RequestListener, leave };
+    } catch (thrown) {
+      if (hosted.get(workspace) === opening) hosted.delete(workspace);
+      throw thrown;
+    }
+  };
+  const close = async (): Promise<void> => {
+    for (const workspace of [...hosted.keys()]) dismiss(workspace);
+    while (closing.size > 0) await Promise.allSettled(closing);
+  };
+  return { enter, close };
+}
+
+// Requests come to the front's listener, whose bounds hold for all; what is another site's business goes there.
+function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
+  const { server } = app;
+  const [own] = server.listeners('request') as RequestListener[];
+  if (own === undefined) throw new TypeError('the server has nothing that answers');
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse & { req: IncomingMessage }) => {
+    choose(request).then(
+      (stay) => {
+        if (stay === null) return own(request, response);
+        response.once('close', stay.leave);
+        // Whoever left while it was being opened is not told.
+        if (response.destroyed) return stay.leave();
+        stay.handle(request, response);
+      },
+      (thrown: unknown) => {
+        app.log.error({ err: thrown });
+        response.destroy();
+      },
+    );
+  });
+}
+
+function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
+  const nothing = (): never => {
+    throw new SightlineError('no_data', 'a question without a key is of no workspace');
+  };
+  return {
+    catalogue,
+    ask: async () => nothing(),
+    namesOf: () => ({}),
+    load: () =>
+      present()
+        .map(({ opened }) => opened.parts.service.load())
+        .reduce(
+          (total, { running, waiting }) => ({
+            running: total.running + running,
+            waiting: total.waiting + waiting,
+          }),
+          { running: 0, waiting: 0 },
+        ),
+    newest: async () => nothing(),
+    // Of itself: whether a workspace has data is told to who has its key.
+    freshness: async () => ({ ready: true, syncedAt: null, status: null, dataVersion: null, resources: [] }),
+    close: async () => undefined,
+  };
+}

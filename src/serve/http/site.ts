@@ -1,0 +1,115 @@
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import type { Keyring } from '../keys.ts';
+import { createLimiter, type Limiter } from '../limiter.ts';
+import { createMcpHandler } from '../mcp/http.ts';
+import type { Service } from '../service.ts';
+import { PAGE_HEADERS } from '../status/assets.ts';
+import type { StatusParts } from '../status/parts.ts';
+import type { Answers } from './answers.ts';
+import { createAuthenticate } from './authentication.ts';
+import { createFramework } from './framework.ts';
+import { createGate } from './gate.ts';
+import { addHooks } from './hooks.ts';
+import { createHostRules, isLoopback } from './hosts.ts';
+import type { HttpLimits } from './limits.ts';
+import { createLogRequest, type Log } from './log.ts';
+import { BASE_PATH, createFinder, endpointsOf, pageEndpoints } from './paths.ts';
+import { addBodyParser, addRoutes } from './routes.ts';
+import { createStatusPage, type StatusPage } from './status.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** What status pages may ask for with one key in a minute: many of them, open at once, ask for less. */
+const PAGE_REQUESTS_MAX = 600;
+
+/** What is served of one workspace, and for whom. */
+export interface SiteParts {
+  readonly service: Service;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  /** Folder of the published snapshots, where they are to be served; it need not be there yet. */
+  readonly snapshots?: string;
+  /** What the status page needs; without it there is none. */
+  readonly status?: StatusParts;
+  /** Stands in the log's lines, where one server has several. */
+  readonly workspace?: string;
+}
+
+/** How sites are served. */
+export interface SiteOptions {
+  /** The address to listen on. */
+  readonly host: string;
+  /** Requests a minute for each key. */
+  readonly rateLimit: number | 'off';
+  readonly corsOrigins: readonly string[];
+  readonly allowedHosts: readonly string[];
+}
+
+/** What a site shares with the server that it is a part of, and with the other sites of it. */
+export interface SiteSurroundings {
+  readonly limits: HttpLimits;
+  readonly log: Log;
+  readonly answers: Answers;
+  readonly telemetry: Telemetry | null;
+  /** Undefined where nothing is limited. */
+  readonly limiter: Limiter | undefined;
+  /** The address at which the server can be reached, once it listens. */
+  readonly address: { readonly baseUrl: string };
+  readonly isStopping: () => boolean;
+}
+
+/** A workspace's routes, behind their gate, without a listener. */
+export interface Site {
+  readonly app: FastifyInstance;
+  /** Null where there is no status page. */
+  readonly page: StatusPage | null;
+}
+
+/** Builds the site of a workspace. */
+export async function createSite(
+  parts: SiteParts,
+  options: SiteOptions,
+  { limits, log, answers, telemetry, limiter, address, isStopping }: SiteSurroundings,
+): Promise<Site> {
+  const usedAt = new Map<string, number>();
+  const { status, clock, service } = parts;
+  const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });
+  const endpoints = [...endpointsOf(service.catalogue), ...(page === null ? [] : pageEndpoints(page.assets))];
+  const { monotonic } = clock;
+  const gate = createGate({
+    hosts: createHostRules(options),
+    authenticate: createAuthenticate(parts.keyring, clock, limits),
+    limiter,
+    urlCharactersMax: limits.urlCharactersMax,
+    find: createFinder(endpoints),
+    isStopping,
+    page: {
+      access: status?.access,
+      limiter: createLimiter({ limit: PAGE_REQUESTS_MAX, monotonic }),
+      headers: PAGE_HEADERS,
+    },
+    onKey: (keyId) => usedAt.set(keyId, clock.now()),
+  });
+  const app = createFramework(limits, log);
+  await addHooks(app, gate, createLogRequest(log, clock, parts.workspace), telemetry, options.corsOrigins, monotonic);
+  addBodyParser(app);
+  const hasPages = options.corsOrigins.length > 0;
+  addRoutes(app, {
+    service,
+    answers,
+    endpoints,
+    baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
+    rateLimit: options.rateLimit,
+    mcp: createMcpHandler(service, { onError: (error) => app.log.warn({ err: error }) }),
+    bodyBytesMax: limits.bodyBytesMax,
+    mcpRunningMax: limits.computationsMax,
+    gate,
+    hasPages,
+    vary: hasPages ? 'Accept, Accept-Encoding, Origin' : 'Accept, Accept-Encoding',
+    snapshots: parts.snapshots ?? null,
+    page,
+    isStopping,
+  });
+  await app.ready();
+  return { app, page };
+}

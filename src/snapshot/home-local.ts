@@ -1,0 +1,27 @@
+import { stat } from 'node:fs/promises';
+import type { Home } from './home.ts';
+import type { Layout } from './layout.ts';
+
+/**
+ * The home of a workspace that is its own folder: nothing is brought or taken away, and who works on it is kept apart by the
+ * warehouse's own lock.
+ */
+export function createLocalHome({ analytics }: Pick<Layout, 'analytics'>): Home {
+  return {
+    checkOut: async () => ({
+      epoch: 0,
+      lost: new AbortController().signal,
+      journal: null,
+      checkIn: async () => null,
+      release: async () => undefined,
+    }),
+    fetchCopy: async (path, known) => {
+      const found = path === analytics ? await stat(path).catch(() => null) : null;
+      if (found === null) return null;
+      const version = `${found.mtimeMs} ${found.size}`;
+      return { version, isNew: version !== known, savedAt: found.mtime.toISOString() };
+    },
+    state: async () => null,
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../base/clock.ts';
+import { DATABASE_NOW, type DatabaseAddress, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
+import { budgetName } from './budget-postgres.ts';
+
+const MINUTE_MS = 60_000;
+
+const USE = `
+  SELECT budget,
+    count(*) FILTER (WHERE kind IN ('answer', 'fail') AND at > ${DATABASE_NOW} - ${MINUTE_MS})::int AS used,
+    (array_agg(value ORDER BY seq DESC) FILTER (WHERE kind = 'limit'))[1]::int AS allowed
+  FROM ${LOG_TABLE}
+  WHERE budget = ANY($1)
+  GROUP BY budget`;
+
+/** What was used of a key's budget, by workers of any machine. */
+export interface SharedBudgetUse {
+  /** Requests a minute that upstream allows; null where it has not said so lately. */
+  readonly limit: number | null;
+  /** Requests that ended in the last 60 seconds. */
+  readonly lastMinute: number;
+}
+
+/**
+ * Reads what was used of budgets that are kept in a database, in the order of the keys. Throws `config_invalid` where a
+ * package is missing, and `budget_unreachable`.
+ */
+export async function readSharedBudgetUses(
+  address: DatabaseAddress,
+  keys: readonly { readonly key: string; readonly baseUrl: string }[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<SharedBudgetUse[]> {
+  const database = await openBudgetDatabase(address, clock, { signal });
+  try {
+    const names = keys.map(({ key, baseUrl }) => budgetName(key, baseUrl));
+    const { rows } = await database.query({ text: USE, values: [names] }, signal);
+    const found = new Map(rows.map(({ budget, used, allowed }) => [budget, { limit: allowed, lastMinute: used }]));
+    return names.map((name) => found.get(name) ?? { limit: null, lastMinute: 0 });
+  } finally {
+    await database.close();
+  }
+}

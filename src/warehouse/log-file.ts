@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { SightlineError } from '../base/errors.ts';
+import { openDatabase } from './database.ts';
+import { openReadOnly } from './read-only.ts';
+
+/** Where DuckDB keeps what it has committed and not yet written into a file. */
+export function logOf(path: string): string {
+  return `${path}.wal`;
+}
+
+/** Writes a closed warehouse's log into its file, which is whole by itself then. Throws `warehouse_locked` and `warehouse_invalid`. */
+export async function foldLog(path: string): Promise<void> {
+  if (!existsSync(logOf(path))) return;
+  const database = await openDatabase(path);
+  try {
+    await database.exclusive((session) => session.run('CHECKPOINT'));
+  } finally {
+    await database.close();
+  }
+}
+
+/** Throws `warehouse_locked` where a process has a warehouse open for writing; whether it could be opened at all is no matter. */
+export async function refuseIfOpen(path: string, spill: string): Promise<void> {
+  if (!existsSync(path)) return;
+  try {
+    const instance = await openReadOnly(path, { memoryLimitMb: 64, spill });
+    instance.closeSync();
+  } catch (thrown) {
+    if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') throw thrown;
+  }
+}

@@ -1,0 +1,17 @@
+import type { QueueAddress } from '../../src/base/runner-settings.ts';
+import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
+
+// Works off a queue, tells what it begins and how it ends, and holds each task until it is told to let go.
+const [address = '', name = '', leaseMs = ''] = process.argv.slice(3);
+const runner = await openQueueRunner(JSON.parse(address) as QueueAddress, { leaseMs: Number(leaseMs) });
+await runner.work({
+  name,
+  concurrency: 2,
+  signal: new AbortController().signal,
+  perform: async (task, { signal }) => {
+    process.send?.(`begun ${task.workspace} ${task.attempt}`);
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    process.send?.(`lost ${task.workspace}`);
+    return { kind: 'settled', status: 'done' };
+  },
+});

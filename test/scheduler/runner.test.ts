@@ -1,0 +1,260 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import type { QueueAddress } from '../../src/base/runner-settings.ts';
+import { openBook } from '../../src/scheduler/book.ts';
+import { defineJob } from '../../src/scheduler/job.ts';
+import { createProcessRunner } from '../../src/scheduler/process-runner.ts';
+import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
+import type { Lease, Planned, Runner, Task, TaskEnd } from '../../src/scheduler/runner.ts';
+import { startChild } from '../support/child.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { newQueue, postgresOf, runSql, startQueues, stopQueues } from './queues.ts';
+
+/** Shorter than in earnest, so that nobody waits for it. */
+const LEASE_MS = 2_000;
+
+beforeAll(startQueues, 60_000);
+afterAll(stopQueues);
+
+type Open = () => Promise<Runner>;
+const said: string[] = [];
+const say = (sentence: string): void => void said.push(sentence);
+
+const kinds: Readonly<Record<string, (context: TestContext) => Promise<Open>>> = {
+  process: async () => {
+    const folder = await temporaryFolder();
+    const runner = createProcessRunner({ bookOf: () => openBook(folder), say });
+    return async () => runner;
+  },
+  postgres: async (context) => openAt(await newQueue('postgres', context)),
+  redis: async (context) => openAt(await newQueue('redis', context)),
+};
+
+function openAt(address: QueueAddress): Open {
+  return async () => {
+    const runner = await openQueueRunner(address, { leaseMs: LEASE_MS, say });
+    onTestFinished(() => runner.close());
+    return runner;
+  };
+}
+
+const settled: TaskEnd = { kind: 'settled', status: 'done' };
+
+/** Works until the test is over, or until `stop`. */
+function startWork(runner: Runner, perform: (task: Task, lease: Lease) => Promise<TaskEnd>, concurrency = 3) {
+  const stop = new AbortController();
+  const ended = runner.work({ name: 'tester', concurrency, signal: stop.signal, perform });
+  const end = async (): Promise<void> => {
+    stop.abort(new Error('stopped'));
+    await ended;
+  };
+  onTestFinished(end);
+  return { stop: end };
+}
+
+const tasksOf = (count: number, job = 'nightly') =>
+  Array.from({ length: count }, (_, index) => ({ workspace: `w${index}`, job }));
+const everyMinute = (name: string) =>
+  defineJob({ name, about: 'A test.', cron: '* * * * *', steps: [{ do: 'check' }] });
+const yearly = (name: string) => defineJob({ name, about: 'A test.', cron: '0 0 1 1 *', steps: [{ do: 'check' }] });
+
+describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
+  test('performs every task once, as many at a time as it may, and remembers how each ended', async (context) => {
+    const runner = await (await kind(context))();
+    const begun: string[] = [];
+    let [now, most] = [0, 0];
+    expect(await runner.enqueue(tasksOf(12))).toBe(12);
+    expect(await runner.enqueue([...tasksOf(12), { workspace: 'w1', job: 'hourly' }])).toBe(1);
+    expect(await runner.state()).toMatchObject({ counts: { waiting: 13, active: 0 }, leases: [] });
+    startWork(runner, async ({ workspace, job }) => {
+      begun.push(`${workspace} ${job}`);
+      now += 1;
+      most = Math.max(most, now);
+      await delay(20);
+      now -= 1;
+      return settled;
+    });
+    await expect.poll(() => runner.outstanding(0), { timeout: 20_000 }).toBe(0);
+    expect(begun.sort()).toEqual([...tasksOf(12).map(({ workspace }) => `${workspace} nightly`), 'w1 hourly'].sort());
+    expect(most).toBe(3);
+    const { ended, counts } = await runner.state();
+    expect(counts).toMatchObject({ waiting: 0, active: 0, failed: 0 });
+    expect(ended).toHaveLength(13);
+    expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['done']));
+  });
+
+  test('begins again what was put back, after a while, and goes on after one that throws', async (context) => {
+    const runner = await (await kind(context))();
+    const begun: Task[] = [];
+    await runner.enqueue(tasksOf(3));
+    startWork(runner, async (task) => {
+      begun.push(task);
+      if (task.workspace === 'w0' && task.attempt < 3) return { kind: 'put back', afterMs: 50 };
+      if (task.workspace === 'w1') throw new Error('of a test');
+      return settled;
+    });
+    await expect.poll(async () => (await runner.state()).ended.length, { timeout: 20_000 }).toBe(3);
+    expect(await runner.outstanding(60_000)).toBe(0);
+    expect(begun.filter(({ workspace }) => workspace === 'w0').map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    const { ended, counts } = await runner.state();
+    expect(counts).toMatchObject({ failed: 1, delayed: 0 });
+    expect(ended.map(({ workspace, status }) => `${workspace} ${status}`).sort()).toEqual([
+      'w0 done',
+      'w1 failed',
+      'w2 done',
+    ]);
+    expect(said.join('\n')).toContain('job nightly of w1 failed: of a test');
+    expect(await runner.enqueue(tasksOf(2))).toBe(2);
+  });
+
+  test('says who holds what, and gives back at once what it is stopped in', async (context) => {
+    const open = await kind(context);
+    const runner = await open();
+    await runner.enqueue(tasksOf(2));
+    const stopped: Task[] = [];
+    const work = startWork(runner, async (task, { signal }) => {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      stopped.push(task);
+      return { kind: 'put back', afterMs: 60_000 };
+    });
+    await expect.poll(async () => (await runner.state()).workers[0]?.tasks, { timeout: 10_000 }).toBe(2);
+    const { leases, workers } = await runner.state();
+    expect(workers).toEqual([expect.objectContaining({ name: 'tester', pid: process.pid, concurrency: 3 })]);
+    expect(leases.map(({ workspace, worker }) => `${workspace} ${worker}`).sort()).toEqual(['w0 tester', 'w1 tester']);
+    await work.stop();
+    expect(stopped).toHaveLength(2);
+    expect(await runner.state()).toMatchObject({ workers: [], leases: [] });
+    expect(await runner.outstanding(0)).toBe(2);
+    const again: string[] = [];
+    startWork(await open(), async ({ workspace }) => {
+      again.push(workspace);
+      return settled;
+    });
+    await expect.poll(() => again.sort(), { timeout: 10_000 }).toEqual(['w0', 'w1']);
+  });
+
+  test('keeps the schedules that it is given, changes what differs, and removes what is gone', async (context) => {
+    const runner = await (await kind(context))();
+    const planned = (...jobs: Planned['job'][]): Planned[] =>
+      ['w0', 'w1'].flatMap((workspace) => jobs.map((job) => ({ workspace, job })));
+    expect(await runner.keepSchedules(planned(yearly('a'), yearly('b')))).toEqual({ added: 4, removed: 0 });
+    expect(await runner.keepSchedules(planned(yearly('a'), yearly('b')))).toEqual({ added: 0, removed: 0 });
+    const { schedules, nextDue } = await runner.state();
+    expect(schedules).toBe(4);
+    expect(nextDue).toBe(`${new Date().getUTCFullYear() + 1}-01-01T00:00:00.000Z`);
+    expect(await runner.keepSchedules(planned(everyMinute('a')), { removes: false })).toEqual({ added: 2, removed: 0 });
+    expect(await runner.keepSchedules(planned(everyMinute('a')))).toEqual({ added: 0, removed: 4 });
+    expect((await runner.state()).schedules).toBe(2);
+    expect(await runner.outstanding(60_001)).toBe(2);
+  });
+});
+
+describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share', (kind) => {
+  test('gives the tasks of a worker that was killed, or stands still, to others', async (context) => {
+    const address = await newQueue(kind, context);
+    const runner = await openAt(address)();
+    const file = new URL('runner-child.ts', import.meta.url);
+    const killed = startChild(file, JSON.stringify(address), 'killed', String(LEASE_MS));
+    await runner.enqueue(tasksOf(1));
+    expect(await killed.message()).toBe('begun w0 1');
+    const paused = startChild(file, JSON.stringify(address), 'paused', String(LEASE_MS));
+    await runner.enqueue([
+      { workspace: 'p0', job: 'nightly' },
+      { workspace: 'p1', job: 'nightly' },
+      { workspace: 'p2', job: 'nightly' },
+    ]);
+    // The first has room for one more.
+    const first = await paused.message();
+    expect(first).toMatch(/^begun p\d 1$/);
+    await killed.message();
+    await paused.message();
+    await killed.kill();
+    paused.process.kill('SIGSTOP');
+    const taken: Task[] = [];
+    startWork(runner, async (task) => {
+      taken.push(task);
+      return settled;
+    });
+    await expect.poll(() => taken.length, { timeout: 30_000 }).toBe(4);
+    expect(taken.map(({ workspace }) => workspace).sort()).toEqual(['p0', 'p1', 'p2', 'w0']);
+    expect(taken.map(({ attempt }) => attempt)).toEqual([2, 2, 2, 2]);
+    paused.process.kill('SIGCONT');
+    expect(await paused.message()).toMatch(/^lost p/);
+    expect(await paused.message()).toMatch(/^lost p/);
+    await expect.poll(() => runner.outstanding(60_000)).toBe(0);
+    const { ended, counts } = await runner.state();
+    expect(ended).toHaveLength(4);
+    expect(counts.failed).toBe(0);
+  }, 60_000);
+});
+
+describe('a queue in PostgreSQL', () => {
+  test('performs a schedule that is due, goes on with the next run, and mends one that has lost it', async (context) => {
+    const address = await newQueue('postgres', context);
+    const runner = await openAt(address)();
+    const planned = [{ workspace: 'w0', job: yearly('rare') }];
+    await runner.keepSchedules(planned);
+    const due = (await runner.state()).nextDue ?? '';
+    // Nobody waits a year.
+    await runSql(address, "UPDATE bullmq.job SET process_at_ms = 1 WHERE state = 'delayed'");
+    const begun: Task[] = [];
+    startWork(runner, async (task) => {
+      begun.push(task);
+      return settled;
+    });
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    const id = expect.stringMatching(/./);
+    expect(begun).toEqual([{ id, workspace: 'w0', job: 'rare', dueMs: Date.parse(due), attempt: 1 }]);
+    await expect
+      .poll(async () => (await runner.state()).nextDue)
+      .toBe(due.replace(/^\d+/, (year) => `${Number(year) + 1}`));
+    expect(await runner.keepSchedules(planned)).toEqual({ added: 0, removed: 0 });
+    await runSql(address, 'DELETE FROM bullmq.job; UPDATE bullmq.scheduler SET next_run_ms = 1');
+    expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
+    expect((await runner.state()).nextDue).toBe(due);
+  });
+
+  test('goes on where it was when the server was away, and loses nothing', async (context) => {
+    const server = postgresOf(context);
+    const heard: string[] = [];
+    const address = await newQueue('postgres', context);
+    const runner = await openQueueRunner(address, { leaseMs: LEASE_MS, say: (text) => void heard.push(text) });
+    onTestFinished(() => runner.close());
+    await runner.enqueue(tasksOf(40));
+    const done = new Map<string, number>();
+    startWork(runner, async ({ workspace, attempt }) => {
+      await delay(150);
+      if (attempt === 1 && workspace.endsWith('3')) return { kind: 'put back', afterMs: 100 };
+      done.set(workspace, (done.get(workspace) ?? 0) + 1);
+      return settled;
+    });
+    await expect.poll(() => done.size).toBeGreaterThan(4);
+    await server.stop();
+    await expect(runner.state()).rejects.toMatchObject({ code: 'queue_unreachable' });
+    await delay(LEASE_MS);
+    const refused = await openQueueRunner(address, { isPatient: false }).then(
+      () => null,
+      (thrown: Error) => thrown,
+    );
+    expect(refused).toMatchObject({
+      code: 'queue_unreachable',
+      message: expect.stringContaining('QUEUE_DATABASE_URL'),
+    });
+    await server.start();
+    await expect.poll(() => done.size, { timeout: 40_000 }).toBe(40);
+    await expect.poll(() => runner.outstanding(60_000), { timeout: 20_000 }).toBe(0);
+    expect((await runner.state()).counts.failed).toBe(0);
+    // Only what was under way when it went may have been done twice.
+    expect([...done.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(3);
+    expect(heard.join('\n')).toContain("The queue's database answers again.");
+    expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
+  }, 90_000);
+
+  test('a wrong password is refused without being shown', async (context) => {
+    const address = await newQueue('postgres', context);
+    const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
+    const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
+    expect(failure).toMatchObject({ code: 'queue_unreachable', message: expect.stringMatching(/refuses \(password/) });
+    expect(String((failure as Error).stack)).not.toContain('wrong-one');
+  });
+});

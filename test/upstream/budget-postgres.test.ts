@@ -1,0 +1,68 @@
+import { setMaxListeners } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openBudgetDatabase } from '../../src/upstream/budget-database.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { hastyClock } from './budget-clock.ts';
+import { addressOf, databaseOf, openIn, startDatabase, stopDatabase } from './budget-homes.ts';
+
+beforeAll(startDatabase);
+afterAll(stopDatabase);
+
+const signal = (): AbortSignal => {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort(new Error('the test is over')));
+  setMaxListeners(0, controller.signal);
+  return controller.signal;
+};
+
+test('on a standby that took over without the last records, all go on and none is missed', async (context) => {
+  const database = databaseOf(context);
+  const open = openIn({ kind: 'postgres', ...addressOf(database) });
+  const { budget: before } = await open();
+  const send = async (budget: typeof before, count: number) => {
+    for (let sent = 0; sent < count; sent++) (await budget.acquire(signal())).answered({ limit: 600, remaining: null });
+  };
+  await send(before, 15);
+  // Both the records and their numbers are those of some moments ago.
+  const log = 'hasty.sightline_budget_log';
+  await database.run(`DELETE FROM ${log} WHERE seq > (SELECT max(seq) FROM ${log}) - 28`);
+  await database.run(`SELECT setval(pg_get_serial_sequence('${log}', 'seq'), (SELECT max(seq) FROM ${log}))`);
+  const { budget: after } = await open();
+  await send(after, 14);
+  await send(before, 1);
+  expect(before.state()).toMatchObject({ limit: 600, capacity: 594, left: 594 - 30 });
+  await database.run(`DELETE FROM ${log} WHERE seq > (SELECT max(seq) FROM ${log}) - 20`);
+  await database.run(`SELECT setval(pg_get_serial_sequence('${log}', 'seq'), (SELECT max(seq) FROM ${log}))`);
+  const askedAt = hastyClock.monotonic();
+  await send(after, 1);
+  expect(hastyClock.monotonic() - askedAt).toBeLessThan(20_000);
+});
+
+test('a connection that breaks is tried again, however its end is called', async () => {
+  const folder = await temporaryFolder();
+  // The other end is closed before anything was said: on sockets of this kind that is EPIPE at once.
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(join(folder, '.s.PGSQL.5432'), resolve));
+  onTestFinished(() => void server.close());
+  const url = `postgres://tester:secret@${encodeURIComponent(folder)}/nothing`;
+  const opening = openBudgetDatabase({ url, urlVariable: 'BUDGET_DATABASE_URL' }, hastyClock);
+  await expect(opening).rejects.toThrow(/does not answer/);
+});
+
+test('an outage that nobody was there to see the end of does not count for the next', async (context) => {
+  const database = databaseOf(context);
+  let aheadMs = 0;
+  const clock = { ...hastyClock, monotonic: () => hastyClock.monotonic() + aheadMs };
+  const open = () => openBudgetDatabase(addressOf(database), clock);
+  const [left, stays] = [await open(), await open()];
+  await database.stop();
+  await expect(left.query({ text: 'SELECT 1' }, AbortSignal.abort())).rejects.toMatchObject({
+    code: 'budget_unreachable',
+  });
+  aheadMs += 10 * 60_000;
+  const asked = stays.query({ text: 'SELECT 1 AS one' });
+  await Promise.all([database.start(), expect(asked).resolves.toMatchObject({ rows: [{ one: 1 }] })]);
+  for (const { close } of [left, stays]) await close();
+});
