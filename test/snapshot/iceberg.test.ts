@@ -1,8 +1,9 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exportSnapshot } from '../../src/snapshot/export.ts';
-import { findEngine } from '../../src/snapshot/iceberg-engine.ts';
+import { findEngine, openEngine } from '../../src/snapshot/iceberg-engine.ts';
+import { shapeOf } from '../../src/snapshot/iceberg-metadata.ts';
 import { sumRows } from '../../src/snapshot/iceberg-rows.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { readManifest } from '../../src/snapshot/manifest.ts';
@@ -219,6 +220,61 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     await rm(staged.folder, { recursive: true });
     await expect(lake.publisher().put(staged)).rejects.toThrow();
     expect(await numbers()).toEqual([0, 1, 2]);
+  });
+});
+
+describe.skipIf(!hasEngine)('the engine', () => {
+  const columns = [{ name: 'n', type: 'BIGINT' }];
+  const openOne = async (signal: AbortSignal, query: string) => {
+    const root = await temporaryFolder();
+    const staged = await stageTables(root, START_MS, [{ name: 'facts', columns, parts: { '': query } }]);
+    const shape = shapeOf(null, 's3://lake/facts', staged.manifest.tables[0]?.columns ?? [], null).shape;
+    const engine = openEngine(join(root, 'engine'), signal);
+    return { engine, write: () => engine.write(shape, columns, join(staged.folder, 'facts', 'rows.parquet')) };
+  };
+
+  test.skipIf(process.platform !== 'linux')('that dies is a failure, and one that is to stop stops', async () => {
+    const { engine, write } = await openOne(new AbortController().signal, 'SELECT range AS n FROM range(10)');
+    expect(await write()).toMatchObject([{ rows: 10 }]);
+    const own = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
+    const commands = own.split(' ').map(async (pid) => {
+      const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      return line.includes('iceberg-engine-child') ? Number(pid) : 0;
+    });
+    const pid = (await Promise.all(commands)).find((each) => each > 0) ?? 0;
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
+    expect(environment).not.toMatch(/PATH=|HOME=/);
+    process.kill(pid, 'SIGKILL');
+    await expect(write()).rejects.toMatchObject({
+      code: 'publish_failed',
+      message: expect.stringContaining('SIGKILL'),
+    });
+    await engine.close();
+
+    const stop = new AbortController();
+    const other = await openOne(stop.signal, 'SELECT range AS n FROM range(10)');
+    expect(await other.write()).toHaveLength(1);
+    const under = other.write();
+    stop.abort(new Error('enough'));
+    await expect(under).rejects.toThrow('enough');
+    await other.engine.close();
+  });
+
+  test('says of which rows it cannot take a day, and what was published stands', async () => {
+    const lake = await openLake(() => null);
+    const days = (day: string): StagedTable => {
+      return { name: 'days', columns: [{ name: 'day', type: 'DATE' }], parts: { '': `SELECT DATE '${day}' AS day` } };
+    };
+    const put = async (at: number, day: string) =>
+      lake.publisher().put(await stageTables(await temporaryFolder(), START_MS + at * DAY_MS, [days(day)]));
+    await lake.publisher().point(await put(1, '2299-12-31'));
+    const stands = await lake.read();
+    await expect(put(2, '2400-01-01')).rejects.toMatchObject({
+      code: 'publish_failed',
+      message: expect.stringMatching(/^days: the Iceberg engine failed: .*Date32/),
+    });
+    expect(await lake.read()).toEqual(stands);
+    await lake.close();
   });
 });
 
