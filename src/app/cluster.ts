@@ -5,12 +5,13 @@ import { toSightlineError } from '../base/errors.ts';
 import { readJobRuns, readSettled } from '../scheduler/book.ts';
 import { lastRun } from '../scheduler/next.ts';
 import type { EndedTask } from '../scheduler/runner.ts';
+import { budgetName } from '../upstream/budget-postgres.ts';
 import { readSharedBudgetUses } from '../upstream/budget-shared-use.ts';
 import { jobsOf } from './jobs.ts';
 
 /** Books that are read at a time. */
 const BOOKS_AT_A_TIME = 16;
-/** Of a key, what may be shown: it tells keys apart, and opens nothing. */
+/** Of a budget's name, what is shown. */
 const SHOWN_CHARACTERS = 8;
 
 /** How far a workspace is behind. */
@@ -25,8 +26,8 @@ export interface Lag {
 
 /** What was sent with a key in the last minute, by all workers. */
 export interface ClusterBudget {
-  /** How the key begins. */
-  readonly key: string;
+  /** How the budget's name in the database begins, which tells keys apart, and nothing of them. */
+  readonly budget: string;
   readonly workspaces: readonly string[];
   /** Requests a minute that upstream allows; null where it has not said so lately. */
   readonly limit: number | null;
@@ -114,8 +115,8 @@ export async function readClusterBudgets(
       return [];
     });
     for (const [index, use] of uses.entries()) {
-      const { key, workspaces } = list[index] as Used;
-      found.push({ key: `${key.slice(0, SHOWN_CHARACTERS)}…`, workspaces, ...use });
+      const { key, baseUrl, workspaces } = list[index] as Used;
+      found.push({ budget: budgetName(key, baseUrl).slice(0, SHOWN_CHARACTERS), workspaces, ...use });
     }
   }
   return found.sort((a, b) => b.lastMinute - a.lastMinute);

@@ -52,14 +52,16 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'webhooks', run: checkWebhooks },
 ];
 
-/** Looks at what needs no workspace: the version of Node, and the settings of every workspace. Does not throw. */
+/** Looks at what needs no workspace: the version of Node, the settings of every workspace, and the queue. Does not throw. */
 export async function examineSurroundings(
   configured: readonly ConfiguredWorkspace[],
+  checkQueue: () => Promise<Finding[]> = async () => [],
   version: string = process.versions.node,
 ): Promise<CheckResult[]> {
   return [
     ...(await perform('node', () => Promise.resolve([checkNode(version)]))),
     ...(await perform('configuration', () => Promise.resolve(configured.map(checkSettings)))),
+    ...(await perform('queue', checkQueue)),
   ];
 }
 

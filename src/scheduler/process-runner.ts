@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { JobBook } from './book.ts';
@@ -99,6 +100,8 @@ async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { plan } = parts;
     const until = AbortSignal.any([signal, parts.replanned.signal]);
+    // As many as there are workspaces wait for it.
+    setMaxListeners(0, until);
     const keep = async (workspace: string): Promise<void> => {
       const jobs = plan.filter((planned) => planned.workspace === workspace).map(({ job }) => job);
       const run = (job: { readonly name: string }, dueMs: number) =>

@@ -67,9 +67,11 @@ function toLease(
   { id = '', data, processedBy = '', processedOn }: TaskJob,
   workers: readonly WrittenWorker[],
 ): LeaseState {
-  const renewed = workers.find(({ name, renewed: tasks }) => name === processedBy && id in tasks)?.renewed[id];
   const since = iso(processedOn ?? 0);
-  return { workspace: data.workspace, job: data.job, worker: processedBy, since, renewed: renewed ?? null };
+  const own = workers.filter(({ name }) => name === processedBy);
+  // One that has just been begun is not spoken of yet.
+  const renewed = own.length === 0 ? null : (own.find(({ renewed: tasks }) => id in tasks)?.renewed[id] ?? since);
+  return { workspace: data.workspace, job: data.job, worker: processedBy, since, renewed };
 }
 
 function toEnded({ data, returnvalue, failedReason, finishedOn }: TaskJob): EndedTask {

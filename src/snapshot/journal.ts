@@ -14,7 +14,7 @@ import type { ObjectStore } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 
 /** What is not in the store yet is sent as one object, held in memory, or else the warehouse is saved whole. */
-const PIECE_BYTES_MAX = 32 * 1024 * 1024;
+const PIECE_BYTES_MAX = 8 * 1024 * 1024;
 /** A journal as long as this, or as the warehouse where that is larger, is ended by saving the warehouse whole. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 /** Whoever takes over reads them one by one. */

@@ -2,7 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isReadableOnTheWay } from '../../src/base/budget-settings.ts';
-import { type ConfigSources, loadConfig, pickSettings, readEnvironment } from '../../src/base/config.ts';
+import {
+  type ConfigSources,
+  loadConfig,
+  loadRunnerSettings,
+  pickSettings,
+  readEnvironment,
+} from '../../src/base/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -119,6 +125,31 @@ describe('settings', () => {
     expect(said).not.toContain('hidden');
   });
 
+  test('say where the warehouse is at home, each workspace by itself', async () => {
+    expect((await load({})).config.home).toEqual({ kind: 'local' });
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const file = {
+      home: { kind: 's3', bucket: 'lake', prefix: 'homes' },
+      workspaces: { acme: workspace, home: { ...workspace, home: { kind: 'local' } } },
+    };
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.home;
+    const none = { region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    expect([await of('acme'), await of('home')]).toEqual([{ ...none, ...file.home }, { kind: 'local' }]);
+  });
+
+  test.each([
+    [{ kind: 'folder' }, /home\.kind is "folder"; allowed: local or s3/],
+    [{ kind: 'local', bucket: 'lake' }, /home\.bucket is set; a local home has no such setting/],
+    [{ kind: 's3' }, /home\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'lake', path: '/x' }, /home has an unknown setting "path"; allowed: /],
+    [{ kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' }, /home\.endpoint holds a user name/],
+    ['s3://me:hidden@lake', /home is something else; allowed: an object with the members/],
+  ])('refuse %o as a home', async (home, message) => {
+    const said = await refusal({ file: { home } });
+    expect(said).toMatch(message);
+    expect(said).not.toContain('hidden');
+  });
+
   test('say where the budget is kept, and never how to get there', async () => {
     expect((await load({})).config.budget()).toEqual({ kind: 'file' });
     const urlVariable = 'BUDGET_URL';
@@ -138,6 +169,32 @@ describe('settings', () => {
       );
       expect(() => given.budget()).not.toThrow(/cret/);
     }
+  });
+
+  test('say who runs the jobs, for all workspaces, and never how to get to the queue', async () => {
+    expect(loadRunnerSettings({ environment: {}, folder: (await load({})).folder })).toEqual({ kind: 'process' });
+    const urlVariable = 'QUEUE_URL';
+    for (const [kind, url, wrong] of [
+      ['postgres', 'postgres://agency:se%2Fcret@db.example/queue', 'redis://agency:cret@db.example'],
+      ['redis', 'rediss://agency:secret@db.example:6380', 'postgres://agency:cret@db.example/queue'],
+    ] as const) {
+      const { folder } = await load({ file: { runner: { kind, urlVariable } } });
+      const environment = { QUEUE_URL: url };
+      expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable });
+      expect(pickSettings({ environment, folder })).toEqual(environment);
+      const read = (given: Record<string, string>) => () => loadRunnerSettings({ environment: given, folder });
+      expect(read({})).toThrow('QUEUE_URL is not set; allowed: the address of a ');
+      expect(read({ QUEUE_URL: wrong })).toThrow('QUEUE_URL is not the address of a ');
+      expect(read({ QUEUE_URL: wrong })).not.toThrow(/cret/);
+    }
+  });
+
+  test.each([
+    [{ kind: 'queue' }, 'runner.kind is "queue"; allowed: process, postgres or redis'],
+    [{ kind: 'redis' }, 'runner.urlVariable is not set; allowed: the name of the variable that holds the address'],
+    ['redis://a:secret@b', 'runner is something else; allowed: an object with kind'],
+  ])('of the runner are refused where they are %j', async (runner, message) => {
+    expect(await refusal({ file: { runner } })).toContain(message);
   });
 
   test('say whether the password of a budget may be read on the way', () => {

@@ -233,7 +233,7 @@ describe('doctor', () => {
   });
 
   test('refuses a Node that is too old', async () => {
-    expect((await examineSurroundings([], '20.18.1')).map(({ status }) => status)).toEqual(['failure']);
-    expect((await examineSurroundings([], '22.0.0')).map(({ status }) => status)).toEqual(['ok']);
+    expect((await examineSurroundings([], undefined, '20.18.1')).map(({ status }) => status)).toEqual(['failure']);
+    expect((await examineSurroundings([], undefined, '22.0.0')).map(({ status }) => status)).toEqual(['ok']);
   });
 });

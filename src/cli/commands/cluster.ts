@@ -120,9 +120,9 @@ function describeQueue(state: RunnerState, limit: number): void {
 function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void {
   if (budgets.length === 0) return;
   table(
-    ['key', 'workspaces', 'in the last minute', 'allowed'],
-    budgets.slice(0, limit).map(({ key, workspaces, lastMinute, limit: allowed }) => {
-      return [key, workspaces.join(', '), String(lastMinute), allowed === null ? 'not said yet' : String(allowed)];
+    ['budget', 'workspaces', 'in the last minute', 'allowed'],
+    budgets.slice(0, limit).map(({ budget, workspaces, lastMinute, limit: allowed }) => {
+      return [budget, workspaces.join(', '), String(lastMinute), allowed === null ? 'not said yet' : String(allowed)];
     }),
   );
 }

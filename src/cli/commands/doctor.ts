@@ -1,6 +1,6 @@
 import { type CheckResult, type ConfiguredWorkspace, examine, examineSurroundings } from '../../app/doctor.ts';
-import { VERDICTS } from '../../app/doctor-finding.ts';
-import { DEFAULT_WORKSPACE, listWorkspaces, type WorkspaceConfig } from '../../base/config.ts';
+import { type Finding, VERDICTS } from '../../app/doctor-finding.ts';
+import { DEFAULT_WORKSPACE, listWorkspaces, loadRunnerSettings, type WorkspaceConfig } from '../../base/config.ts';
 import { EXIT, toSightlineError } from '../../base/errors.ts';
 import {
   type Configured,
@@ -24,7 +24,7 @@ export interface DoctorFlags extends WorkspaceFlags {
 export async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
   if (flags.all === true) return doctorOfAll(flags, signal);
   const { config, configured } = readSettings(flags);
-  const results = await examineSurroundings(configured);
+  const results = await examineSurroundings(configured, () => examineQueue(signal));
   if (config !== null) results.push(...(await examineOne(config, flags, signal)));
   const workspace = config?.name ?? flags.workspace ?? null;
   const status = worstOf(results);
@@ -45,7 +45,7 @@ async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<num
     const found = wrong.length === 0 ? ` ${plural(checks.length, 'check')} passed` : '';
     printData([`${workspace ?? 'all workspaces'}:${found}`, ...wrong.flatMap(describe)].join('\n'));
   };
-  const results = await examineSurroundings(all.map(toConfigured));
+  const results = await examineSurroundings(all.map(toConfigured), () => examineQueue(signal));
   tell(null, results);
   for (const configured of all) {
     if ('error' in configured) continue;
@@ -54,6 +54,11 @@ async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<num
     results.push(...checks);
   }
   return conclude(results);
+}
+
+async function examineQueue(signal: AbortSignal): Promise<Finding[]> {
+  const settings = loadRunnerSettings(readSurroundings());
+  return (await import('../../app/doctor-queue.ts')).checkQueue(settings, signal);
 }
 
 function toConfigured(configured: Configured): ConfiguredWorkspace {

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { declarations } from '../../schemas/catalogue.ts';
+import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+/** The variable that holds the database's address. */
+const VARIABLE = 'CLUSTER_DATABASE_URL';
+
+/** A process of the command line. */
+export interface Started {
+  readonly process: ChildProcess;
+  /** Lines of its log, as they came. */
+  readonly lines: string[];
+  readonly stdout: string[];
+  readonly ended: Promise<number | null>;
+}
+
+/** Workspaces with a sandbox each, one folder with the settings of all, and processes that work on them. */
+export interface Fleet {
+  readonly folder: string;
+  readonly sandboxes: ReadonlyMap<string, WorkspaceSandbox>;
+  start(...args: readonly string[]): Started;
+  /** Runs a command to its end and gives what it printed; throws where it fails. */
+  run(...args: readonly string[]): Promise<string>;
+  /** Compares all that a workspace's warehouse holds with what its sandbox answers; gives the number of rows. */
+  compare(workspace: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What a fleet is made of. */
+export interface FleetOptions {
+  readonly workspaces: number;
+  /** Of each sandbox, by its number. */
+  sandboxOf(index: number): WorkspaceOptions;
+  /** The database of queue and budgets; without it there is one process that does all. */
+  readonly databaseUrl?: string;
+  /** What stands in the file besides. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+/** Starts the sandboxes and writes the settings. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const { workspaces: number, sandboxOf, databaseUrl, settings } = options;
+  const sandboxes = new Map<string, WorkspaceSandbox>();
+  const environment: Record<string, string> = {};
+  const workspaces: Record<string, { baseUrl: string; apiKeyVariable: string }> = {};
+  for (let index = 0; index < number; index++) {
+    const name = `w${String(index + 1).padStart(2, '0')}`;
+    const sandbox = await startSandboxWorkspace({ key: `gsk_cluster_${name}_00000000`, ...sandboxOf(index) });
+    sandboxes.set(name, sandbox);
+    environment[`KEY_${name.toUpperCase()}`] = sandbox.key;
+    workspaces[name] = { baseUrl: sandbox.baseUrl, apiKeyVariable: `KEY_${name.toUpperCase()}` };
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-cluster-'));
+  const shared =
+    databaseUrl === undefined
+      ? {}
+      : {
+          runner: { kind: 'postgres', urlVariable: VARIABLE },
+          budget: { kind: 'postgres', urlVariable: VARIABLE },
+        };
+  if (databaseUrl !== undefined) environment[VARIABLE] = databaseUrl;
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ ...shared, ...settings, workspaces }));
+  const running = new Set<ChildProcess>();
+  const start = (...args: readonly string[]): Started => {
+    const env = { PATH: process.env['PATH'], HOME: folder, ...environment };
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Ctrl-C is for who has started it, and passes it on.
+      detached: true,
+    }) as ChildProcess & { stdout: Readable; stderr: Readable };
+    running.add(child);
+    const started = { process: child, lines: linesOf(child.stderr), stdout: linesOf(child.stdout) };
+    const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+    void ended.then(() => running.delete(child));
+    return { ...started, ended };
+  };
+  return {
+    folder,
+    sandboxes,
+    start,
+    run: async (...args) => {
+      const { ended, stdout, lines } = start(...args);
+      const code = await ended;
+      if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
+      return stdout.join('\n');
+    },
+    compare: (workspace) => compare(folder, workspace, sandboxes.get(workspace) as WorkspaceSandbox),
+    close: async () => {
+      const gone = [...running].map((child) => new Promise((resolve) => child.once('close', resolve)));
+      for (const child of running) child.kill('SIGKILL');
+      await Promise.all(gone);
+      await Promise.all([...sandboxes.values()].map((sandbox) => sandbox.close()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function linesOf(stream: Readable): string[] {
+  const lines: string[] = [];
+  let rest = '';
+  stream.on('data', (chunk: Buffer) => {
+    const parts = `${rest}${chunk.toString()}`.split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts);
+  });
+  return lines;
+}
+
+async function compare(folder: string, workspace: string, sandbox: WorkspaceSandbox): Promise<number> {
+  const catalogue = createCatalogue(declarations);
+  const { database, close } = await openWarehouse(join(folder, 'data', workspace, 'warehouse.duckdb'), catalogue, {});
+  try {
+    const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
+    const compared = await expectEqualToUpstream({ sandbox, catalogue, query } as TestWorkspace);
+    return Object.values(compared).reduce((sum, rows) => sum + rows, 0);
+  } finally {
+    await close();
+  }
+}
