@@ -148,6 +148,8 @@ test('what is checked in is read, backed up and restored at another machine, and
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/has data in its home; --force puts/)]);
   expect((await one.run('restore', backup, '--yes', '--force')).code).toBe(0);
   expect((await two.run('verify')).code).toBe(0);
+  const cluster = await two.run('cluster', 'status', '--json');
+  expect(JSON.parse(cluster.stdout).homes).toMatchObject([{ workspace: 'default', epoch: 3, claim: null }]);
   const { stdout } = await one.run('doctor');
   expect(stdout).toMatch(
     /^ok +home +s3:\/\/lake\/all\/default\/home\/ can be .*epoch 3, checked in last at 20.*; nobody has it/m,
