@@ -72,6 +72,8 @@ export interface ConfigSources {
   readonly flags: { readonly workspace?: string; readonly dataDir?: string; readonly baseUrl?: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
+  /** What stands in the folder's file, where it was read already: thousands of workspaces may stand in one. */
+  readonly file?: FileConfig;
 }
 
 /** The process's environment over what `.env` says; the one place where it is read. */
@@ -105,8 +107,8 @@ export function quietStoreClient(): void {
 }
 
 /** Reads and checks the settings of one workspace. Throws `config_invalid` with the setting's name and what is allowed. */
-export function loadConfig({ flags, environment, folder }: ConfigSources): WorkspaceConfig {
-  const file = readConfigFile(folder);
+export function loadConfig({ flags, environment, folder, file: read }: ConfigSources): WorkspaceConfig {
+  const file = read ?? readConfigFile(folder);
   const name = chooseWorkspace(flags.workspace, environment, file);
   const declared = file.workspaces?.[name];
   const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
@@ -204,17 +206,19 @@ function chooseWorkspace(
   environment: ConfigSources['environment'],
   file: FileConfig,
 ): string {
-  const known = Object.keys(file.workspaces ?? {});
+  const { workspaces = {} } = file;
   const wanted = flag ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
+  if (wanted !== undefined) checkWorkspaceName(wanted);
+  if (wanted !== undefined && Object.hasOwn(workspaces, wanted)) return wanted;
+  const known = Object.keys(workspaces);
   if (wanted === undefined) {
     if (known.length === 0 || nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined) return DEFAULT_WORKSPACE;
     if (known.length === 1) return known[0] as string;
     throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
   }
-  checkWorkspaceName(wanted);
-  const names = [...known, DEFAULT_WORKSPACE, DEMO_WORKSPACE];
-  if (known.length > 0 && !names.includes(wanted)) throw invalid('--workspace', wanted, `one of ${names.join(', ')}`);
-  return wanted;
+  const others = [DEFAULT_WORKSPACE, DEMO_WORKSPACE];
+  if (known.length === 0 || others.includes(wanted)) return wanted;
+  throw invalid('--workspace', wanted, `one of ${[...known, ...others].join(', ')}`);
 }
 
 function readKeep(

@@ -1,7 +1,14 @@
 import { jobsOf } from '../app/jobs.ts';
 import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
-import { listWorkspaces, loadConfig, readEnvironment, type WorkspaceConfig } from '../base/config.ts';
+import {
+  type ConfigSources,
+  listWorkspaces,
+  loadConfig,
+  readEnvironment,
+  type WorkspaceConfig,
+} from '../base/config.ts';
+import { readConfigFile } from '../base/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
 import { toOverrides } from '../metrics/overrides.ts';
@@ -27,7 +34,7 @@ export function readConfig(flags: WorkspaceFlags) {
   return checkedConfig(flags, readSurroundings());
 }
 
-function checkedConfig(flags: WorkspaceFlags, surroundings: ReturnType<typeof readSurroundings>): WorkspaceConfig {
+function checkedConfig(flags: WorkspaceFlags, surroundings: Omit<ConfigSources, 'flags'>): WorkspaceConfig {
   const config = loadConfig({ flags, ...surroundings });
   // Whichever command it is: who wrote it wants to know now.
   toOverrides(config.conventions);
@@ -47,7 +54,8 @@ export type Configured =
 export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all and --workspace exclude each other');
   if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all and --base-url exclude each other');
-  const surroundings = readSurroundings();
+  const { folder, environment } = readSurroundings();
+  const surroundings = { folder, environment, file: readConfigFile(folder) };
   return listWorkspaces(surroundings).map((name) => {
     try {
       return { name, config: checkedConfig({ ...flags, workspace: name }, surroundings) };

@@ -11,6 +11,9 @@ export interface WaitingTask {
   onEnd(): void;
 }
 
+/** Does a task; `keep` is told which of its steps have ended. */
+export type Perform = (task: Task, keep: (ended: Task['ended']) => void) => Promise<TaskEnd>;
+
 /** Tasks of one process, in memory. */
 export interface TaskList {
   readonly waiting: readonly WaitingTask[];
@@ -19,10 +22,10 @@ export interface TaskList {
   readonly ended: readonly EndedTask[];
   readonly failed: number;
   put(waiting: WaitingTask): void;
-  /** Until the next task is due: 0 where one is, infinite where none waits. */
+  /** Until the next task may begin: 0 where one may, infinite where none waits but for a workspace in which one is under way. */
   dueInMs(): number;
   /** Does the first task that is due, and keeps how it ended; null where none is due. Does not throw what `perform` throws. */
-  next(perform: (task: Task) => Promise<TaskEnd>): Promise<TaskEnd | null>;
+  next(perform: Perform): Promise<TaskEnd | null>;
   /** Resolves when there is a task more, one has ended, `ms` have passed or the signal is aborted. */
   changed(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -38,20 +41,27 @@ export function createTaskList(clock: Clock): TaskList {
     wake.abort();
     wake = new AbortController();
   };
+  // What is under way in a workspace would only send it back.
+  const isBlocked = ({ task }: WaitingTask): boolean =>
+    active.some(({ task: { workspace } }) => workspace === task.workspace);
+  const msUntil = ({ notBeforeMs }: WaitingTask): number => Math.max(0, notBeforeMs - clock.now());
   const end = (one: WaitingTask, status: string): void => {
     const { workspace, job } = one.task;
     ended.unshift({ workspace, job, status, endedAt: new Date(clock.now()).toISOString() });
     ended.length = Math.min(ended.length, ENDED_MAX);
     one.onEnd();
   };
-  const perform = async (one: WaitingTask, work: (task: Task) => Promise<TaskEnd>): Promise<TaskEnd> => {
+  const perform = async (one: WaitingTask, work: Perform): Promise<TaskEnd> => {
+    let kept = one.task.ended;
     const underWay = { task: one.task, sinceMs: clock.now() };
     active.push(underWay);
     try {
-      const result = await work(one.task);
+      const result = await work(one.task, (steps) => {
+        kept = [...steps];
+      });
       if (result.kind === 'settled') end(one, result.status);
       else {
-        const task = { ...one.task, attempt: one.task.attempt + 1 };
+        const task = { ...one.task, attempt: one.task.attempt + 1, ended: kept };
         waiting.push({ ...one, task, notBeforeMs: clock.now() + result.afterMs });
       }
       return result;
@@ -75,11 +85,9 @@ export function createTaskList(clock: Clock): TaskList {
       waiting.push(one);
       change();
     },
-    dueInMs: () =>
-      waiting.reduce((first, { notBeforeMs }) => Math.min(first, Math.max(0, notBeforeMs - clock.now())), Infinity),
+    dueInMs: () => waiting.reduce((first, one) => (isBlocked(one) ? first : Math.min(first, msUntil(one))), Infinity),
     next: async (work) => {
-      const now = clock.now();
-      const index = waiting.findIndex(({ notBeforeMs }) => notBeforeMs <= now);
+      const index = waiting.findIndex((one) => !isBlocked(one) && msUntil(one) === 0);
       const [one] = index < 0 ? [] : waiting.splice(index, 1);
       return one === undefined ? null : perform(one, work);
     },

@@ -215,9 +215,16 @@ async function openRedis(address: QueueAddress): Promise<QueueConnection> {
     return redis;
   };
   const probe = connect({ maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true });
+  // What it ends with says only that it has ended.
+  let why: unknown = null;
+  probe.on('error', (thrown: unknown) => {
+    why ??= thrown;
+  });
   try {
     await probe.connect();
     await probe.ping();
+  } catch (thrown) {
+    throw why ?? thrown;
   } finally {
     probe.disconnect();
   }

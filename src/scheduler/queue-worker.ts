@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Job } from 'bullmq';
+import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { type StepRun, stepSchema } from './book.ts';
 import type { QueueConnection, TaskData, TaskQueue, TaskWorker } from './queue-connection.ts';
 import { AwayError } from './queue-failure.ts';
 import { ENDED_MAX, type Task, type TaskEnd, type WorkOptions } from './runner.ts';
@@ -18,6 +20,8 @@ const UNSURE_MS_MAX = 3 * 60_000;
 /** Wait for a task where none is due, in seconds; a new one ends it. */
 const DRAINED_SECONDS = 60;
 const RETRY_MS = 1_000;
+/** Wait of a task that comes back to a worker which has not done with it. */
+const AGAIN_MS = 3_000;
 /** How often a worker says that it is there. */
 export const SEEN_EVERY_MS = 5_000;
 /** How long the end may take where the database is away. */
@@ -37,6 +41,9 @@ export interface WrittenWorker {
   /** When the lease of each task was last renewed, by the task's id. */
   readonly renewed: Readonly<Record<string, string>>;
 }
+
+// What is kept with a task.
+const keptSchema = z.object({ ended: z.array(stepSchema) });
 
 interface Held {
   readonly stop: AbortController;
@@ -65,6 +72,11 @@ export async function workOnQueue(
   const perform = async (job: Job<TaskData, string, string>, token?: string): Promise<string> => {
     const id = job.id ?? '';
     const lease: Held = { stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
+    // It was lost here, has come back, and is still being ended.
+    if (held.has(id)) {
+      await putBack(job, token, AGAIN_MS, lease, clock, signal);
+      throw new DelayedError();
+    }
     held.set(id, lease);
     try {
       const end = await performOne(job, lease, options);
@@ -94,7 +106,7 @@ export async function workOnQueue(
   worker.on('error', trouble.tell);
   worker.on('failed', (job, thrown) => say(`job ${job?.data.job} of ${job?.data.workspace} failed: ${thrown.message}`));
   worker.on('lockRenewalFailed', (ids) => {
-    for (const id of ids) lose(held.get(id));
+    for (const id of ids) lose(held.get(id), 'another worker has taken the task over');
   });
   worker.on('locksRenewed', ({ jobIds }) => {
     trouble.end();
@@ -118,7 +130,10 @@ export async function workOnQueue(
 async function performOne(job: Job<TaskData, string, string>, lease: Held, options: WorkOptions): Promise<TaskEnd> {
   try {
     if (options.signal.aborted) return { kind: 'put back', afterMs: 0 };
-    return await options.perform(toTask(job), { signal: lease.stop.signal });
+    const keep = async (ended: readonly StepRun[]): Promise<void> => {
+      if (!lease.isLost) await job.updateProgress({ ended }).catch(() => undefined);
+    };
+    return await options.perform(toTask(job), { signal: lease.stop.signal, keep });
   } catch (thrown) {
     // What was stopped has not failed.
     if (lease.isLost || options.signal.aborted) return { kind: 'put back', afterMs: 0 };
@@ -126,17 +141,20 @@ async function performOne(job: Job<TaskData, string, string>, lease: Held, optio
   }
 }
 
-function lose(lease: Held | undefined): void {
+function lose(lease: Held | undefined, why: string): void {
   if (lease === undefined) return;
   lease.isLost = true;
-  lease.stop.abort(new SightlineError('interrupted', 'another worker has taken the task over'));
+  lease.stop.abort(new SightlineError('interrupted', why));
 }
 
 /** Reads what a task of the queue is. */
-export function toTask({ id, data, attemptsStarted, repeatJobKey, opts }: Job<TaskData, string, string>): Task {
+export function toTask(job: Job<TaskData, string, string>): Task {
+  const { id, data, attemptsStarted, repeatJobKey, opts, progress } = job;
   const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
   const attempt = Math.max(1, attemptsStarted);
-  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt };
+  const kept = keptSchema.safeParse(progress);
+  const ended = kept.success ? kept.data.ended : [];
+  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt, ended };
 }
 
 // Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once
@@ -183,7 +201,7 @@ async function keepPresent(
   const agoToIso = (ms: number): string => new Date(clock.now() - (clock.monotonic() - ms)).toISOString();
   while (!signal.aborted) {
     for (const lease of held.values()) {
-      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX) lose(lease);
+      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX) lose(lease, 'the queue could not be asked for minutes');
     }
     const renewed = Object.fromEntries([...held].map(([id, { renewedMs }]) => [id, agoToIso(renewedMs)]));
     const seen = new Date(clock.now()).toISOString();

@@ -123,15 +123,18 @@ function storeOf(connection: Connection): ObjectStore {
     create: (key, body) => write(key, body, { IfNoneMatch: '*' }),
     replace: async (key, body, version) => {
       const bare = version.replaceAll('"', '');
-      if (await write(key, body, { IfMatch: learned.wantsBareTags ? bare : version })) return true;
-      if (learned.wantsBareTags || bare === version) return false;
+      // Another write may find it out while this one is under way.
+      const { wantsBareTags } = learned;
+      if (await write(key, body, { IfMatch: wantsBareTags ? bare : version })) return true;
+      if (wantsBareTags || bare === version) return false;
       // HTTP has ETags in quotes, but there are stores that compare with what is between them.
       const now = await trying('looking at', key, () =>
         client.send(new sdk.HeadObjectCommand(at(key)), { abortSignal: signal }),
       );
       if (now.ETag !== version) return false;
-      learned.wantsBareTags = await write(key, body, { IfMatch: bare });
-      return learned.wantsBareTags;
+      const isWritten = await write(key, body, { IfMatch: bare });
+      learned.wantsBareTags ||= isWritten;
+      return isWritten;
     },
     list: (prefix) => listAll(connection, prefix, trying),
     remove: (key) =>

@@ -8,6 +8,8 @@ import { freePort } from '../support/ports.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 
 const VARIABLE = 'QUEUE_DATABASE_URL';
+/** Of Redis; that of PostgreSQL is as odd. */
+const PASSWORD = 'p@ss:of/tests';
 
 let postgres: TestPostgres | string = 'it was not started';
 let redis: { readonly port: number; close(): Promise<void> } | string = 'it was not started';
@@ -36,7 +38,8 @@ export function postgresOf({ skip }: TestContext): TestPostgres {
 export async function newQueue(kind: 'postgres' | 'redis', context: TestContext): Promise<QueueAddress> {
   if (kind === 'redis') {
     if (typeof redis === 'string') return context.skip(`there is no Redis: ${redis}`);
-    return { kind, url: `redis://127.0.0.1:${redis.port}/${databases++}`, urlVariable: VARIABLE };
+    const url = `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${redis.port}/${databases++}`;
+    return { kind, url, urlVariable: VARIABLE };
   }
   const server = postgresOf(context);
   const name = `queue_${randomUUID().replaceAll('-', '')}`;
@@ -67,7 +70,7 @@ async function startRedis(): Promise<typeof redis> {
   const port = await freePort();
   const server = spawn(
     'redis-server',
-    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    ['--port', String(port), '--bind', '127.0.0.1', '--requirepass', PASSWORD, '--save', '', '--appendonly', 'no'],
     {
       stdio: ['ignore', 'pipe', 'ignore'],
       cwd: '/tmp',

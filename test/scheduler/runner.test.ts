@@ -87,15 +87,25 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     const runner = await (await kind(context))();
     const begun: Task[] = [];
     await runner.enqueue(tasksOf(3));
-    startWork(runner, async (task) => {
+    const step = { step: 'sync', status: 'done', exitCode: 0, durationMs: 5, error: null } as const;
+    startWork(runner, async (task, lease) => {
       begun.push(task);
-      if (task.workspace === 'w0' && task.attempt < 3) return { kind: 'put back', afterMs: 50 };
+      if (task.workspace === 'w0' && task.attempt < 3) {
+        await lease.keep([...task.ended, step]);
+        return { kind: 'put back', afterMs: 50 };
+      }
       if (task.workspace === 'w1') throw new Error('of a test');
       return settled;
     });
     await expect.poll(async () => (await runner.state()).ended.length, { timeout: 20_000 }).toBe(3);
     expect(await runner.outstanding(60_000)).toBe(0);
     expect(begun.filter(({ workspace }) => workspace === 'w0').map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    // What has ended when it was put back is told whoever begins it again.
+    expect(begun.flatMap(({ workspace, ended }) => (workspace === 'w0' ? [ended] : []))).toEqual([
+      [],
+      [step],
+      [step, step],
+    ]);
     const { ended, counts } = await runner.state();
     expect(counts).toMatchObject({ failed: 1, delayed: 0 });
     expect(ended.map(({ workspace, status }) => `${workspace} ${status}`).sort()).toEqual([
@@ -105,6 +115,20 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     ]);
     expect(said.join('\n')).toContain('job nightly of w1 failed: of a test');
     expect(await runner.enqueue(tasksOf(2))).toBe(2);
+  });
+
+  test('has what is asked for while it is under way follow, once', async (context) => {
+    const runner = await (await kind(context))();
+    let begun = 0;
+    startWork(runner, async () => {
+      begun += 1;
+      if (begun === 1) for (const _ of [1, 2, 3]) await runner.enqueue(tasksOf(1));
+      return settled;
+    });
+    await runner.enqueue(tasksOf(1));
+    await expect.poll(async () => (await runner.state()).ended.length, { timeout: 20_000 }).toBe(2);
+    expect(begun).toBe(2);
+    expect(await runner.outstanding(60_000)).toBe(0);
   });
 
   test('says who holds what, and gives back at once what it is stopped in', async (context) => {
@@ -204,7 +228,7 @@ describe('a queue in PostgreSQL', () => {
     });
     await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
     const id = expect.stringMatching(/./);
-    expect(begun).toEqual([{ id, workspace: 'w0', job: 'rare', dueMs: Date.parse(due), attempt: 1 }]);
+    expect(begun).toEqual([{ id, workspace: 'w0', job: 'rare', dueMs: Date.parse(due), attempt: 1, ended: [] }]);
     await expect
       .poll(async () => (await runner.state()).nextDue)
       .toBe(due.replace(/^\d+/, (year) => `${Number(year) + 1}`));
@@ -249,12 +273,15 @@ describe('a queue in PostgreSQL', () => {
     expect(heard.join('\n')).toContain("The queue's database answers again.");
     expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
   }, 90_000);
+});
 
-  test('a wrong password is refused without being shown', async (context) => {
-    const address = await newQueue('postgres', context);
-    const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
-    const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
-    expect(failure).toMatchObject({ code: 'queue_unreachable', message: expect.stringMatching(/refuses \(password/) });
-    expect(String((failure as Error).stack)).not.toContain('wrong-one');
-  });
+test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
+  const address = await newQueue(kind, context);
+  const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
+  const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
+  const message = expect.stringMatching(
+    /^the database of QUEUE_DATABASE_URL, which holds the queue, refuses \(.*pass/i,
+  );
+  expect(failure).toMatchObject({ code: 'queue_unreachable', message });
+  expect(String((failure as Error).stack)).not.toContain('wrong-one');
 });

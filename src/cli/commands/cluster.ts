@@ -74,7 +74,7 @@ export async function clusterEnqueue(job: string, flags: EnqueueFlags, signal: A
   const enqueued = await withRunner(signal, (runner) => runner.enqueue(tasks));
   const waiting = tasks.length - enqueued;
   if (flags.json === true) printData(JSON.stringify({ job, workspaces: tasks.length, enqueued, waiting }));
-  const others = waiting === 0 ? '' : `; ${count(waiting)} waited already`;
+  const others = waiting === 0 ? '' : `; ${count(waiting)} waited already, or follow the run under way`;
   say(`job ${job} of ${plural(enqueued, 'workspace')} is in the queue${others}`);
   return tasks.length < chosen.length ? EXIT.failed : EXIT.done;
 }

@@ -76,7 +76,9 @@ it('ends though more workspaces are being opened than are fetched at once', asyn
   const asked = names.map((name) => server.ask(prepared.keys[name]));
   await until('some are being fetched', async () => fetching === 4);
   await server.close();
-  expect((await Promise.all(asked)).every((status) => status === 503)).toBe(true);
+  // Who had not come in yet finds nobody.
+  const answers = await Promise.allSettled(asked);
+  expect(answers.filter((answer) => answer.status === 'fulfilled' && answer.value !== 503)).toEqual([]);
 });
 
 it('knows the keys of all others where one folder cannot be looked into', async () => {
