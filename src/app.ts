@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { withHome } from './app/home.ts';
+import { refreshCopy, withHome } from './app/home.ts';
 import { monitoredOf } from './app/monitored.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './app/publish.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './app/service.ts';
@@ -73,6 +73,8 @@ export interface McpWorkspaceOptions {
 
 /** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
 export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
+  // Where the home does not answer, what is here is better than nothing.
+  await refreshCopy({ config, clock }).catch(() => undefined);
   const service = openService(
     config,
     clock,

@@ -55,6 +55,8 @@ export async function serveApi(
   // What stands in the way of one copy is said once, and what is there is served meanwhile.
   const refresh = (name: string, config: WorkspaceConfig): Promise<void> =>
     queue.add(async () => {
+      // What waits yet when all ends is waited for by those who open: it is not thrown away, but over at once.
+      if (signal.aborted) return;
       try {
         await options.refresh({ config, clock, signal, command: 'serve --role api' });
         if (troubled.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
@@ -76,7 +78,8 @@ export async function serveApi(
   };
   const keys = directory.count();
   const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
-  const server = await startRoutedServer({ catalogue, clock, log, directory, open }, { ...options, limits });
+  const edition = (name: string): string => editionOf(workspaces().get(name));
+  const server = await startRoutedServer({ catalogue, clock, log, directory, open, edition }, { ...options, limits });
   const refreshOpen = async (): Promise<void> => {
     const current = workspaces();
     for (const name of server.open()) {
@@ -88,7 +91,6 @@ export async function serveApi(
   const looking = everySoOften(clock, options.refreshMs, signal, refreshOpen);
   const close = async (): Promise<void> => {
     stop.abort();
-    queue.clear();
     await Promise.all([server.close(), looking, queue.onIdle()]);
   };
   return { ...server, keys, close };
@@ -99,6 +101,16 @@ async function everySoOften(clock: Clock, ms: number, signal: AbortSignal, work:
     await clock.sleep(ms, signal).catch(() => undefined);
     if (!signal.aborted) await work();
   }
+}
+
+const editions = new WeakMap<WorkspaceConfig, string>();
+
+// What a workspace was opened with, and cannot be changed while it is open.
+function editionOf(config: WorkspaceConfig | undefined): string {
+  if (config === undefined) return '';
+  const known = editions.get(config) ?? JSON.stringify([config.folder, config.conventions]);
+  editions.set(config, known);
+  return known;
 }
 
 // Made anew only where the settings are others: every request asks for it.

@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { openReader, type QueryResult, type Reader } from '../warehouse/reader.ts';
+import { refreshCopy } from './home.ts';
 import { agesOf, noData, openNewest } from './workspace.ts';
 
 /**
@@ -54,9 +56,12 @@ export interface QuerySession {
  */
 export async function openSession(config: WorkspaceConfig): Promise<QuerySession> {
   const layout = layoutOf(config.folder);
+  const isAway = config.home.kind !== 'local';
+  // Where the home does not answer, what is here is better than nothing.
+  await refreshCopy({ config, clock: systemClock }).catch(() => undefined);
   const { copy, live } = agesOf(layout);
   if (copy === 0) throw noData(config);
-  return { reader: await openReader(layout.analytics), asOf: copy, isBehind: live > copy };
+  return { reader: await openReader(layout.analytics), asOf: copy, isBehind: !isAway && live > copy };
 }
 
 async function interruptible<T>(reader: Reader, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {

@@ -10,7 +10,7 @@ import { createTally, type Tally } from '../sync/tally.ts';
 import { withAllowance } from '../upstream/allowance.ts';
 import type { Budget } from '../upstream/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../upstream/budget-open.ts';
-import { createClient } from '../upstream/client.ts';
+import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { withHome } from './home.ts';
@@ -47,18 +47,31 @@ export async function syncWorkspace(
  */
 export async function syncOpened(
   context: Context,
-  { warehouse, layout, copy, durable }: Opened,
+  opened: Opened,
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
 ): Promise<SyncSummary[]> {
-  const { config, clock, signal, command } = context;
-  const upstream = config.upstream();
-  copy.isCurrent = false;
+  const { config, clock } = context;
+  opened.copy.isCurrent = false;
   const { budget, close } = await openBudget(context);
-  const { connections } = config;
   const [first] = runs;
   const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
-  const client = createClient({ ...upstream, budget: allowed, clock, connections });
+  const client = createClient({ ...config.upstream(), budget: allowed, clock, connections: config.connections });
+  try {
+    return await syncThrough(context, opened, runs, { client, budget, onProgress });
+  } finally {
+    await client.close();
+    await close();
+  }
+}
+
+async function syncThrough(
+  { config, clock, signal, command }: Context,
+  { warehouse, layout, durable }: Opened,
+  runs: readonly SyncOptions[],
+  { client, budget, onProgress }: { readonly client: Client; readonly budget: Budget; readonly onProgress: OnProgress },
+): Promise<SyncSummary[]> {
+  const { connections } = config;
   const summaries: SyncSummary[] = [];
   const raw = { folder: layout.raw, limits: config.raw };
   const records = await openRecords({ catalogue, warehouse, clock, raw });
@@ -84,7 +97,7 @@ export async function syncOpened(
     for (const options of runs) {
       const summary = await runSync(parts, options);
       const notes = await learn(warehouse, summary, clock);
-      const error = withAddress(summary.error, upstream.baseUrl);
+      const error = withAddress(summary.error, config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
       if (error !== null) break;
@@ -93,8 +106,6 @@ export async function syncOpened(
   } finally {
     await told.close();
     await records.close();
-    await client.close();
-    await close();
   }
 }
 

@@ -9,10 +9,11 @@ export const HOME_KINDS = ['local', 's3'] as const;
 export type HomeSettings = { readonly kind: 'local' } | ({ readonly kind: 's3' } & S3Target);
 
 /** How `home` stands in the file. */
-export const homeSchema = publishSchema.omit({ kind: true }).extend({ kind: z.enum(HOME_KINDS) });
+export const homeSchema = publishSchema.omit({ kind: true, path: true }).extend({ kind: z.enum(HOME_KINDS) });
 
+const { path: _path, ...bucketAllowed } = publishAllowed;
 /** Members of `home`, with what each may be, in words. */
-export const homeAllowed = { ...publishAllowed, kind: HOME_KINDS.join(' or ') } as const;
+export const homeAllowed = { ...bucketAllowed, kind: HOME_KINDS.join(' or ') } as const;
 
 /** Checks `home` as a whole. Throws `config_invalid` with the setting and what is allowed. */
 export function readHome(given: z.infer<typeof homeSchema>, allowHttp: boolean): HomeSettings {

@@ -1,4 +1,4 @@
-import { withHome } from '../app/home.ts';
+import { refreshCopy, withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
 import { type Carry, claimWorkspace, type Lend } from '../app/owner.ts';
@@ -44,6 +44,8 @@ export interface Ownership {
 const LOOK_EVERY_MS = 60_000;
 /** How often it is looked whether data have become stale, and whether a message still waits to be sent. */
 const WATCH_EVERY_MS = 300_000;
+/** How often it is looked whether another machine has checked the workspace in. */
+const FOLLOW_EVERY_MS = 30_000;
 
 type Log = (level: LogLevel, entry: Readonly<Record<string, unknown>>) => void;
 
@@ -75,8 +77,9 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     const parts = { jobs: jobsOf(config), clock, signal: stop.signal, book: openBook(config.folder), run };
     const kept = options.runsJobs ? repeatUntilStopped(() => keepSchedule(parts), clock, stop.signal, log) : null;
     const watched = watch(context, stop.signal, log);
+    const followed = follow(context, stop.signal, log);
     const release = async (): Promise<void> => {
-      await Promise.all([kept, watched]);
+      await Promise.all([kept, watched, followed]);
       await claim.release();
       letBack();
     };
@@ -109,6 +112,23 @@ async function watch(context: Context, signal: AbortSignal, log: Log): Promise<v
     const say = (sentence: string): void => log('warn', { msg: sentence });
     await tell({ ...context, signal }, () => newsOfFreshness(config), say);
     await clock.sleep(WATCH_EVERY_MS, signal).catch(() => undefined);
+  }
+}
+
+// Other machines may have checked in what is newer than the copy here.
+async function follow(context: Context, signal: AbortSignal, log: Log): Promise<void> {
+  if (context.config.home.kind === 'local') return;
+  let isTold = false;
+  while (!signal.aborted) {
+    try {
+      await refreshCopy(context);
+      isTold = false;
+    } catch (thrown) {
+      // An outage is told once.
+      if (!isTold) log('warn', { msg: toSightlineError(thrown).message });
+      isTold = true;
+    }
+    await context.clock.sleep(FOLLOW_EVERY_MS, signal).catch(() => undefined);
   }
 }
 

@@ -38,8 +38,9 @@ export interface TaskParts {
 }
 
 /** Performs a task: the steps of its job as `jobs run` does, alone on the workspace. Does not throw for what happens to them. */
-export async function performTask(task: Task, { signal }: Lease, parts: TaskParts): Promise<TaskEnd> {
+export async function performTask(task: Task, lease: Lease, parts: TaskParts): Promise<TaskEnd> {
   const { log } = parts;
+  const { signal } = lease;
   const about = { workspace: task.workspace, job: task.job };
   const refuse = (why: string): TaskEnd => {
     log('warn', { msg: `job ${task.job} of ${task.workspace} is left out: ${why}`, ...about });
@@ -58,7 +59,7 @@ export async function performTask(task: Task, { signal }: Lease, parts: TaskPart
     const context = { config, clock: systemClock, signal, command: parts.command };
     // This machine's folder first, then what the workspace's home has for it.
     const run = await runAlone(config.folder, parts.command, () =>
-      withHome(context, task.id, (inside) => runSteps(inside, job, task, parts)),
+      withHome(context, task.id, (inside) => runSteps(inside, job, { task, lease }, parts)),
     );
     return toEnd(run);
   } catch (thrown) {
@@ -73,7 +74,12 @@ export async function performTask(task: Task, { signal }: Lease, parts: TaskPart
   }
 }
 
-async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {
+async function runSteps(
+  context: Context,
+  job: Job,
+  { task, lease }: { readonly task: Task; readonly lease: Lease },
+  { flags, log }: TaskParts,
+): Promise<JobRun> {
   const { config, clock, signal } = context;
   const about = { workspace: task.workspace, job: job.name };
   const stepFlags = { ...flags, workspace: config.name };
@@ -82,7 +88,8 @@ async function runSteps(context: Context, job: Job, task: Task, { flags, log }: 
     return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, stepFlags, signal, () => undefined));
   };
   log('info', { msg: `job ${job.name} of ${config.name} begins`, ...about, attempt: task.attempt });
-  const run = await runJob(job, { clock, signal, dueMs: task.dueMs, perform });
+  const { dueMs, ended: earlier } = task;
+  const run = await runJob(job, { clock, signal, dueMs, perform, earlier, onStep: (ended) => lease.keep(ended) });
   // Each try that met another's lock would push out of the book what it is for.
   if (run.status !== 'locked') await openBook(config.folder).add(job, run);
   const level = run.status === 'failed' ? 'error' : run.status === 'done' ? 'info' : 'warn';

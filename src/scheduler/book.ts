@@ -11,7 +11,8 @@ const AHEAD_MS_MAX = 3_600_000;
 
 const time = z.iso.datetime();
 const statusSchema = z.enum(['done', 'partial', 'failed', 'locked', 'interrupted']);
-const stepSchema = z.object({
+/** A step of a run, as it is kept. */
+export const stepSchema = z.object({
   step: z.string(),
   status: z.enum([...statusSchema.options, 'left out']),
   exitCode: z.int().nullable(),

@@ -11,6 +11,9 @@ export interface WaitingTask {
   onEnd(): void;
 }
 
+/** Does a task; `keep` is told which of its steps have ended. */
+export type Perform = (task: Task, keep: (ended: Task['ended']) => void) => Promise<TaskEnd>;
+
 /** Tasks of one process, in memory. */
 export interface TaskList {
   readonly waiting: readonly WaitingTask[];
@@ -22,7 +25,7 @@ export interface TaskList {
   /** Until the next task may begin: 0 where one may, infinite where none waits but for a workspace in which one is under way. */
   dueInMs(): number;
   /** Does the first task that is due, and keeps how it ended; null where none is due. Does not throw what `perform` throws. */
-  next(perform: (task: Task) => Promise<TaskEnd>): Promise<TaskEnd | null>;
+  next(perform: Perform): Promise<TaskEnd | null>;
   /** Resolves when there is a task more, one has ended, `ms` have passed or the signal is aborted. */
   changed(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -48,14 +51,17 @@ export function createTaskList(clock: Clock): TaskList {
     ended.length = Math.min(ended.length, ENDED_MAX);
     one.onEnd();
   };
-  const perform = async (one: WaitingTask, work: (task: Task) => Promise<TaskEnd>): Promise<TaskEnd> => {
+  const perform = async (one: WaitingTask, work: Perform): Promise<TaskEnd> => {
+    let kept = one.task.ended;
     const underWay = { task: one.task, sinceMs: clock.now() };
     active.push(underWay);
     try {
-      const result = await work(one.task);
+      const result = await work(one.task, (steps) => {
+        kept = [...steps];
+      });
       if (result.kind === 'settled') end(one, result.status);
       else {
-        const task = { ...one.task, attempt: one.task.attempt + 1 };
+        const task = { ...one.task, attempt: one.task.attempt + 1, ended: kept };
         waiting.push({ ...one, task, notBeforeMs: clock.now() + result.afterMs });
       }
       return result;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Job } from 'bullmq';
+import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { type StepRun, stepSchema } from './book.ts';
 import type { QueueConnection, TaskData, TaskQueue, TaskWorker } from './queue-connection.ts';
 import { AwayError } from './queue-failure.ts';
 import { ENDED_MAX, type Task, type TaskEnd, type WorkOptions } from './runner.ts';
@@ -39,6 +41,9 @@ export interface WrittenWorker {
   /** When the lease of each task was last renewed, by the task's id. */
   readonly renewed: Readonly<Record<string, string>>;
 }
+
+// What is kept with a task.
+const keptSchema = z.object({ ended: z.array(stepSchema) });
 
 interface Held {
   readonly stop: AbortController;
@@ -125,7 +130,10 @@ export async function workOnQueue(
 async function performOne(job: Job<TaskData, string, string>, lease: Held, options: WorkOptions): Promise<TaskEnd> {
   try {
     if (options.signal.aborted) return { kind: 'put back', afterMs: 0 };
-    return await options.perform(toTask(job), { signal: lease.stop.signal });
+    const keep = async (ended: readonly StepRun[]): Promise<void> => {
+      if (!lease.isLost) await job.updateProgress({ ended }).catch(() => undefined);
+    };
+    return await options.perform(toTask(job), { signal: lease.stop.signal, keep });
   } catch (thrown) {
     // What was stopped has not failed.
     if (lease.isLost || options.signal.aborted) return { kind: 'put back', afterMs: 0 };
@@ -140,10 +148,13 @@ function lose(lease: Held | undefined, why: string): void {
 }
 
 /** Reads what a task of the queue is. */
-export function toTask({ id, data, attemptsStarted, repeatJobKey, opts }: Job<TaskData, string, string>): Task {
+export function toTask(job: Job<TaskData, string, string>): Task {
+  const { id, data, attemptsStarted, repeatJobKey, opts, progress } = job;
   const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
   const attempt = Math.max(1, attemptsStarted);
-  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt };
+  const kept = keptSchema.safeParse(progress);
+  const ended = kept.success ? kept.data.ended : [];
+  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt, ended };
 }
 
 // Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once

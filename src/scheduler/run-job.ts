@@ -18,6 +18,10 @@ export interface JobParts {
   /** When the run was due; null when somebody asked for it. */
   readonly dueMs: number | null;
   perform(step: Step): Promise<StepResult>;
+  /** Steps of this run that ended when it was begun before; they are not done again. */
+  readonly earlier?: readonly StepRun[];
+  /** Told of the steps that have ended, those of before among them, each time one more has. */
+  onStep?(ended: readonly StepRun[]): Promise<void>;
 }
 
 /** Exit codes, the one that most needs a person first: that of several is the first of these that is among them. */
@@ -40,11 +44,18 @@ export function runJob(job: Job, parts: JobParts): Promise<JobRun> {
   });
 }
 
-async function runSteps(job: Job, { clock, signal, dueMs, perform }: JobParts): Promise<JobRun> {
+async function runSteps(job: Job, parts: JobParts): Promise<JobRun> {
+  const { clock, signal, dueMs, perform, earlier = [], onStep } = parts;
   const startedMs = clock.now();
   const steps: StepRun[] = [];
   let isOver = false;
-  for (const step of job.steps) {
+  for (const [index, step] of job.steps.entries()) {
+    const before = earlier[index];
+    // What follows from how a step ended was decided then.
+    if (before !== undefined && before.step === step.do && steps.length === index && !isOver) {
+      steps.push(before);
+      continue;
+    }
     isOver ||= signal.aborted;
     if (isOver) {
       steps.push({ step: step.do, status: 'left out', exitCode: null, durationMs: null, error: null });
@@ -58,6 +69,7 @@ async function runSteps(job: Job, { clock, signal, dueMs, perform }: JobParts): 
     // Who holds the warehouse holds it against the other steps too.
     const isFinal = exitCode === EXIT.interrupted || exitCode === EXIT.locked;
     isOver = hasFailed && (isFinal || step.onFailure !== 'go on');
+    if (!isOver) await onStep?.(steps);
   }
   const codes = steps.flatMap((step) => (step.exitCode === null ? [] : [step.exitCode]));
   if (signal.aborted) codes.push(EXIT.interrupted);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { SightlineError } from '../base/errors.ts';
 import { keyFilePath, readKeyFile } from './key-file.ts';
 
 /** Files of keys are looked at no oftener than this for keys that nobody knows, so that guessing costs others nothing. */
@@ -9,7 +10,7 @@ const LOOK_EVERY_MS = 250;
 export interface KeyDirectory {
   /**
    * The workspace whose key this is, by its own file: whether it still opens it is for that workspace to say. Null for a
-   * key of none; one that was just made is known within a quarter of a second.
+   * key of none, and for one that stands in the files of two; one that was just made is known within a quarter of a second.
    */
   find(text: string): string | null;
   /** How many keys there are. */
@@ -22,7 +23,7 @@ export interface KeyDirectoryOptions {
   readonly folders: () => ReadonlyMap<string, string>;
   /** Milliseconds that are never set back. */
   readonly monotonic: () => number;
-  /** Told of a file that cannot be read, whose keys open nothing; once for each state of it. */
+  /** Told of a file that cannot be read, or has another workspace's key, which opens nothing; once for each state of it. */
   readonly onDamage: (workspace: string, error: unknown) => void;
 }
 
@@ -35,6 +36,7 @@ interface Shelf {
 export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirectoryOptions): KeyDirectory {
   const shelves = new Map<string, Shelf>();
   const owners = new Map<string, string>();
+  let told: ReadonlySet<string> = new Set();
   let lookedAt = Number.NEGATIVE_INFINITY;
   const look = (): void => {
     if (monotonic() - lookedAt < LOOK_EVERY_MS) return;
@@ -50,7 +52,22 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
     lookedAt = monotonic();
     if (!isOther) return;
     owners.clear();
-    for (const [name, { hashes }] of shelves) for (const hash of hashes) owners.set(hash, name);
+    const doubles = new Set<string>();
+    for (const [name, { hashes }] of shelves) {
+      for (const hash of hashes) {
+        const other = owners.get(hash);
+        if (other === undefined) owners.set(hash, name);
+        else doubles.add(hash).add(`${name} ${other}`);
+      }
+    }
+    // A folder was copied with its keys: whose data their holders mean cannot be told, and a guess would show another's.
+    for (const double of doubles) if (!owners.delete(double) && !told.has(double)) tellOf(double);
+    told = doubles;
+  };
+  const tellOf = (double: string): void => {
+    const [name = '', other = ''] = double.split(' ');
+    const message = `keys of ${name} are keys of ${other} too, and open neither; revoke them in one of the two`;
+    onDamage(name, new SightlineError('config_invalid', message));
   };
   const hashesOf = (name: string, folder: string): readonly string[] => {
     try {
@@ -76,6 +93,10 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
 }
 
 function identityOf(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? 'none' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+  try {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? 'none' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+  } catch (thrown) {
+    return String((thrown as NodeJS.ErrnoException).code);
+  }
 }

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import type { StoredFile, StoredPath } from './home-record.ts';
@@ -9,6 +10,9 @@ import { hashFile } from './parquet.ts';
 
 /** Files that are sent or received at once. */
 const FILES_AT_ONCE = 4;
+const RECEIVING = '.receiving';
+/** A file that is being received is written to all the time: one as old as this was left. */
+const LEFT_MS = 3_600_000;
 
 /** What of a workspace's folder outlives whoever works on it, besides the warehouse; names relative to the folder. */
 export interface KeptFiles {
@@ -99,12 +103,23 @@ export async function receiveKept(
 export async function bring(store: ObjectStore, { key, bytes, sha256 }: StoredFile, path: string): Promise<void> {
   const here = await stat(path).catch(() => null);
   if (here?.size === bytes && (await hashFile(path)) === sha256) return;
-  const aside = `${path}.receiving`;
-  await rm(aside, { force: true });
+  await clearReceived(path);
+  // Several processes of a machine may bring the same at one time.
+  const aside = `${path}.${randomUUID()}${RECEIVING}`;
   if (!(await store.receiveFile(key, { path: aside, bytes, sha256 }))) {
     throw new SightlineError('home_failed', `${store.location}${key} is missing, which the home names`);
   }
   await rename(aside, path);
+}
+
+// What processes left that were killed.
+async function clearReceived(path: string): Promise<void> {
+  const folder = dirname(path);
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(`${basename(path)}.`) || !name.endsWith(RECEIVING)) continue;
+    const left = await stat(join(folder, name)).catch(() => null);
+    if (left !== null && left.mtimeMs + LEFT_MS < Date.now()) await rm(join(folder, name), { force: true });
+  }
 }
 
 /** Works on several things at once; when one fails those that were not begun are left out, and the others waited for. */

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, syncToDisk } from '../base/files.ts';
 import { foldLog, refuseIfOpen } from '../warehouse/log-file.ts';
 import type { CheckedOut, Holder, Home } from './home.ts';
@@ -12,6 +13,10 @@ import { createJournal, type KeptJournal } from './journal.ts';
 import { applyJournal } from './journal-piece.ts';
 import type { Layout } from './layout.ts';
 import type { ObjectStore } from './object-store.ts';
+
+/** How often a check-in is tried, and what is waited before the second time. */
+const SAVES_MAX = 4;
+const SAVE_PAUSE_MS = 1_000;
 
 /** What a home in an object store is made of. */
 export interface StoreHomeParts {
@@ -115,6 +120,20 @@ async function clear(folder: string, warehouse: string, withFile: boolean): Prom
   }
 }
 
+// All that was done hangs on it, and what was sent need not be sent again.
+async function saved<T>(clock: Clock, lease: Lease, save: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await save();
+    } catch (thrown) {
+      lease.lost.throwIfAborted();
+      const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
+      if (!isStore || attempt === SAVES_MAX) throw thrown;
+      await clock.sleep(SAVE_PAUSE_MS * attempt, lease.lost);
+    }
+  }
+}
+
 function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, journal: KeptJournal): CheckedOut {
   const { layout, clock } = parts;
   let after: CheckedInRecord | null = null;
@@ -125,10 +144,12 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
     checkIn: async () => {
       lease.assertHeld();
       await foldLog(layout.warehouse);
-      const record = await journal.save((base) => {
-        after = withCheckedIn(base, clock.now());
-        return after.record;
-      });
+      const record = await saved(clock, lease, () =>
+        journal.save((base) => {
+          after = withCheckedIn(base, clock.now());
+          return after.record;
+        }),
+      );
       lease.assertHeld();
       return record.checkedIn?.key ?? null;
     },

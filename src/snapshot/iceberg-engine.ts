@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import { type DataFile, readEngineManifest } from './iceberg-manifests.ts';
 import { engineType, type IcebergShape, toMetadata } from './iceberg-metadata.ts';
@@ -22,6 +23,10 @@ const MEMORY_MAX_BYTES = 3 * 1024 ** 3;
 /** Held in memory before they are written; text-heavy rows reach the bytes first. */
 const ROW_GROUP_ROWS = 122_880;
 const ROW_GROUP_BYTES = 64 * 1024 ** 2;
+const BLOCK_BYTES = 16 * 1024 ** 2;
+const READ_AHEAD_BYTES = 256 * 1024 ** 2;
+/** A statement that has not ended after so long never will: a month of a million rows takes seconds. */
+const STATEMENT_MS = 30 * 60_000;
 /** Characters of what the engine says in an error that are passed on, and of what it wrote to its standard error. */
 const SAID_MAX = 400;
 /** A path with any other character could be read as a pattern. */
@@ -35,6 +40,9 @@ const SETTINGS = [
   'max_threads = 1',
   'max_insert_threads = 1',
   'input_format_parquet_preserve_order = 1',
+  // Rows are not gathered before they come to the file, which gathers row groups by itself.
+  `min_insert_block_size_bytes = ${BLOCK_BYTES}`,
+  `input_format_parquet_memory_high_watermark = ${READ_AHEAD_BYTES}`,
   `output_format_parquet_row_group_size = ${ROW_GROUP_ROWS}`,
   `output_format_parquet_row_group_size_bytes = ${ROW_GROUP_BYTES}`,
   'output_format_parquet_parallel_encoding = 0',
@@ -47,7 +55,7 @@ export interface EngineFile extends DataFile {
 
 /** Writes rows into data files of Iceberg tables, which it divides by size alone. Everything throws `publish_failed`, and the signal's reason. */
 export interface IcebergEngine {
-  /** Writes the rows of a Parquet file with these columns, of types as snapshots have them. */
+  /** Writes the rows of a Parquet file with these columns, of types as snapshots have them; one file after another. */
   write(
     shape: IcebergShape,
     columns: readonly { readonly name: string; readonly type: string }[],
@@ -110,20 +118,22 @@ export function openEngine(folder: string, signal: AbortSignal): IcebergEngine {
     tables.set(key, table);
     return table;
   };
+  const queue = new PQueue({ concurrency: 1 });
+  const write: IcebergEngine['write'] = async (shape, columns, source) => {
+    running ??= await start(enginePath, root, signal);
+    const { name, path, seen } = await open(shape, running);
+    const link = join(root, 'sources', `${sources++}.parquet`);
+    await symlink(resolve(source), link);
+    const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
+    const names = columns.map((column) => identifier(column.name)).join(', ');
+    const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
+    await running.ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
+    await rm(link);
+    const found = await readManifests(join(path, 'metadata'), seen);
+    return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
+  };
   return {
-    write: async (shape, columns, source) => {
-      running ??= await start(enginePath, root, signal);
-      const { name, path, seen } = await open(shape, running);
-      const link = join(root, 'sources', `${sources++}.parquet`);
-      await symlink(resolve(source), link);
-      const structure = columns.map((column) => `${identifier(column.name)} Nullable(${engineType(column.type)})`);
-      const names = columns.map((column) => identifier(column.name)).join(', ');
-      const from = `file(${text(link)}, 'Parquet', ${text(structure.join(', '))})`;
-      await running.ask(`INSERT INTO ${name} (${names}) SELECT ${names} FROM ${from}`);
-      await rm(link);
-      const found = await readManifests(join(path, 'metadata'), seen);
-      return found.map((file) => ({ ...file, file: join(path, 'data', basename(file.path)) }));
-    },
+    write: (...given) => queue.add(() => write(...given)),
     close: async () => {
       if (running !== null) await end(running.child);
     },
@@ -178,6 +188,7 @@ function talkTo(child: ChildProcess, signal: AbortSignal): (sql: string) => Prom
   return async (sql) => {
     signal.throwIfAborted();
     const stop = (): void => void child.kill('SIGKILL');
+    const late = setTimeout(stop, STATEMENT_MS);
     signal.addEventListener('abort', stop, { once: true });
     let hear: (answer: { result?: string; error?: string }) => void = () => undefined;
     const answered = new Promise<{ result?: string; error?: string }>((settle) => {
@@ -192,6 +203,7 @@ function talkTo(child: ChildProcess, signal: AbortSignal): (sql: string) => Prom
       const said = answer.error.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
       throw new SightlineError('publish_failed', `the Iceberg engine failed: ${said}`);
     } finally {
+      clearTimeout(late);
       signal.removeEventListener('abort', stop);
       child.off('message', hear);
     }

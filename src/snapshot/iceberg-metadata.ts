@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 
 /** A column of an Iceberg table; what a file calls it does not matter, its id does. */
 export interface IcebergField {
@@ -103,7 +103,7 @@ export function shapeOf(
   // In another place, or divided in another way, it is another table.
   if (base !== null) return { shape: shapeOf(null, location, columns, time).shape, isKept: false };
   const schemas = [schema(0, fields)];
-  return { shape: { uuid: randomUUID(), location, schemas, lastColumnId, partition }, isKept: false };
+  return { shape: { uuid: uuidOf(location, partition), location, schemas, lastColumnId, partition }, isKept: false };
 }
 
 /** An id for a snapshot that is to be. */
@@ -156,6 +156,21 @@ export function toMetadata(
     'metadata-log': [],
     statistics: [],
   };
+}
+
+// Who make a table at the same time make the same one.
+function uuidOf(location: string, partition: IcebergPartition | null): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([location, partition]))
+    .digest('hex');
+  const variant = '89ab'[Number.parseInt(hash.slice(16, 17), 16) % 4];
+  return [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    `${variant}${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
+  ].join('-');
 }
 
 function schema(id: number, fields: readonly IcebergField[]): IcebergSchema {

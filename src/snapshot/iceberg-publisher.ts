@@ -11,6 +11,7 @@ import { type IcebergState, type LakeTable, stateOf } from './iceberg-state.ts';
 import { areThere, bringRows, type LakeParts, type LakeRows, sendAside } from './iceberg-table.ts';
 import type { Manifest, SnapshotFile, SnapshotTable } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
+import { inParallel } from './parallel.ts';
 import type { Publisher } from './publisher.ts';
 import { chooseExpired, type Keep } from './retention.ts';
 import { agesOf, type Pointer, readStoredManifest, TABLES } from './store-pointer.ts';
@@ -23,6 +24,8 @@ import {
 
 /** Memory of the database that reads back what was written. */
 const SCRATCH_MB = 512;
+/** Of a process that cannot be seen from here, as one in another container, files that wait to be sent stay for so long. */
+const QUIET_MS = 15 * 60_000;
 /** No folder of files that wait to be sent is used for longer, whatever process has its number by now. */
 const LEFT_MS = 24 * 3_600_000;
 /** How many versions are tried for a name that is free. */
@@ -64,24 +67,25 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
       try {
         const remembered = await readRemembered(store, pointer, manifest, options.keep);
         const isLate = pointer !== null && Date.parse(pointer.createdAt) > Date.parse(manifest.createdAt);
-        const tables: LakeTable[] = [];
-        for (const table of manifest.tables) {
+        const least = Math.floor(Date.parse(manifest.createdAt) / 1000);
+        const rows = new Map<string, LakeRows>();
+        await inParallel(manifest.tables, signal, async (table) => {
+          rows.set(table.name, await bringRows(table, timeOf(table.name), stateOf(base, table.name), lake));
+          onProgress?.({ done: rows.size, of: manifest.tables.length });
+        });
+        // At the end, all at once: who looks for the highest number sees them from then on.
+        const states = new Map<string, IcebergState>();
+        await inParallel(manifest.tables, signal, async (table) => {
           const before = stateOf(base, table.name);
-          const rows = await bringRows(table, timeOf(table.name), before, lake);
-          const states = remembered.flatMap((each) => stateOf(each, table.name) ?? []);
-          const least = Math.floor(Date.parse(manifest.createdAt) / 1000);
+          const others = remembered.flatMap((each) => stateOf(each, table.name) ?? []);
           const version = isLate ? least : Math.max(least, (before?.version ?? 0) + 1);
-          const state = await settle(
-            table,
-            rows,
-            before,
-            states,
-            { id: manifest.id, version, now: options.clock.now() },
-            lake,
-          );
-          tables.push({ ...table, files: filesOf(state), bytes: bytesOf(state), iceberg: state });
-          onProgress?.({ done: tables.length, of: manifest.tables.length });
-        }
+          const next = { id: manifest.id, version, now: options.clock.now() };
+          states.set(table.name, await settle(table, rows.get(table.name) as LakeRows, before, others, next, lake));
+        });
+        const tables = manifest.tables.map((table): LakeTable => {
+          const iceberg = states.get(table.name) as IcebergState;
+          return { ...table, files: filesOf(iceberg), bytes: bytesOf(iceberg), iceberg };
+        });
         return { manifest: { ...manifest, tables }, sent };
       } finally {
         await engine.close();
@@ -100,8 +104,8 @@ async function makeAside(sending: string): Promise<string> {
   await mkdir(sending, { recursive: true });
   for (const name of await readdir(sending)) {
     const { mtimeMs = Date.now() } = (await stat(join(sending, name)).catch(() => null)) ?? {};
-    if (mtimeMs + LEFT_MS < Date.now() || !isAlive(Number.parseInt(name, 10)))
-      await rm(join(sending, name), { recursive: true, force: true });
+    const isLeft = mtimeMs + (isAlive(Number.parseInt(name, 10)) ? LEFT_MS : QUIET_MS) < Date.now();
+    if (isLeft) await rm(join(sending, name), { recursive: true, force: true });
   }
   return mkdtemp(join(sending, `${process.pid}-`));
 }

@@ -3,7 +3,7 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
-import type { IcebergEngine } from './iceberg-engine.ts';
+import type { EngineFile, IcebergEngine } from './iceberg-engine.ts';
 import { describeManifest, type TimeBounds, writeManifest } from './iceberg-manifests.ts';
 import { type IcebergShape, newSnapshotId, shapeOf } from './iceberg-metadata.ts';
 import { sumRows } from './iceberg-rows.ts';
@@ -89,7 +89,9 @@ export async function areThere(
 ): Promise<boolean> {
   for (const file of files.filter((each) => isTurnOf(each, begunAt))) {
     const there = await store.head(file.path);
-    if (there === null || there.bytes !== file.bytes || there.sha256 !== file.sha256) return false;
+    // Of an object that was created on a condition the store knows no SHA-256.
+    const isSame = there?.bytes === file.bytes && (there.sha256 ?? file.sha256) === file.sha256;
+    if (!isSame) return false;
   }
   return true;
 }
@@ -141,8 +143,11 @@ async function writePart(
   const columns = table.columns.map(({ name }) => name);
   const part = { folder: source.folder, fingerprint: source.fingerprint, rows, columns, sum, xor };
   if (rows === 0) return { ...part, manifest: null, files: [] };
-  const written = [];
-  for (const path of sources) written.push(...(await engine.write(shape, table.columns, path)));
+  const written: EngineFile[] = [];
+  for (const path of sources) {
+    const files = engine.write(shape, table.columns, path);
+    written.push(...(await files.catch((thrown) => Promise.reject(named(thrown, source.folder)))));
+  }
   const read = await sumRows(
     scratch,
     written.map(({ file }) => file),
@@ -167,6 +172,12 @@ async function writePart(
   const file = await sendAside(join(lake.aside, name), `${below}/metadata/${name}`, 0, lake);
   const entry = describeManifest(`${shape.location}/metadata/${name}`, bytes.length, data, head);
   return { ...part, manifest: { entry, file }, files };
+}
+
+// The engine knows its rows by no name.
+function named(thrown: unknown, folder: string): unknown {
+  if (!(thrown instanceof SightlineError) || thrown.code !== 'publish_failed') return thrown;
+  return new SightlineError('publish_failed', `${folder}: ${thrown.message}`, { cause: thrown });
 }
 
 // Months since January 1970 of a part that snapshots call `…/month=2026-11`; null where it is not known.

@@ -14,13 +14,15 @@ import type { ObjectStore } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 
 /** What is not in the store yet is sent as one object, held in memory, or else the warehouse is saved whole. */
-const PIECE_BYTES_MAX = 32 * 1024 * 1024;
+const PIECE_BYTES_MAX = 8 * 1024 * 1024;
 /** A journal as long as this, or as the warehouse where that is larger, is ended by saving the warehouse whole. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
 /** Whoever takes over reads them one by one. */
 const PIECES_MAX = 10_000;
 /** Before a write is tried again that the store did not take. */
 const RETRY_MS = 1_000;
+/** How often in a row: what a store takes claims for and no pieces will not be mended by waiting. */
+const RETRIES_MAX = 60;
 
 /** What a journal works with. */
 export interface JournalParts {
@@ -130,7 +132,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
 
   // Until the claim is lost: what a store refuses for a while is no reason to ask upstream for the same pages again.
   const shipOrLose = async (): Promise<void> => {
-    for (;;) {
+    for (let retries = 0; ; retries++) {
       lease.lost.throwIfAborted();
       const by = followed;
       if (by === null) return;
@@ -140,7 +142,8 @@ export function createJournal(parts: JournalParts): KeptJournal {
         return;
       } catch (thrown) {
         lease.lost.throwIfAborted();
-        if (!(thrown instanceof SightlineError) || thrown.code !== 'home_failed') throw thrown;
+        const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
+        if (!isStore || retries === RETRIES_MAX) throw thrown;
         await clock.sleep(RETRY_MS, lease.lost);
       }
     }

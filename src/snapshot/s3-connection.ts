@@ -40,7 +40,7 @@ export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
     const install = 'npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
-    const message = `${setting}.kind is "s3", and the packages for it are not installed: ${install}`;
+    const message = `${setting} names a bucket, and the packages for that are not installed: ${install}`;
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }

@@ -16,7 +16,7 @@ import {
   settingsOf,
   withDates,
 } from './s3-connection.ts';
-import { isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
+import { failureOf, isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
 import { receiveFile } from './s3-receive.ts';
 
 /** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
@@ -26,6 +26,8 @@ const PARTS_AT_ONCE = 2;
 const PARTS_MAX = 10_000;
 /** Before a write is tried again that met another one of the same object. */
 const CONFLICT_PAUSE_MS = 100;
+/** So long it is tried, at the end, to clear away parts; a rule of the bucket removes what stays. */
+const DROP_MS = 5_000;
 const KEYS_A_PAGE = 1_000;
 /** Requests under way at once, at most: each listens for the signal. */
 const REQUESTS_MAX = 100;
@@ -123,15 +125,18 @@ function storeOf(connection: Connection): ObjectStore {
     create: (key, body) => write(key, body, { IfNoneMatch: '*' }),
     replace: async (key, body, version) => {
       const bare = version.replaceAll('"', '');
-      if (await write(key, body, { IfMatch: learned.wantsBareTags ? bare : version })) return true;
-      if (learned.wantsBareTags || bare === version) return false;
+      // Another write may find it out while this one is under way.
+      const { wantsBareTags } = learned;
+      if (await write(key, body, { IfMatch: wantsBareTags ? bare : version })) return true;
+      if (wantsBareTags || bare === version) return false;
       // HTTP has ETags in quotes, but there are stores that compare with what is between them.
       const now = await trying('looking at', key, () =>
         client.send(new sdk.HeadObjectCommand(at(key)), { abortSignal: signal }),
       );
       if (now.ETag !== version) return false;
-      learned.wantsBareTags = await write(key, body, { IfMatch: bare });
-      return learned.wantsBareTags;
+      const isWritten = await write(key, body, { IfMatch: bare });
+      learned.wantsBareTags ||= isWritten;
+      return isWritten;
     },
     list: (prefix) => listAll(connection, prefix, trying),
     remove: (key) =>
@@ -225,13 +230,27 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
     const partSize = Math.max(partBytes, Math.ceil(bytes / PARTS_MAX));
     const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
     const params = { ...about, ...checksum, Body: stream, ContentLength: bytes };
+    const upload = new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort });
     try {
-      await new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort }).done();
+      await upload.done();
+    } catch (thrown) {
+      if (signal.aborted && upload.uploadId !== undefined) await dropParts(connection, at, upload.uploadId);
+      // Where the answer to its end was lost, the second trial finds no upload any more.
+      const isEnded = failureOf(thrown).name === 'NoSuchUpload';
+      const there = isEnded ? await headOf(connection, at).catch(() => null) : null;
+      if (there?.bytes !== bytes || there.sha256 !== sha256) throw thrown;
     } finally {
       signal.removeEventListener('abort', onAbort);
       stream.destroy();
     }
   });
+}
+
+// The library does so itself where an upload fails; where a signal ends it, only after what is under way, which is not
+// waited for.
+async function dropParts({ sdk, once }: Connection, at: { Bucket: string; Key: string }, id: string): Promise<void> {
+  const command = new sdk.AbortMultipartUploadCommand({ ...at, UploadId: id });
+  await once.send(command, { abortSignal: AbortSignal.timeout(DROP_MS) }).catch(() => undefined);
 }
 
 // Which checksum a store takes is known only from what it says to one.

@@ -58,8 +58,10 @@ export async function readPointer(store: ObjectStore): Promise<ReadPointer | nul
   if (found === null) return null;
   const pointer = toPointer(found.body.toString());
   if (pointer === null) {
-    const message = `${store.location}${POINTER} is not what sightline writes, and is not replaced; choose another prefix`;
-    throw new SightlineError('publish_failed', message);
+    const what = isLater(found.body.toString())
+      ? 'was written by a later version of sightline, and is not replaced; install that version'
+      : 'is not what sightline writes, and is not replaced; choose another prefix';
+    throw new SightlineError('publish_failed', `${store.location}${POINTER} ${what}`);
   }
   return { pointer, version: found.version };
 }
@@ -126,6 +128,15 @@ function toPointer(text: string): Pointer | null {
   if (!Array.isArray(leaving) || !leaving.every((one) => isRecord(one) && isTime(one['since']))) return null;
   if (sweep !== null && !(isRecord(sweep) && isTime(sweep['until']))) return null;
   return { ...value, sweep } as unknown as Pointer;
+}
+
+function isLater(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && typeof value['format'] === 'number' && value['format'] > 1 && isTime(value['createdAt']);
+  } catch {
+    return false;
+  }
 }
 
 function isEntry(value: unknown): value is Record<string, unknown> {

@@ -22,6 +22,9 @@ import {
 const SWEEP_MS = 15 * 60_000;
 /** It stops before, by more than a request takes. */
 const SWEEP_MARGIN_MS = 3 * 60_000;
+/** A clock that is further ahead of the store's would find things old that were just written. */
+const HOURS_AHEAD_MAX = 1;
+const HOUR_MS = 3_600_000;
 /** How often it is tried to change the pointer while others move it. */
 const CHANGES_MAX = 10;
 /** Up to this long is waited before the next trial. */
@@ -44,7 +47,7 @@ export interface StoreRetentionOptions {
 /**
  * Takes the snapshots that are not to be kept out of the pointer, and a day later deletes what no manifest names that is still
  * in it; gives the ids of those whose files went. What was written within that day stays, whoever wrote it. Where one
- * manifest cannot be read nothing is deleted.
+ * manifest cannot be read, or this machine's clock is ahead of the store's, nothing is deleted, and that is thrown.
  */
 export async function retainStored(
   store: ObjectStore,
@@ -56,12 +59,21 @@ export async function retainStored(
   const claimed = await change(store, options, (pointer) => withoutExpired(pointer, keep, now, by));
   if (claimed?.sweep?.by !== by) return [];
   const due = dueOf(claimed, now);
+  const end = (gone: Pointer['leaving']) =>
+    change(store, options, (pointer) => {
+      if (pointer.sweep?.by !== by) return null;
+      const left = pointer.leaving.filter(({ manifest }) => !gone.some((entry) => entry.manifest === manifest));
+      return { ...pointer, leaving: left, sweep: null };
+    });
+  const hoursAhead = await hoursAheadOf(store, options.clock.now());
+  if (hoursAhead > HOURS_AHEAD_MAX) {
+    // By that clock others would be kept from deleting for as long.
+    await end([]);
+    const what = `this machine's clock is ${Math.round(hoursAhead)} hours ahead of the store's`;
+    throw new SightlineError('publish_failed', `nothing is deleted in ${store.location}: ${what}`);
+  }
   const isWhole = await sweep(store, claimed, now, options);
-  await change(store, options, (pointer) => {
-    if (pointer.sweep?.by !== by) return null;
-    const left = pointer.leaving.filter(({ manifest }) => !isWhole || !due.some((gone) => gone.manifest === manifest));
-    return { ...pointer, leaving: left, sweep: null };
-  });
+  await end(isWhole ? due : []);
   return isWhole ? due.map(({ id }) => id) : [];
 }
 
@@ -115,6 +127,12 @@ async function change(
   return null;
 }
 
+// The pointer was written just now, by the store's clock.
+async function hoursAheadOf(store: ObjectStore, now: number): Promise<number> {
+  const there = await store.head(POINTER);
+  return there === null || there.modifiedAt === 0 ? 0 : (now - there.modifiedAt) / HOUR_MS;
+}
+
 // Whether all was gone through before the time was over.
 async function sweep(
   store: ObjectStore,
@@ -135,8 +153,9 @@ async function sweep(
     named.add(manifest);
     for (const { path } of read.tables.flatMap((table) => table.files)) named.add(path);
   }
-  // Files before the manifests that name them: what is left by a sweep that was stopped can still be told.
-  for (const prefix of [TABLES, FILES, MANIFESTS]) {
+  // Manifests before the files that they name: where this is stopped, none is left that a lost pointer could be made of and
+  // whose files are gone.
+  for (const prefix of [MANIFESTS, TABLES, FILES]) {
     for await (const { key, modifiedAt } of store.list(prefix)) {
       if (!OURS.test(key) || named.has(key) || modifiedAt + STORE_GRACE_MS > now) continue;
       if (clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS) return false;

@@ -22,6 +22,8 @@ export async function copyDatabase(
   await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
   try {
     await session.run(`COPY FROM DATABASE ${quoted(source ?? String(row?.['name']))} TO ${TARGET}`);
+    // Where the session keeps the log of its own file, it would keep this one's too.
+    await session.run(`CHECKPOINT ${TARGET}`);
   } finally {
     await session.run(`DETACH ${TARGET}`);
   }

@@ -93,7 +93,10 @@ async function withOther<T>(database: Database, path: string, work: (session: Se
   return database.exclusive(async (session) => {
     await session.run(`ATTACH ${literal(path)} AS ${OTHER}`);
     try {
-      return await work(session);
+      const result = await work(session);
+      // Where the session keeps the log of its own file, it would keep this one's too.
+      await session.run(`CHECKPOINT ${OTHER}`);
+      return result;
     } finally {
       await session.run(`DETACH ${OTHER}`);
     }

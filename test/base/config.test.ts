@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/folders.ts';
 const KEY = 'gsk_0123456789';
 const BASE_URL = 'https://api.example.com/v1';
 
-interface Given extends Partial<Omit<ConfigSources, 'folder'>> {
+interface Given extends Partial<Omit<ConfigSources, 'folder' | 'file'>> {
   readonly file?: unknown;
 }
 
@@ -81,10 +81,25 @@ describe('settings', () => {
     expect(await of('third')).toEqual({ ...none, ...own });
   });
 
+  test('say where Iceberg tables are published: a folder, from the settings on, or a bucket', async () => {
+    const of = async (publish: object) => (await load({ file: { publish } })).config.publish;
+    const inFolder = await of({ kind: 'iceberg', path: 'lake' });
+    expect(inFolder).toEqual({
+      kind: 'iceberg',
+      place: { kind: 'folder', path: expect.stringMatching(/^\/.+\/lake$/) },
+    });
+    const inBucket = await of({ kind: 'iceberg', bucket: 'lake', prefix: 'bi' });
+    expect(inBucket).toMatchObject({ kind: 'iceberg', place: { kind: 's3', bucket: 'lake', prefix: 'bi' } });
+  });
+
   test.each([
     [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3 or iceberg/],
     [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3 or iceberg/],
     [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set; a folder has no such setting/],
+    [{ kind: 'folder', path: 'lake' }, /publish\.path is set; a folder has no such setting.*"iceberg"/],
+    [{ kind: 'iceberg' }, /publish\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 'iceberg', path: 'lake', bucket: 'lake' }, /publish\.bucket is set beside publish\.path; allowed: one of/],
+    [{ kind: 's3', path: 'lake' }, /publish\.path is set; a bucket has a prefix; allowed: a folder/],
     [{ kind: 's3' }, /publish\.bucket is not set; allowed: the name of a bucket/],
     [{ kind: 's3', bucket: 'Lake!' }, /publish\.bucket is "Lake!"; allowed/],
     [{ kind: 's3', bucket: 'lake', prefix: '/a' }, /publish\.prefix is "\/a"; allowed/],
@@ -106,6 +121,31 @@ describe('settings', () => {
     ['s3://me:hidden@lake', /publish is something else; allowed: an object with the members kind/],
   ])('refuse %o as a place to publish', async (publish, message) => {
     const said = await refusal({ file: { publish } });
+    expect(said).toMatch(message);
+    expect(said).not.toContain('hidden');
+  });
+
+  test('say where the warehouse is at home, each workspace by itself', async () => {
+    expect((await load({})).config.home).toEqual({ kind: 'local' });
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const file = {
+      home: { kind: 's3', bucket: 'lake', prefix: 'homes' },
+      workspaces: { acme: workspace, home: { ...workspace, home: { kind: 'local' } } },
+    };
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.home;
+    const none = { region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    expect([await of('acme'), await of('home')]).toEqual([{ ...none, ...file.home }, { kind: 'local' }]);
+  });
+
+  test.each([
+    [{ kind: 'folder' }, /home\.kind is "folder"; allowed: local or s3/],
+    [{ kind: 'local', bucket: 'lake' }, /home\.bucket is set; a local home has no such setting/],
+    [{ kind: 's3' }, /home\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'lake', path: '/x' }, /home has an unknown setting "path"; allowed: /],
+    [{ kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' }, /home\.endpoint holds a user name/],
+    ['s3://me:hidden@lake', /home is something else; allowed: an object with the members/],
+  ])('refuse %o as a home', async (home, message) => {
+    const said = await refusal({ file: { home } });
     expect(said).toMatch(message);
     expect(said).not.toContain('hidden');
   });

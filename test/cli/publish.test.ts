@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScratch } from '../../src/warehouse/scratch.ts';
+import { hasEngine, sayWithoutEngine } from '../snapshot/lake.ts';
 import { hashes } from '../snapshot/readers.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { type Finished, openCliFor, startCli } from './helpers.ts';
@@ -89,6 +90,35 @@ test('what is wrong with the store is said, the folder has the snapshot all the 
     expect(stdout + stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
     expect(stdout + stderr).not.toContain(S3_KEY.AWS_ACCESS_KEY_ID);
   }
+});
+
+test('an export publishes Iceberg tables, or says what to install for them', async () => {
+  await configure({ kind: 'iceberg', prefix: 'ice' });
+  const { code, stdout, stderr } = await run('export', '--json');
+  if (!hasEngine) {
+    sayWithoutEngine('exporting to Iceberg tables');
+    expect([code, JSON.parse(stdout).error.code]).toEqual([2, 'config_invalid']);
+    expect(JSON.parse(stdout).error.message).toMatch(/the package chdb is not installed: npm install chdb@3\.4/);
+    expect((await run('doctor')).code).not.toBe(0);
+    return;
+  }
+  expect(code, stderr).toBe(0);
+  const { snapshotId, published } = JSON.parse(stdout);
+  expect(published).toMatchObject({ kind: 'iceberg', prefix: 'ice/default/', pointer: 'moved', latest: snapshotId });
+  const keys = [...server.objects.keys()].filter((key) => key.startsWith('ice/default/'));
+  const kinds = keys.map((key) =>
+    key
+      .slice('ice/default/'.length)
+      .replace(/^tables\/[^/]+\//, '')
+      .replace(/[^/]+$/, ''),
+  );
+  expect([...new Set(kinds)].sort()).toEqual(['', 'data/', 'manifests/', 'metadata/']);
+  // With a request for what changed, and none to list what is there.
+  server.asked.length = 0;
+  const again = await run('export');
+  expect(again.stderr).toMatch(/Published to s3:\/\/lake\/ice\/default\/: 0 files sent, 0 B; the others were there/);
+  expect(server.asked.filter(({ query }) => query.has('list-type'))).toEqual([]);
+  expect((await run('doctor')).stdout).toMatch(/^ok +publishing +s3:\/\/lake\/ice.* it leads to \d{8}T\d{6}Z/m);
 });
 
 // As `aws s3 sync` does, with the manifest where a snapshot has it.

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import { bookPath, openBook, readJobRuns } from '../../src/scheduler/book.ts';
-import { defineJob, type Job } from '../../src/scheduler/job.ts';
+import { bookPath, type JobRun, openBook, readJobRuns } from '../../src/scheduler/book.ts';
+import { defineJob, type Job, type Step } from '../../src/scheduler/job.ts';
 import { runJob } from '../../src/scheduler/run-job.ts';
 import { keepSchedule, upcoming } from '../../src/scheduler/schedule.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -170,6 +170,38 @@ describe('a run', () => {
     const parts = { clock, signal: new AbortController().signal, dueMs: null, perform };
     const run = await runJob(job('x', '0 0 * * *', { steps }), parts);
     expect(run).toMatchObject({ exitCode, steps: statuses.map((status) => ({ status })) });
+  });
+
+  it('does no step again that ended when it was begun before, and says which have ended', async () => {
+    const told: string[][] = [];
+    const onStep = async (ended: readonly { step: string }[]) => void told.push(ended.map(({ step }) => step));
+    const run = async (codes: readonly number[], earlier: JobRun['steps']) => {
+      const performed: string[] = [];
+      const perform = async (step: Step) => {
+        performed.push(step.do);
+        return { exitCode: codes[performed.length - 1] as number, error: null };
+      };
+      const signal = new AbortController().signal;
+      const ended = await runJob(job('x', '0 0 * * *', { steps }), {
+        clock,
+        signal,
+        dueMs: null,
+        perform,
+        earlier,
+        onStep,
+      });
+      return { performed, ...ended };
+    };
+    const first = await run([3, 1, 130], []);
+    expect(first).toMatchObject({ performed: ['sync', 'verify', 'export'], exitCode: 130 });
+    expect(told).toEqual([['sync'], ['sync', 'verify']]);
+    const second = await run([0], first.steps.slice(0, 2));
+    // That a step failed and was gone on from is still so.
+    expect(second).toMatchObject({ performed: ['export'], exitCode: 1, status: 'failed' });
+    expect(second.steps.map(({ status }) => status)).toEqual(['partial', 'failed', 'done']);
+    // A job that has other steps by now does them all.
+    const other = first.steps.slice(0, 1).map((step) => ({ ...step, step: 'report' }));
+    expect(await run([0, 0, 0], other)).toMatchObject({ performed: ['sync', 'verify', 'export'], exitCode: 0 });
   });
 
   it('begins no step once it is stopped', async () => {

@@ -26,6 +26,7 @@ afterAll(() => server.close());
 beforeEach(() => {
   folder = `folder-${folders++}`;
   server.fault = () => null;
+  server.now = () => Date.now();
   server.asked.length = 0;
 });
 
@@ -191,6 +192,7 @@ describe('retention', () => {
 
   test('takes nothing from a publisher that is slow, or that uses again what is about to go', async () => {
     let now = Date.now();
+    server.now = () => now;
     const publisher = await publisherTo(server, () => now);
     await publish(publisher, 1, ['old', 'same']);
     const slow = await publisher.put(await stage(await temporaryFolder(), 9, ['old', 'same', 'slow']));

@@ -1,8 +1,10 @@
 // Publishes for ever, each time with every file changed: `publisher-child.ts root target folder generation`.
-import { openStorePlace, stage } from './publishing-places.ts';
+import { openFolderStorePlace, openStorePlace, stage } from './publishing-places.ts';
 
 const [root = '', target = '', folder = '', from = '1'] = process.argv.slice(3);
-const place = await openStorePlace('child', JSON.parse(target), folder);
+const place = target.startsWith('/')
+  ? openFolderStorePlace(target, folder)
+  : await openStorePlace('child', JSON.parse(target), folder);
 for (let generation = Number(from); ; generation++) {
   const publisher = place.publisher();
   const contents = [0, 1, 2, 3].map((file) => `${file} of ${generation}`);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { S3Target } from '../../src/base/publish-settings.ts';
 import { createFolderPublisher } from '../../src/snapshot/folder-publisher.ts';
+import { openFolderStore } from '../../src/snapshot/folder-store.ts';
 import type { Manifest, SnapshotFile } from '../../src/snapshot/manifest.ts';
 import type { ObjectStore } from '../../src/snapshot/object-store.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from '../../src/snapshot/publisher.ts';
@@ -97,7 +98,18 @@ export async function openStore(target: S3Target, folder: string, partBytes?: nu
 
 /** A folder of an object store. */
 export async function openStorePlace(name: string, target: S3Target, folder: string): Promise<Place> {
-  const store = await openStore(target, folder);
+  return storePlace(name, await openStore(target, folder));
+}
+
+/** A folder of a file system that is used as an object store is. */
+export function openFolderStorePlace(path: string, folder: string): Place {
+  return storePlace(
+    'a folder as an object store',
+    openFolderStore(path, { folder, signal: new AbortController().signal }),
+  );
+}
+
+function storePlace(name: string, store: ObjectStore): Place {
   const { signal } = new AbortController();
   // What waits does so a thousand times too fast; what is limited in time is not.
   const clock: Clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };

@@ -85,8 +85,11 @@ export async function metadataOf(path: string) {
   return parquetMetadataAsync(await asyncBufferFromFile(path));
 }
 
-// Times are bigint microseconds from one reader, and Date from the other.
-function comparable(row: Readonly<Record<string, unknown>>, types: Readonly<Record<string, string>>): Comparable {
+/** A row in these texts; times are bigint microseconds from one reader, and Date from the others. */
+export function comparable(
+  row: Readonly<Record<string, unknown>>,
+  types: Readonly<Record<string, string>>,
+): Comparable {
   const unknown = Object.keys(row).filter((name) => !(name in types));
   if (unknown.length > 0) throw new Error(`columns that the table has not: ${unknown.join(', ')}`);
   return Object.fromEntries(

@@ -44,6 +44,10 @@ export interface S3Server {
   readonly objects: Map<string, Stored>;
   /** Everything that was asked, in order; a test may empty it. */
   readonly asked: Asked[];
+  /** Multipart uploads that were begun, and neither completed nor aborted. */
+  readonly uploads: ReadonlyMap<string, unknown>;
+  /** What its clock says, epoch milliseconds. */
+  now: () => number;
   /** Decides what goes wrong; nothing does at first. */
   fault: (asked: Asked) => Fault | null;
   close(): Promise<void>;
@@ -100,6 +104,8 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     bucket,
     objects: new Map(),
     asked: [],
+    uploads: parts,
+    now: () => Date.now(),
     fault: () => null,
     close: async () => {
       server.closeAllConnections();
@@ -166,7 +172,12 @@ function put(
 function store(s3: S3Server, key: string, body: Buffer, headers: IncomingMessage['headers']): Stored {
   const kept = Object.entries(headers).filter(([name]) => /^(x-amz-meta-|x-amz-server-side|content-type$)/.test(name));
   const etag = `"${createHash('md5').update(body).digest('hex')}"`;
-  const stored = { body, etag, modified: new Date(), headers: Object.fromEntries(kept) as Record<string, string> };
+  const stored = {
+    body,
+    etag,
+    modified: new Date(s3.now()),
+    headers: Object.fromEntries(kept) as Record<string, string>,
+  };
   s3.objects.set(key, stored);
   return stored;
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { openBudgetDatabase } from '../../src/upstream/budget-database.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { hastyClock } from './budget-clock.ts';
@@ -19,25 +20,27 @@ const signal = (): AbortSignal => {
 
 test('on a standby that took over without the last records, all go on and none is missed', async (context) => {
   const database = databaseOf(context);
-  const open = openIn({ kind: 'postgres', ...addressOf(database) });
+  // By the true clock: nothing is to be let go meanwhile, however slow the machine is.
+  const openBudget = openIn({ kind: 'postgres', url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' });
+  const open = () => openBudget({ clock: systemClock });
   const { budget: before } = await open();
   const send = async (budget: typeof before, count: number) => {
-    for (let sent = 0; sent < count; sent++) (await budget.acquire(signal())).answered({ limit: 600, remaining: null });
+    for (let sent = 0; sent < count; sent++)
+      (await budget.acquire(signal())).answered({ limit: 6_000, remaining: null });
   };
   await send(before, 15);
   // Both the records and their numbers are those of some moments ago.
-  const log = 'hasty.sightline_budget_log';
+  const log = 'public.sightline_budget_log';
   await database.run(`DELETE FROM ${log} WHERE seq > (SELECT max(seq) FROM ${log}) - 28`);
   await database.run(`SELECT setval(pg_get_serial_sequence('${log}', 'seq'), (SELECT max(seq) FROM ${log}))`);
   const { budget: after } = await open();
   await send(after, 14);
   await send(before, 1);
-  expect(before.state()).toMatchObject({ limit: 600, capacity: 594, left: 594 - 30 });
+  expect(before.state()).toMatchObject({ limit: 6_000, capacity: 5_940, left: 5_940 - 30 });
   await database.run(`DELETE FROM ${log} WHERE seq > (SELECT max(seq) FROM ${log}) - 20`);
   await database.run(`SELECT setval(pg_get_serial_sequence('${log}', 'seq'), (SELECT max(seq) FROM ${log}))`);
-  const askedAt = hastyClock.monotonic();
+  // Its own claims are not behind what it had read.
   await send(after, 1);
-  expect(hastyClock.monotonic() - askedAt).toBeLessThan(20_000);
 });
 
 test('a connection that breaks is tried again, however its end is called', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveApi } from '../../app/api.ts';
 import { refreshCopy } from '../../app/home.ts';
@@ -14,6 +14,7 @@ import { openTerminalLog } from '../terminal-log.ts';
 
 /** How often it is looked whether the settings are others. */
 const LOOK_EVERY_MS = 1_000;
+const NO_FILE = 'none';
 
 /** Runs `sightline serve --role api` until the signal is aborted, and returns its exit code: to be stopped is its good end. */
 export async function serveApiCommand(flags: ServeFlags, given: Options, signal: AbortSignal): Promise<number> {
@@ -44,10 +45,13 @@ export async function serveApiCommand(flags: ServeFlags, given: Options, signal:
   return EXIT.done;
 }
 
-// Workspaces come and go with the file, without a restart; a file that cannot be read leaves what was read before.
+// Workspaces come and go with the file, without a restart; one that cannot be read, or is gone, leaves what was read before.
 function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, WorkspaceConfig> {
   const path = join(readSurroundings().folder, CONFIG_FILE);
-  const identity = (): string => (existsSync(path) ? String(statSync(path, { bigint: true }).mtimeNs) : 'none');
+  const identity = (): string => {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? NO_FILE : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+  };
   let seen = identity();
   let lookedAt = systemClock.monotonic();
   const read = (): ReadonlyMap<string, WorkspaceConfig> => {
@@ -65,10 +69,11 @@ function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, Wo
   return () => {
     if (systemClock.monotonic() - lookedAt < LOOK_EVERY_MS) return current;
     lookedAt = systemClock.monotonic();
-    const now = identity();
-    if (now === seen) return current;
-    seen = now;
     try {
+      const now = identity();
+      if (now === seen) return current;
+      seen = now;
+      if (now === NO_FILE) throw new SightlineError('config_invalid', `${path} is not there any more`);
       current = read();
       log.logger.info({ msg: `the settings were read again: ${plural(current.size, 'workspace')}` });
     } catch (thrown) {

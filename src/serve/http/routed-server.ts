@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
@@ -9,6 +11,7 @@ import { type Answers, createAnswers } from './answers.ts';
 import { keyOf } from './authentication.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import type { Log } from './log.ts';
+import { type ErrorReply, toErrorReply } from './refusal.ts';
 import { listenFor, type RunningServer, type ServerOptions } from './server.ts';
 import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
 import { createTelemetry } from './telemetry.ts';
@@ -22,8 +25,10 @@ export interface RoutedParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: KeyDirectory;
-  /** Opens what a workspace is served from; `close` is called once nobody is answered from it any more. Does not throw. */
+  /** Opens what a workspace is served from; `close` is called once nobody is answered from it any more. */
   open(workspace: string): Promise<OpenedWorkspace>;
+  /** Another text where the workspace is to be opened anew, as for other settings. */
+  edition(workspace: string): string;
 }
 
 /** A workspace that is open. */
@@ -46,6 +51,12 @@ interface Hosted {
   isLeaving: boolean;
 }
 
+/** What is open, or is being opened. */
+interface Opening {
+  readonly edition: string;
+  readonly host: Promise<Hosted>;
+}
+
 /** A server that listens for many. */
 export interface RoutedServer extends RunningServer {
   /** Workspaces that are open now, the one that was asked last at the end. */
@@ -62,7 +73,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const state = { isStopping: false };
   const address = { baseUrl: '' };
   const { rateLimit } = options;
-  const hosted = new Map<string, Promise<Hosted>>();
+  const hosted = new Map<string, Opening>();
   const present = new Map<string, Hosted>();
   const service = serviceOfNobody(parts.catalogue, () => [...present.values()]);
   const sum = (read: (answers: Answers) => number): number =>
@@ -113,7 +124,7 @@ interface HostsParts {
   readonly options: RoutedOptions;
   readonly limits: HttpLimits;
   readonly common: Omit<SiteSurroundings, 'answers'>;
-  readonly hosted: Map<string, Promise<Hosted>>;
+  readonly hosted: Map<string, Opening>;
   readonly present: Map<string, Hosted>;
 }
 
@@ -145,7 +156,7 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
   const dismiss = (workspace: string): void => {
     const leaving = hosted.get(workspace);
     hosted.delete(workspace);
-    const work = (leaving as Promise<Hosted>).then(
+    const work = (leaving as Opening).host.then(
       (host) => {
         if (present.get(workspace) === host) present.delete(workspace);
         host.isLeaving = true;
@@ -157,14 +168,16 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     closing.add(tracked);
   };
   const enter = async (workspace: string): Promise<Stay> => {
+    const edition = parts.edition(workspace);
+    if ((hosted.get(workspace)?.edition ?? edition) !== edition) dismiss(workspace);
     const known = hosted.get(workspace);
     if (known === undefined && hosted.size >= openMax) dismiss(hosted.keys().next().value as string);
-    const opening = known ?? open(workspace);
+    const opening = known ?? { edition, host: open(workspace) };
     // Put at the end, so that the map runs from the quietest to the latest.
     hosted.delete(workspace);
     hosted.set(workspace, opening);
     try {
-      const host = await opening;
+      const host = await opening.host;
       if (host.isLeaving && host.underWay === 0) return enter(workspace);
       host.underWay += 1;
       let isThere = true;
@@ -192,22 +205,47 @@ function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Sta
   const { server } = app;
   const [own] = server.listeners('request') as RequestListener[];
   if (own === undefined) throw new TypeError('the server has nothing that answers');
+  // Answers that wait for others of their connection are not told of its end.
+  const stays = new WeakMap<Socket, Set<() => void>>();
+  server.on('connection', (socket: Socket) => {
+    const leaving = new Set<() => void>();
+    stays.set(socket, leaving);
+    socket.once('close', () => {
+      for (const leave of leaving) leave();
+    });
+  });
+  const stayUntilAnswered = ({ leave }: Stay, socket: Socket, response: ServerResponse): void => {
+    const leaving = stays.get(socket);
+    leaving?.add(leave);
+    response.once('close', () => {
+      leaving?.delete(leave);
+      leave();
+    });
+  };
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse & { req: IncomingMessage }) => {
+    const { socket } = request;
     choose(request).then(
       (stay) => {
         if (stay === null) return own(request, response);
-        response.once('close', stay.leave);
         // Whoever left while it was being opened is not told.
-        if (response.destroyed) return stay.leave();
+        if (response.destroyed || socket.destroyed) return stay.leave();
+        stayUntilAnswered(stay, socket, response);
         stay.handle(request, response);
       },
       (thrown: unknown) => {
-        app.log.error({ err: thrown });
-        response.destroy();
+        const id = randomUUID();
+        app.log.error({ id, err: thrown });
+        refuse(response, toErrorReply(thrown, id));
       },
     );
   });
+}
+
+// What the request still brings is not read.
+function refuse(response: ServerResponse, { status, headers, body }: ErrorReply): void {
+  response.writeHead(status, { ...headers, 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  response.end(body);
 }
 
 function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[]): Service {

@@ -207,7 +207,14 @@ describe('serve --role api', () => {
     const south = await makeKey('south', 's3');
     const server = await serveAll();
     expect((await server.get('/brands', south)).status).toBe(200);
+    // As while an editor writes it anew.
+    await rm(join(folder, 'sightline.config.json'));
+    for (let look = 0; look < 25; look++) {
+      expect((await server.get('/brands', south)).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
     const { stderr } = await server.stop();
     expect(stderr).toContain('"workspace":"north"');
+    expect(stderr).toContain('is not there any more');
   });
 });

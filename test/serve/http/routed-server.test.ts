@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { serveApi } from '../../../src/app/api.ts';
+import { catalogue } from '../../../src/app/workspace.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { loadConfig, type WorkspaceConfig } from '../../../src/base/config.ts';
+import { defaultConventions } from '../../../src/metrics/conventions.ts';
+import { createService } from '../../../src/serve/create.ts';
+import { openLog } from '../../../src/serve/http/log.ts';
+import { startRoutedServer } from '../../../src/serve/http/routed-server.ts';
+import { createKey, openKeyring } from '../../../src/serve/keys.ts';
+import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
+import { until } from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { requestText, sendRaw } from './support.ts';
+
+const OPTIONS = {
+  host: '127.0.0.1',
+  port: 0,
+  metricsPort: null,
+  rateLimit: 'off',
+  corsOrigins: [],
+  allowedHosts: [],
+  logLevel: 'info',
+  openMax: 10,
+} as const;
+
+/** Folders of workspaces, each with a key; `lines` is what the log gets. */
+async function prepare(...names: readonly string[]) {
+  const folder = await temporaryFolder();
+  const keys: Record<string, string> = {};
+  const configs = new Map<string, WorkspaceConfig>();
+  for (const name of names) {
+    await mkdir(join(folder, name));
+    keys[name] = (await createKey(join(folder, name), name, null, Date.now())).text;
+    configs.set(name, configOf(folder, name));
+  }
+  const lines: string[] = [];
+  const log = openLog((text) => void lines.push(text), 'info', systemClock);
+  return { folder, keys, configs, lines, log };
+}
+
+function configOf(folder: string, name: string): WorkspaceConfig {
+  return { ...loadConfig({ flags: {}, environment: {}, folder }), name, folder: join(folder, name) };
+}
+
+async function serve(
+  prepared: Awaited<ReturnType<typeof prepare>>,
+  refresh: (signal: AbortSignal | undefined) => Promise<unknown> = async () => undefined,
+) {
+  const controller = new AbortController();
+  const surroundings = { clock: systemClock, signal: controller.signal };
+  const given = { ...OPTIONS, queryTimeoutMs: 5_000, refreshMs: 60_000, log: prepared.log };
+  const server = await serveApi(surroundings, {
+    ...given,
+    workspaces: () => prepared.configs,
+    refresh: ({ signal }) => refresh(signal),
+  });
+  onTestFinished(() => server.close());
+  // Without data the answer is 503, to whoever's key is known.
+  const ask = async (key = '') => (await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': key } })).status;
+  return { ...server, ask };
+}
+
+it('ends though more workspaces are being opened than are fetched at once', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const prepared = await prepare(...names);
+  let fetching = 0;
+  const server = await serve(prepared, (signal) => {
+    fetching += 1;
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('ended'))));
+  });
+  const asked = names.map((name) => server.ask(prepared.keys[name]));
+  await until('some are being fetched', async () => fetching === 4);
+  await server.close();
+  // Who had not come in yet finds nobody.
+  const answers = await Promise.allSettled(asked);
+  expect(answers.filter((answer) => answer.status === 'fulfilled' && answer.value !== 503)).toEqual([]);
+});
+
+it('knows the keys of all others where one folder cannot be looked into', async () => {
+  const prepared = await prepare('a', 'b');
+  const loop = join(prepared.folder, 'loop');
+  await symlink(loop, loop);
+  prepared.configs.set('loop', configOf(prepared.folder, 'loop'));
+  const server = await serve(prepared);
+  expect([server.keys, await server.ask(prepared.keys['a']), await server.ask('gsk_nobody')]).toEqual([2, 503, 401]);
+  expect(prepared.lines.join('')).toContain('"workspace":"loop"');
+});
+
+it('opens nothing with a key that two workspaces have', async () => {
+  const prepared = await prepare('a', 'b');
+  const server = await serve(prepared);
+  expect(await server.ask(prepared.keys['a'])).toBe(503);
+  await cp(join(prepared.folder, 'a', 'keys.json'), join(prepared.folder, 'b', 'keys.json'));
+  await until(
+    'the copy is seen',
+    async () => (await server.ask('gsk_nobody')) === 401 && (await server.ask(prepared.keys['a'])) === 401,
+  );
+  expect(prepared.lines.join('')).toMatch(/"workspace":"b".*keys of b are keys of a too/);
+});
+
+it('serves a workspace from where the settings say that it is now', async () => {
+  const prepared = await prepare('a');
+  const server = await serve(prepared);
+  expect(await server.ask(prepared.keys['a'])).toBe(503);
+  const moved = join(prepared.folder, 'moved');
+  await mkdir(join(moved, 'a'), { recursive: true });
+  const { text } = await createKey(join(moved, 'a'), 'new', null, Date.now());
+  prepared.configs = new Map([['a', configOf(moved, 'a')]]);
+  await until('the new key is known', async () => (await server.ask(text)) === 503);
+  expect(await server.ask(prepared.keys['a'])).toBe(401);
+});
+
+/** A server of real services that opens a workspace when the test says so. */
+async function routed(names: readonly string[], gate: (name: string) => Promise<void>, openMax = 10) {
+  const { folder, keys, log } = await prepare(...names);
+  const closed: string[] = [];
+  const owners = new Map(Object.entries(keys).map(([name, key]) => [key, name]));
+  const server = await startRoutedServer(
+    {
+      catalogue,
+      clock: systemClock,
+      log,
+      directory: { find: (key) => owners.get(key) ?? null, count: () => owners.size },
+      edition: () => '',
+      open: async (name) => {
+        await gate(name);
+        const service = createService({
+          catalogue,
+          path: join(folder, name, 'none.duckdb'),
+          clock: systemClock,
+          cursorSecret: randomBytes(32),
+          replica: REPLICA_OPTIONS,
+          readConventions: async () => defaultConventions,
+        });
+        const close = async () => {
+          closed.push(name);
+          await service.close();
+        };
+        return { parts: { service, keyring: openKeyring(join(folder, name)) }, close };
+      },
+    },
+    { ...OPTIONS, openMax },
+  );
+  onTestFinished(() => server.close());
+  return { server, keys, closed, port: Number(new URL(server.baseUrl).port) };
+}
+
+it('closes what made room, though a client left with requests that wait for others of its connection', async () => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { keys, closed, port, server } = await routed(
+    ['a', 'b'],
+    (name) => (name === 'a' ? held : Promise.resolve()),
+    1,
+  );
+  const socket = connect(port, '127.0.0.1');
+  const text = `GET /v1/brands HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${keys['a']}\r\n\r\n`;
+  socket.write(text.repeat(3));
+  await until('it is being opened', async () => server.open().includes('a'));
+  socket.destroy();
+  await new Promise((resolve) => socket.once('close', resolve));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  release();
+  await sendRaw(port, requestText('GET', '/v1/brands', { 'X-API-Key': keys['b'] ?? '' }));
+  await until('it is closed', async () => closed.includes('a'));
+});
+
+it('answers with an error where a workspace cannot be opened', async () => {
+  const { keys, port } = await routed(['a'], () => Promise.reject(new Error('of the disk')));
+  const answer = await sendRaw(port, requestText('GET', '/v1/brands', { 'X-API-Key': keys['a'] ?? '' }));
+  expect(answer).toMatch(/^HTTP\/1\.1 500 [\s\S]*"code":"internal"/);
+  expect(answer).not.toContain('of the disk');
+});

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { S3Target } from '../../src/base/publish-settings.ts';
+import type { CheckedOut, Holder, Home } from '../../src/snapshot/home.ts';
+import type { LeaseTiming } from '../../src/snapshot/home-lease.ts';
+import { createLocalHome } from '../../src/snapshot/home-local.ts';
+import { createStoreHome } from '../../src/snapshot/home-store.ts';
+import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
+import { HOUSING, type ObjectStore } from '../../src/snapshot/object-store.ts';
+import { openS3Store } from '../../src/snapshot/s3-store.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
+import { openStore, targetOf } from './publishing-places.ts';
+
+/** What of a folder is kept besides the warehouse, in these tests. */
+export const KEPT = { files: ['jobs.json'], folders: ['raw'] } as const;
+
+/** A machine with a data folder of its own, but for a home that is the folder. */
+export interface Machine {
+  readonly layout: Layout;
+  readonly folder: string;
+  readonly home: Home;
+  checkOut(via?: string | null): Promise<CheckedOut>;
+}
+
+/** A place at which one workspace is at home. */
+export interface HomePlace {
+  readonly name: string;
+  machine(timing?: LeaseTiming): Promise<Machine>;
+}
+
+async function folderFor(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-home-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function machineIn(folder: string, home: Home): Machine {
+  const { signal } = new AbortController();
+  const checkOut = (via: string | null = null): Promise<CheckedOut> => {
+    const holder: Holder = { name: `the test in ${folder}`, via };
+    return home.checkOut(holder, signal);
+  };
+  onTestFinished(() => home.close());
+  return { folder, layout: layoutOf(folder), home, checkOut };
+}
+
+/** A home that is the folder; all machines are one. */
+export async function openLocalPlace(): Promise<HomePlace> {
+  const folder = await folderFor();
+  return { name: 'a folder', machine: async () => machineIn(folder, createLocalHome(layoutOf(folder))) };
+}
+
+/** A home in a bucket, on a store of its own that a test can bend. */
+export interface StorePlace extends HomePlace {
+  readonly server: S3Server;
+  /** The bytes of an object of the home, as JSON. */
+  record(): Record<string, unknown> & { epoch: number; journal: unknown[]; base: { key: string } | null };
+  keys(prefix: string): string[];
+  /** As if whoever has it had been silent for longer than a claim holds. */
+  letClaimRunOut(): void;
+  store(): Promise<ObjectStore>;
+}
+
+/** A home in a store that is not ours; nothing of it can be bent. */
+export function openPlaceAt(endpoint: string, workspace: string): HomePlace {
+  const { machine } = placeIn(targetOf(endpoint, 'lake'), `${workspace}/home`);
+  return { name: 'Ceph', machine };
+}
+
+/** Starts a store and a home in it. */
+export async function openStorePlace(): Promise<StorePlace> {
+  const server = await startS3Server();
+  onTestFinished(() => server.close());
+  const folder = 'workspace/home';
+  const base = `of/tests/${folder}/`;
+  const { machine, openHomeStore } = placeIn(targetOf(server.endpoint, server.bucket), folder);
+  return {
+    name: 'a bucket',
+    server,
+    machine,
+    record: () => JSON.parse(server.objects.get(`${base}home.json`)?.body.toString() ?? 'null'),
+    keys: (prefix) =>
+      [...server.objects.keys()].filter((key) => key.startsWith(base + prefix)).map((key) => key.slice(base.length)),
+    letClaimRunOut: () => {
+      const found = server.objects.get(`${base}home.json`);
+      if (found === undefined) return;
+      server.objects.set(`${base}home.json`, { ...found, modified: new Date(Date.now() - 60_000) });
+    },
+    store: () => openHomeStore(new AbortController().signal),
+  };
+}
+
+function placeIn(target: S3Target, folder: string) {
+  // The keys that requests are signed with are in the environment from here on.
+  const openHomeStore = async (signal: AbortSignal): Promise<ObjectStore> => {
+    (await openStore(target, folder)).close();
+    return openS3Store(target, { folder, signal, use: HOUSING });
+  };
+  const machine = async (timing?: LeaseTiming): Promise<Machine> => {
+    const at = await folderFor();
+    const parts = { layout: layoutOf(at), kept: KEPT, clock: systemClock, open: openHomeStore };
+    return machineIn(at, await createStoreHome({ ...parts, ...(timing === undefined ? {} : { timing }) }));
+  };
+  return { machine, openHomeStore };
+}
+
+/** A warehouse that is open and followed by the journal of its check-out. */
+export interface Working {
+  readonly database: Database;
+  /** Runs statements in one transaction. */
+  commit(...statements: readonly string[]): Promise<void>;
+  /** Closes it as a step of a job does when it ends. */
+  close(): Promise<void>;
+}
+
+/** Opens the warehouse of a machine that has checked it out. */
+export async function work({ layout }: Machine, { journal }: CheckedOut): Promise<Working> {
+  const database = await openDatabase(layout.warehouse, { keepsLog: journal !== null, memoryLimitMb: 256 });
+  const leave = journal?.follow({
+    alone: (then) => database.exclusive((session) => then(async () => void (await session.run('CHECKPOINT')))),
+  });
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (!isOpen) return;
+    isOpen = false;
+    await leave?.();
+    await database.close();
+  };
+  onTestFinished(close);
+  return {
+    database,
+    commit: (...statements) =>
+      database.transaction(async (session) => {
+        for (const statement of statements) await session.run(statement);
+      }),
+    close,
+  };
+}
+
+/** Rows of a query on a file that nobody has open. */
+export async function rowsOf(path: string, sql: string): Promise<unknown[][]> {
+  const database = await openDatabase(path, { keepsLog: true });
+  try {
+    return await database.exclusive((session) => session.query(sql));
+  } finally {
+    await database.close();
+  }
+}

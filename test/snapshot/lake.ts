@@ -1,0 +1,161 @@
+import { createReadStream, type Dirent, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { icebergManifests, icebergRead } from 'icebird';
+import { systemClock } from '../../src/base/clock.ts';
+import { openFolderStore } from '../../src/snapshot/folder-store.ts';
+import { findEngine } from '../../src/snapshot/iceberg-engine.ts';
+import { createIcebergPublisher, type IcebergPublisherOptions } from '../../src/snapshot/iceberg-publisher.ts';
+import type { IcebergState, LakeTable } from '../../src/snapshot/iceberg-state.ts';
+import type { Manifest, SnapshotFile } from '../../src/snapshot/manifest.ts';
+import type { ObjectStore } from '../../src/snapshot/object-store.ts';
+import { hashFile } from '../../src/snapshot/parquet.ts';
+import type { Publisher, StagedSnapshot } from '../../src/snapshot/publisher.ts';
+import type { StoredSnapshot } from '../../src/snapshot/store-publisher.ts';
+import { openScratch, type Scratch } from '../../src/warehouse/scratch.ts';
+import { hurriedClock } from '../support/clocks.ts';
+
+/** Whether the engine that writes Iceberg tables is here: 566 MB, which installing for tests does not bring along. */
+export const hasEngine = isThere();
+
+/** Says aloud that no Iceberg table was written. */
+export function sayWithoutEngine(what: string): void {
+  process.stderr.write(`NOT TRIED: ${what}. There is no chdb: npm install --no-save --save-prod chdb@3.4.0\n`);
+}
+
+/** A lake in a folder, whose tables can be read over HTTP, as those in a bucket can. */
+export interface Lake {
+  readonly folder: string;
+  readonly store: ObjectStore;
+  publisher(changes?: Partial<IcebergPublisherOptions>): Publisher<StoredSnapshot>;
+  /** What `latest.json` leads to, or the manifest of a placed snapshot. */
+  read(placed?: StoredSnapshot): Promise<Manifest>;
+  /** The metadata file of a table, as any reader would take it. */
+  metadata(manifest: Manifest, table: string): Promise<TableMetadata>;
+  close(): Promise<void>;
+}
+
+/** A metadata file, as icebird takes it. */
+export type TableMetadata = NonNullable<Parameters<typeof icebergRead>[0]['metadata']>;
+
+/** Opens an empty lake; `keep` and such can be changed for each publisher. */
+export async function openLake(timeOf: (table: string) => string | null): Promise<Lake> {
+  const root = await mkdtemp(join(tmpdir(), 'sightline-lake-'));
+  const server = await startFileServer(root);
+  const { signal } = new AbortController();
+  const folder = join(root, 'own');
+  const store = openFolderStore(root, { folder: 'own', signal, location: `${server.origin}/own/` });
+  // What waits does so a thousand times too fast; what is limited in time is not.
+  const clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };
+  const keep = { daily: 100, weekly: 100, monthly: 100 };
+  const json = async <T>(key: string): Promise<T> => JSON.parse(await readFile(join(folder, key), 'utf8')) as T;
+  return {
+    folder,
+    store,
+    publisher: (changes = {}) =>
+      createIcebergPublisher(store, { clock, signal, keep, timeOf, sending: join(root, '.sending'), ...changes }),
+    read: async (placed) => json(placed?.manifest ?? (await json<{ manifest: string }>('latest.json')).manifest),
+    metadata: (manifest, table) => json(stateOf(manifest, table).metadata.path),
+    close: async () => {
+      await server.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a manifest says of a table's state. */
+export function stateOf(manifest: Manifest, name: string): IcebergState {
+  const table = manifest.tables.find((each) => each.name === name) as LakeTable | undefined;
+  if (table === undefined) throw new Error(`there is no table ${name}`);
+  return table.iceberg;
+}
+
+/** A table's rows by icebird, which has written none of it; empty for a table that has no files. */
+export async function readByIcebird(metadata: TableMetadata): Promise<Record<string, unknown>[]> {
+  const files = await dataFiles(metadata);
+  return files.length === 0 ? [] : icebergRead({ tableUrl: metadata.location, metadata });
+}
+
+/** Addresses of a table's data files, as its manifests have them. */
+export async function dataFiles(metadata: TableMetadata): Promise<string[]> {
+  const manifests = await icebergManifests(metadata);
+  return manifests.flatMap(({ entries }) => entries.map((entry) => entry.data_file.file_path));
+}
+
+/** A table that is to be staged: its columns, and for each part of it a query of its rows. */
+export interface StagedTable {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Folders of parts below the table's own, or an empty name for all of it. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+/** Makes a snapshot of such tables in a new folder below `root`; `at` is epoch milliseconds. */
+export async function stageTables(root: string, at: number, tables: readonly StagedTable[]): Promise<StagedSnapshot> {
+  const folder = await mkdtemp(join(root, 'staged-'));
+  const scratch = await openScratch({ memoryLimitMb: 256, temporaryFolder: join(folder, '.temporary') });
+  try {
+    const staged = [];
+    for (const table of tables) {
+      const files: SnapshotFile[] = [];
+      for (const [part, query] of Object.entries(table.parts)) {
+        files.push(await stageFile(scratch, folder, join(table.name, part, 'rows.parquet'), query));
+      }
+      const columns = table.columns.map((column) => ({ ...column, about: `The ${column.name}.` }));
+      const rows = files.reduce((sum, file) => sum + file.rows, 0);
+      staged.push({ name: table.name, about: 'Facts.', rows, bytes: 0, columns, files });
+    }
+    const createdAt = new Date(at).toISOString();
+    const id = `${createdAt.slice(0, 19).replace(/[-:]/g, '')}Z`;
+    return { folder, manifest: { format: 1, id, createdAt, schemaVersion: 1, tables: staged, coverage: [] } };
+  } finally {
+    scratch.close();
+  }
+}
+
+async function stageFile(scratch: Scratch, folder: string, path: string, query: string): Promise<SnapshotFile> {
+  const file = join(folder, path);
+  await mkdir(dirname(file), { recursive: true });
+  await scratch.all(`COPY (${query}) TO '${file}' (FORMAT parquet)`);
+  const [row] = await scratch.all(`SELECT CAST(count(*) AS DOUBLE) AS rows FROM read_parquet('${file}')`);
+  const { size: bytes } = await stat(file);
+  return { path, rows: Number(row?.['rows']), bytes, sha256: await hashFile(file), min: null, max: null };
+}
+
+/** All files below a folder, by their paths in it. */
+export function filesBelow(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry: Dirent) => entry.isFile());
+  return files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1)).sort();
+}
+
+function isThere(): boolean {
+  try {
+    return findEngine() !== '';
+  } catch {
+    return false;
+  }
+}
+
+// Whole files and ranges of them, on loopback.
+async function startFileServer(root: string): Promise<{ origin: string; close: () => Promise<void> }> {
+  const server = createServer(async ({ url = '', headers }, response) => {
+    const path = join(root, decodeURIComponent(url));
+    const found = await stat(path).catch(() => null);
+    if (found === null) return response.writeHead(404).end();
+    const [, first = '0', last = String(found.size - 1)] = /^bytes=(\d+)-(\d+)?$/.exec(headers.range ?? '') ?? [];
+    const [start, end] = [Number(first), Math.min(Number(last), found.size - 1)];
+    const length = { 'content-length': end - start + 1, 'content-range': `bytes ${start}-${end}/${found.size}` };
+    response.writeHead(headers.range === undefined ? 200 : 206, length);
+    return createReadStream(path, { start, end }).pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
