@@ -120,7 +120,10 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     lost.signal.throwIfAborted();
     const read = await readHome(store);
     if (read === null) throw lose(`${HOME} is gone`);
-    if (read.record.epoch !== epoch) throw lose(`${read.record.claim?.holder ?? 'another'} took it over`);
+    const { claim } = read.record;
+    // A record that somebody has put back counts epochs again that were there before.
+    const isOurs = read.record.epoch === epoch && (claim === null || claim.id === id);
+    if (!isOurs) throw lose(`${claim?.holder ?? 'another'} took it over`);
     return read;
   };
   const changeOnce = async (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
