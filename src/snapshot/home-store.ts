@@ -144,12 +144,16 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
     checkIn: async () => {
       lease.assertHeld();
       await foldLog(layout.warehouse);
-      const record = await saved(clock, lease, () =>
-        journal.save((base) => {
-          after = withCheckedIn(base, clock.now());
-          return after.record;
-        }),
-      );
+      const { record, made } = await saved(clock, lease, async () => {
+        let made: CheckedInRecord | null = null;
+        const record = await journal.save((base) => {
+          made = withCheckedIn(base, clock.now());
+          return made.record;
+        });
+        return { record, made };
+      });
+      // Before the store has taken it the home still names what it does not.
+      after = made;
       lease.assertHeld();
       return record.checkedIn?.key ?? null;
     },
