@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { learnConventions } from '../metrics/learn.ts';
+import { removeMark } from '../snapshot/home-mark.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../warehouse/backup.ts';
@@ -97,7 +98,8 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   const layout = layoutOf(config.folder);
   await ensureWritableFolder(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
-  const despite = ['warehouse_invalid', 'warehouse_newer'] as const;
+  // A copy of a home elsewhere is replaced, and the folder is the home from then on.
+  const despite = ['warehouse_invalid', 'warehouse_newer', 'home_failed'] as const;
   const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
     settle(context, source, layout, aside, replaceable),
   );
@@ -128,6 +130,7 @@ async function settle(
   refuseIfTaken();
   const kept = await keepData(context.config.folder, layout, source, { old, stamp });
   await publishByRename(aside, layout.warehouse);
+  if (context.config.home.kind === 'local') await removeMark(context.config.folder);
   return { built, kept };
 }
 

@@ -163,7 +163,11 @@ export async function openHome({ config, clock }: Pick<HomeContext, 'config' | '
     files: [bookPath(folder), toldPath(folder)].map((path) => basename(path)),
     folders: [basename(layout.raw)],
   };
-  return createStoreHome({ open: (signal) => openHomeStore(config, signal), layout, kept, clock });
+  const toldEpoch = async (signal: AbortSignal): Promise<number> => {
+    const { readFence } = await import('../snapshot/store-fence.ts');
+    return (await withStore({ config, signal }, readFence)) ?? 0;
+  };
+  return createStoreHome({ open: (signal) => openHomeStore(config, signal), layout, kept, clock, toldEpoch });
 }
 
 /** Opens the folder of an object store in which a workspace is at home. Throws `config_invalid`. */

@@ -9,6 +9,7 @@ import { ensureWritableFolder } from '../base/files.ts';
 import { createCatalogue } from '../contract/catalogue.ts';
 import { MART_SCHEMA, marts } from '../metrics/marts/marts.ts';
 import { publishAnalytics } from '../snapshot/analytics.ts';
+import { refuseCopy } from '../snapshot/home-mark.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
 import { openReader, type Reader } from '../warehouse/reader.ts';
@@ -160,6 +161,7 @@ async function openAlone<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
+  if (config.home.kind === 'local') await refuseCopy(config.folder);
   const journal = heldHome(config.folder)?.journal ?? null;
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);

@@ -25,7 +25,7 @@ const UNKNOWN_ATTEMPTS_MAX = 3;
 const UNKNOWN_MS = 10_000;
 
 /** What keeps a workspace from its home, or from its worker: no verdict on the job, which is done once that has passed. */
-const PASSING: readonly string[] = ['home_failed', 'lease_lost'];
+const PASSING: readonly string[] = ['home_failed', 'lease_lost', 'publish_failed'];
 
 /** What tasks are performed with. */
 export interface TaskParts {

@@ -52,6 +52,8 @@ export interface LeaseParts {
   readonly clock: Clock;
   /** What is told with each renewal. */
   readonly journalPieces: () => number;
+  /** An epoch that the next is to exceed, as of a record that was put back or removed. */
+  readonly told: () => Promise<number>;
   /** Aborted when the claim is lost; the store's requests end with it. */
   readonly lost: AbortController;
   readonly timing?: LeaseTiming;
@@ -65,7 +67,7 @@ export interface LeaseTiming {
 
 /** Claims a workspace, or throws `warehouse_locked` with who has it and until when. */
 export async function takeLease(parts: LeaseParts, holder: Holder, signal: AbortSignal): Promise<Lease> {
-  const { store, clock, timing } = parts;
+  const { store, clock, timing, told } = parts;
   const { claimMs } = timing ?? TIMING;
   const id = randomUUID();
   for (let attempt = 0; attempt < CLAIMS_MAX; attempt++) {
@@ -77,7 +79,8 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
     if (found !== null && !isFree(found, holder.via, clock.now(), claimMs)) throw isHeld(store, found.record);
     const record = found?.record ?? firstRecord(clock.now());
     const claim = { id, holder: holder.name, via: holder.via, until: untilOf(clock, claimMs) };
-    const next = { ...record, epoch: record.epoch + 1, claim };
+    // Read after the record: who has it by then has raised its epoch as well, and this claim fails.
+    const next = { ...record, epoch: Math.max(record.epoch, await told()) + 1, claim };
     // Once in the life of a home: where conditions are not kept two workers would have it at once.
     if (found === null) await checkConditions(store);
     const isWritten =
@@ -120,7 +123,10 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     lost.signal.throwIfAborted();
     const read = await readHome(store);
     if (read === null) throw lose(`${HOME} is gone`);
-    if (read.record.epoch !== epoch) throw lose(`${read.record.claim?.holder ?? 'another'} took it over`);
+    const { claim } = read.record;
+    // A record that somebody has put back counts epochs again that were there before.
+    const isOurs = read.record.epoch === epoch && (claim === null || claim.id === id);
+    if (!isOurs) throw lose(`${claim?.holder ?? 'another'} took it over`);
     return read;
   };
   const changeOnce = async (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {

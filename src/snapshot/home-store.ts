@@ -7,6 +7,7 @@ import { foldLog, refuseIfOpen } from '../warehouse/log-file.ts';
 import type { CheckedOut, Holder, Home } from './home.ts';
 import { bring, type KeptFiles, receiveKept } from './home-files.ts';
 import { type Lease, type LeaseTiming, takeLease } from './home-lease.ts';
+import { judgeFolder, writeMark } from './home-mark.ts';
 import { readHome } from './home-record.ts';
 import { type CheckedInRecord, sweepHome, withCheckedIn } from './home-sweep.ts';
 import { createJournal, type KeptJournal } from './journal.ts';
@@ -25,6 +26,8 @@ export interface StoreHomeParts {
   readonly layout: Pick<Layout, 'warehouse' | 'temporary'>;
   readonly kept: KeptFiles;
   readonly clock: Clock;
+  /** The epoch that others were told of this workspace, which the next is to exceed whatever the home says; default 0. */
+  readonly toldEpoch?: (signal: AbortSignal) => Promise<number>;
   /** Changed by tests only. */
   readonly timing?: LeaseTiming;
 }
@@ -65,7 +68,7 @@ export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
 }
 
 async function checkOut(parts: StoreHomeParts, holder: Holder, signal: AbortSignal): Promise<CheckedOut> {
-  const { open, layout, clock, timing } = parts;
+  const { open, layout, clock, timing, toldEpoch = async () => 0 } = parts;
   const folder = dirname(layout.warehouse);
   await ensureWritableFolder(folder);
   // Another process of this machine may have been stopped at its work: it would go on in files that are ours by then.
@@ -76,19 +79,32 @@ async function checkOut(parts: StoreHomeParts, holder: Holder, signal: AbortSign
   let lease: Lease | null = null;
   try {
     const pieces = (): number => journal?.pieces() ?? 0;
+    const told = (): Promise<number> => toldEpoch(signal);
     lease = await takeLease(
-      { store, clock, lost, journalPieces: pieces, ...(timing === undefined ? {} : { timing }) },
+      { store, clock, lost, journalPieces: pieces, told, ...(timing === undefined ? {} : { timing }) },
       holder,
       signal,
     );
     journal = createJournal({ ...parts, store, lease, folder, warehouse: layout.warehouse });
-    await journal.begin(await receive(parts, store, lease, AbortSignal.any([signal, lost.signal])));
+    if ((await judgeFolder(layout.warehouse, store.location, lease.found)) === 'take in') {
+      await takeIn(layout.warehouse, journal);
+      await writeMark(folder, { location: store.location, hasData: true });
+    } else {
+      await writeMark(folder, { location: store.location, hasData: lease.found.base !== null });
+      await journal.begin(await receive(parts, store, lease, AbortSignal.any([signal, lost.signal])));
+    }
     return checkedOut(parts, store, lease, journal);
   } catch (thrown) {
     await lease?.end();
     store.close();
     throw thrown;
   }
+}
+
+// What was the home itself until now becomes its first state elsewhere, with all that is kept.
+async function takeIn(warehouse: string, journal: KeptJournal): Promise<void> {
+  await foldLog(warehouse);
+  await journal.save((record) => record);
 }
 
 // Gives the number of pieces of the journal that were taken.
@@ -144,14 +160,20 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
     checkIn: async () => {
       lease.assertHeld();
       await foldLog(layout.warehouse);
-      const record = await saved(clock, lease, () =>
-        journal.save((base) => {
-          after = withCheckedIn(base, clock.now());
-          return after.record;
-        }),
-      );
+      const { record, made } = await saved(clock, lease, async () => {
+        let made: CheckedInRecord | null = null;
+        const record = await journal.save((base) => {
+          made = withCheckedIn(base, clock.now());
+          return made.record;
+        });
+        return { record, made };
+      });
+      // Before the store has taken it the home still names what it does not.
+      after = made;
       lease.assertHeld();
-      return record.checkedIn?.key ?? null;
+      const { checkedIn } = record;
+      await writeMark(dirname(layout.warehouse), { location: store.location, hasData: checkedIn !== null });
+      return checkedIn?.key ?? null;
     },
     release: async () => {
       // Others need not wait for what is removed.

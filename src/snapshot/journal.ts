@@ -64,6 +64,8 @@ export function createJournal(parts: JournalParts): KeptJournal {
   let written = 0;
   let taken = 0;
   let followed: FollowedWarehouse | null = null;
+  /** A piece that the store may have kept although it did not say so: it is sent again as it was, or what follows has a gap. */
+  let unsure: { readonly key: string; readonly appended: readonly Appended[] } | null = null;
 
   const save = async (change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
     const saved = await saveBase(parts, sent);
@@ -74,6 +76,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
     shipped = new Map(files.map(({ path, bytes }) => [path, bytes]));
     base = identify(warehouse);
     segment = null;
+    unsure = null;
     written = 0;
     taken = 0;
     return record;
@@ -92,26 +95,39 @@ export function createJournal(parts: JournalParts): KeptJournal {
       return null;
     });
 
-  const ship = async (by: FollowedWarehouse): Promise<void> => {
-    const bytes = await settle(by);
-    if (bytes === null) return;
-    const appended = await read(bytes);
-    if (appended.length === 0) return;
-    if (segment === null) {
-      const begun: Segment = { prefix: `journal/${lease.epoch}-${randomUUID().slice(0, 8)}/`, pieces: null };
-      await lease.change((record) => {
-        const others = record.journal.filter(({ prefix }) => prefix !== begun.prefix);
-        return { ...record, journal: [...others, begun] };
-      });
-      segment = begun;
-    }
+  const send = async (piece: NonNullable<typeof unsure>): Promise<void> => {
+    unsure = piece;
     // False where the answer to an earlier trial was lost: nobody else writes under this prefix.
-    await store.create(pieceKey(segment, written + 1), toPiece(appended));
+    await store.create(piece.key, toPiece(piece.appended));
+    unsure = null;
     written += 1;
-    for (const { path, offset, data } of appended) shipped.set(path, offset + data.length);
+    for (const { path, offset, data } of piece.appended) shipped.set(path, offset + data.length);
   };
 
-  const read = async (logBytes: number): Promise<Appended[]> => {
+  const ship = async (by: FollowedWarehouse): Promise<void> => {
+    if (unsure !== null) await send(unsure);
+    const bytes = await settle(by);
+    if (bytes === null) return;
+    for (let isAll = false; !isAll; ) {
+      const found = await read(bytes);
+      isAll = found.isAll;
+      if (found.appended.length === 0) return;
+      segment ??= await begin();
+      await send({ key: pieceKey(segment, written + 1), appended: found.appended });
+    }
+  };
+
+  const begin = async (): Promise<Segment> => {
+    const begun: Segment = { prefix: `journal/${lease.epoch}-${randomUUID().slice(0, 8)}/`, pieces: null };
+    await lease.change((record) => {
+      const others = record.journal.filter(({ prefix }) => prefix !== begun.prefix);
+      return { ...record, journal: [...others, begun] };
+    });
+    return begun;
+  };
+
+  // The log comes with the last of what it speaks of: a page that is said to be kept is.
+  const read = async (logBytes: number): Promise<{ appended: Appended[]; isAll: boolean }> => {
     const appended: Appended[] = [];
     let room = PIECE_BYTES_MAX;
     const take = async (path: string, to: number): Promise<void> => {
@@ -122,12 +138,12 @@ export function createJournal(parts: JournalParts): KeptJournal {
       room -= data.length;
       appended.push({ path, offset, data });
     };
-    // Before the log: a page that is said to be kept is.
     const others = await listKept(folder, { files: [], folders: kept.folders });
     for (const [path, bytes] of others) await take(path, bytes);
+    if (room === 0) return { appended, isAll: false };
     room = Number.POSITIVE_INFINITY;
     await take(basename(log), logBytes);
-    return appended;
+    return { appended, isAll: true };
   };
 
   // Until the claim is lost: what a store refuses for a while is no reason to ask upstream for the same pages again.

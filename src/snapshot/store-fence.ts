@@ -24,6 +24,11 @@ export async function raiseFence(store: ObjectStore, epoch: number, clock: Clock
   throw new SightlineError('publish_failed', message);
 }
 
+/** The latest epoch of those who lead readers there; 0 where nobody has one. Throws `publish_failed`. */
+export async function readFence(store: ObjectStore): Promise<number> {
+  return (await readPointer(store))?.pointer.fence ?? 0;
+}
+
 /** Throws `lease_lost` where whoever has this epoch must not lead readers anywhere any more; null is of no home. */
 export function refuseFenced({ location }: ObjectStore, { fence = 0 }: Pointer, epoch: number | null): void {
   if (epoch === null || epoch >= fence) return;

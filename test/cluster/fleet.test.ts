@@ -234,7 +234,9 @@ async function checkedIn({ objects }: S3Server, name: string, folder: string): P
   const home = `homes/${name}/home/`;
   const { checkedIn: base } = JSON.parse(String(objects.get(`${home}home.json`)?.body)) as HomeRecord;
   const path = join(folder, `${name}.duckdb`);
-  await writeFile(path, objects.get(home + base?.key)?.body ?? '');
+  const body = objects.get(home + base?.key)?.body ?? Buffer.alloc(0);
+  expect(createHash('sha256').update(body).digest('hex'), `${name}: what was checked in`).toBe(base?.sha256);
+  await writeFile(path, body);
   return path;
 }
 

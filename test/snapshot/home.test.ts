@@ -377,7 +377,7 @@ describe('what is in the store', () => {
     await out.release();
     // What readers may still be bringing stays for an hour; what only whoever works on it reads does not.
     expect([place.keys('base/').length, place.keys('files/').length]).toEqual([2, 1]);
-    expect((await readdir(two.folder)).sort()).toEqual(['jobs.json', 'warehouse.duckdb']);
+    expect((await readdir(two.folder)).sort()).toEqual(['home.json', 'jobs.json', 'warehouse.duckdb']);
 
     const copy = join(two.folder, 'copy.duckdb');
     const fetched = await one.home.fetchCopy(copy, base ?? null);

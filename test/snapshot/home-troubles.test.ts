@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openStorePlace, rowsOf, work } from './homes.ts';
+
+const MADE = 'CREATE TABLE facts (id BIGINT, text VARCHAR)';
+const insert = (from: number, count: number): string =>
+  `INSERT INTO facts SELECT i, md5(i::VARCHAR) FROM range(${from}, ${from + count}) r(i)`;
+const COUNT = 'SELECT count(*) FROM facts';
+const DAY_MS = 24 * 3_600_000;
+
+test('a piece that the store kept although it said otherwise is no other piece when it is sent again', {
+  timeout: 60_000,
+}, async () => {
+  const place = await openStorePlace();
+  const one = await place.machine();
+  const out = await one.checkOut('task');
+  const working = await work(one, out);
+  await working.commit(MADE, insert(0, 5));
+  await out.journal?.durable();
+  await working.commit(insert(10, 5));
+  // All attempts of the first trial are without an answer, and meanwhile more is committed.
+  let cuts = 5;
+  place.server.fault = ({ method, key }) =>
+    method === 'PUT' && key.includes('/journal/') && cuts-- > 0 ? 'cut after' : null;
+  const durable = out.journal?.durable();
+  while (!place.keys('journal/').some((key) => key.endsWith('1')))
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  await working.commit(insert(20, 5));
+  await durable;
+  await working.commit(insert(30, 5));
+  await out.journal?.durable();
+  const two = await place.machine();
+  const again = await two.checkOut('task');
+  expect(await rowsOf(two.layout.warehouse, COUNT)).toEqual([[20]]);
+  await again.release();
+  await working.close();
+  await out.release();
+});
+
+test('a check-in that the store did not take removes nothing that the home still names', {
+  timeout: 60_000,
+}, async () => {
+  const place = await openStorePlace();
+  const one = await place.machine();
+  let out = await one.checkOut();
+  let working = await work(one, out);
+  await working.commit(MADE, insert(0, 5));
+  await out.journal?.durable();
+  await working.commit(insert(10, 5));
+  await out.journal?.durable();
+  await working.close();
+  await out.release();
+  // It is time to look for what was left.
+  const home = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
+  const stored = place.server.objects.get(home);
+  if (stored === undefined) throw new Error('there is no record');
+  const record = { ...place.record(), sweptAt: new Date(Date.now() - 2 * DAY_MS).toISOString() };
+  place.server.objects.set(home, { ...stored, body: Buffer.from(JSON.stringify(record)) });
+
+  out = await one.checkOut();
+  working = await work(one, out);
+  await working.commit(insert(20, 5));
+  await working.close();
+  place.server.fault = ({ method, key }) => (method === 'PUT' && key.endsWith('home.json') ? 'forbidden' : null);
+  await expect(out.checkIn()).rejects.toMatchObject({ code: 'home_failed' });
+  await out.release();
+  place.server.fault = () => null;
+  place.letClaimRunOut();
+  const two = await place.machine();
+  const again = await two.checkOut();
+  expect(await rowsOf(two.layout.warehouse, COUNT)).toEqual([[10]]);
+  await again.release();
+});
+
+test('whoever has a claim of a record that was put back is not taken for another of its epoch', async () => {
+  const place = await openStorePlace();
+  const one = await place.machine();
+  const first = await one.checkOut();
+  await first.release();
+  const home = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
+  const before = place.server.objects.get(home);
+  if (before === undefined) throw new Error('there is no record');
+  const out = await one.checkOut();
+  const working = await work(one, out);
+  await working.commit(MADE, insert(0, 5));
+  await out.journal?.durable();
+  place.server.objects.set(home, before);
+  const two = await place.machine();
+  const other = await two.checkOut();
+  expect(other.epoch).toBe(out.epoch);
+  await working.close();
+  await expect(out.checkIn()).rejects.toMatchObject({ code: 'lease_lost' });
+  await out.release();
+  await other.checkIn();
+  expect(other.lost.aborted).toBe(false);
+  await other.release();
+});
+
+test('what a page is kept as is in the home before the page is, however long it is', { timeout: 60_000 }, async () => {
+  const place = await openStorePlace();
+  const one = await place.machine();
+  const out = await one.checkOut('task');
+  const working = await work(one, out);
+  await working.commit(MADE, insert(0, 5));
+  await out.journal?.durable();
+  await mkdir(join(one.folder, 'raw/2026-03-15'), { recursive: true });
+  const long = randomBytes(9 * 1024 * 1024);
+  await writeFile(join(one.folder, 'raw/2026-03-15/00000001.gz'), long);
+  await working.commit(insert(10, 5));
+  await out.journal?.durable();
+  const two = await place.machine();
+  const again = await two.checkOut('task');
+  expect(await rowsOf(two.layout.warehouse, COUNT)).toEqual([[10]]);
+  expect(long.equals(await readFile(join(two.folder, 'raw/2026-03-15/00000001.gz')))).toBe(true);
+  await again.release();
+  await working.close();
+  await out.release();
+});
