@@ -14,6 +14,11 @@ const parts = {
   marts: { measure: martFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
+  // With workspaces for each worker in place of answers; what it needs would count in the memory of the others.
+  cluster: {
+    measure: async (...of: [string, number]) => (await import('./cluster.ts')).clusterFigures(...of),
+    responses: 6,
+  },
 } as const;
 
 // `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Figures stand beside a raw baseline of

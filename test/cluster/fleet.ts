@@ -11,7 +11,9 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+// Also where it is compiled itself, as for benchmarks.
+const isCompiled = import.meta.url.includes('/dist/test/');
+const MAIN = fileURLToPath(new URL(`../../${isCompiled ? '' : 'dist/'}src/cli/main.js`, import.meta.url));
 /** The variable that holds the database's address. */
 const VARIABLE = 'CLUSTER_DATABASE_URL';
 

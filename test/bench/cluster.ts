@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunnerState } from '../../src/scheduler/runner.ts';
+import { startFleet } from '../cluster/fleet.ts';
+import { startPostgres } from '../support/postgres.ts';
+
+const WORKERS = [1, 2, 4] as const;
+/** Tasks of one worker side by side: so few that keys, and not the machine, are what a worker waits for. */
+const CONCURRENCY = 2;
+const LOOK_EVERY_MS = 1_000;
+
+const off = { enabled: false };
+const settings = {
+  jobs: {
+    nightly: { cron: '0 0 1 1 *' },
+    hourly: off,
+    'weekly-audit': off,
+    report: off,
+    take: { cron: '0 0 1 1 *', steps: [{ do: 'sync' }] },
+  },
+};
+
+/** How the limit of each key is lifted, or is not. */
+const rates = [
+  { name: 'at 120 requests a minute', rateLimit: 120, latencyMs: 20 },
+  { name: 'rates lifted, 200 ms a request', rateLimit: 1_000_000, latencyMs: 200 },
+] as const;
+
+/**
+ * First syncs of as many workspaces as there are workers times `each`, by one, two and four of them: workspaces a minute, and
+ * how much of as many times the first's that is.
+ */
+export async function clusterFigures(_folder: string, each: number): Promise<string[]> {
+  const lines: string[] = [];
+  for (const rate of rates) {
+    let first = 0;
+    for (const workers of WORKERS) {
+      const perMinute = await measure(rate, workers, workers * each);
+      if (perMinute === null) return ['cluster: no PostgreSQL here, not measured'];
+      first ||= perMinute;
+      const share = (perMinute / (first * workers)).toFixed(2);
+      lines.push(
+        `cluster  ${rate.name.padEnd(32)} ${workers} workers  ${perMinute.toFixed(1)} workspaces/min  ${share} a worker`,
+      );
+    }
+  }
+  return lines;
+}
+
+async function measure(
+  { rateLimit, latencyMs }: (typeof rates)[number],
+  workers: number,
+  workspaces: number,
+): Promise<number | null> {
+  const postgres = await startPostgres();
+  if (typeof postgres === 'string') return null;
+  const sandboxOf = (seed: number) => ({ brands: 1, prompts: 2, days: 4, seed, rateLimit, latencyMs });
+  const fleet = await startFleet({ workspaces, databaseUrl: postgres.url(), settings, sandboxOf });
+  try {
+    const names = Array.from({ length: workers }, (_, index) => `worker-${index}`);
+    for (const name of names) fleet.start('worker', '--name', name, '--concurrency', String(CONCURRENCY));
+    await until(fleet, ({ queue }) => queue.workers.length === workers);
+    const began = Date.now();
+    await fleet.run('cluster', 'enqueue', 'take');
+    const { queue } = await until(fleet, (state) => state.queue.ended.length >= workspaces);
+    const last = Math.max(...queue.ended.map(({ endedAt }) => Date.parse(endedAt)));
+    return (workspaces / (last - began)) * 60_000;
+  } finally {
+    await fleet.close();
+    await postgres.close();
+  }
+}
+
+interface State {
+  readonly queue: RunnerState;
+}
+
+async function until(
+  fleet: { run(...args: readonly string[]): Promise<string> },
+  holds: (state: State) => boolean,
+): Promise<State> {
+  for (;;) {
+    const state = JSON.parse(await fleet.run('cluster', 'status', '--json', '--limit', '1')) as State;
+    if (holds(state)) return state;
+    await delay(LOOK_EVERY_MS);
+  }
+}
