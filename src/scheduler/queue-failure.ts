@@ -20,7 +20,7 @@ export class AwayError extends Error {
 
 /** What a driver threw, without what it was given: as an error that passes where it is one. Never throws. */
 export function toQueueError(thrown: unknown, address: QueueAddress): Error {
-  if (thrown instanceof AwayError) return thrown;
+  if (thrown instanceof AwayError || thrown instanceof SightlineError) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = codeOf(thrown);
   const isDatabase = SQLSTATE.test(code);

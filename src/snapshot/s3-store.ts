@@ -102,11 +102,9 @@ function storeOf(connection: Connection): ObjectStore {
       ),
     read: (key) =>
       trying('reading', key, async () => {
-        const answer = await client
-          .send(new sdk.GetObjectCommand(at(key)), { abortSignal: signal })
-          .catch((thrown) => absentAsNull<never>(thrown));
-        if (answer === null) return null;
-        const bytes = (await answer.Body?.transformToByteArray()) ?? new Uint8Array();
+        const found = await readWhole(connection, at(key)).catch((thrown) => absentAsNull<never>(thrown));
+        if (found === null) return null;
+        const { answer, bytes } = found;
         if (!answer.ETag) throw new SightlineError(use.code, `${location}${key} has no ETag, which is needed`);
         const times = { modifiedAt: answer.LastModified?.getTime() ?? null, readAt: answeredAt(answer) };
         return { body: Buffer.from(bytes), version: answer.ETag, ...times };
@@ -152,6 +150,19 @@ function storeOf(connection: Connection): ObjectStore {
 
 function typeOf(key: string): string {
   return key.endsWith('.parquet') ? PARQUET : key.endsWith('.json') ? JSON_TYPE : BYTES;
+}
+
+// The client tries requests again, but not an answer that breaks off in its middle.
+async function readWhole({ sdk, client, signal }: Connection, at: { Bucket: string; Key: string }) {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await client.send(new sdk.GetObjectCommand(at), { abortSignal: signal });
+    try {
+      return { answer, bytes: (await answer.Body?.transformToByteArray()) ?? new Uint8Array() };
+    } catch (thrown) {
+      if (signal.aborted || attempt === ATTEMPTS_MAX) throw thrown;
+      await delay(CONFLICT_PAUSE_MS * attempt, undefined, { signal });
+    }
+  }
 }
 
 async function headOf({ sdk, client, signal }: Connection, at: { Bucket: string; Key: string }): Promise<StoredObject> {

@@ -23,6 +23,11 @@ async function demonstrate(): Promise<void> {
   const postgres = await startPostgres();
   if (typeof postgres === 'string') throw new Error(`There is no PostgreSQL here: ${postgres}`);
   closing.push(postgres.close);
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    // The package of PostgreSQL would end the process before all is removed.
+    process.removeAllListeners(signal);
+    process.on(signal, () => stop.abort(new Error('stopped')));
+  }
   print(`Starting ${WORKSPACES} sandboxes, each with a key and a rate limit of its own …`);
   const alone = await requestsAlone();
   const fleet = await startFleet({ workspaces: WORKSPACES, databaseUrl: postgres.url(), sandboxOf });
@@ -119,14 +124,12 @@ function print(text: string): void {
   for (const line of text.split('\n')) process.stdout.write(`${seconds} s  ${line}\n`);
 }
 
-process.on('SIGINT', () => stop.abort(new Error('stopped')));
-process.on('SIGTERM', () => stop.abort(new Error('stopped')));
 try {
   await demonstrate();
 } catch (thrown) {
   print(stop.signal.aborted ? 'Stopped.' : String(thrown instanceof Error ? (thrown.stack ?? thrown) : thrown));
   process.exitCode = 1;
 } finally {
-  for (const close of closing.reverse()) await Promise.race([close().catch(() => undefined), delay(10_000)]);
+  for (const close of closing.reverse()) await Promise.race([close().catch(() => undefined), delay(20_000)]);
 }
 process.exit();

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -28,12 +28,20 @@ export interface Started {
 export interface Fleet {
   readonly folder: string;
   readonly sandboxes: ReadonlyMap<string, WorkspaceSandbox>;
+  /** Starts a command; `machine` is a folder of its own with the same settings, as on another machine. */
   start(...args: readonly string[]): Started;
+  startOn(machine: string, ...args: readonly string[]): Promise<Started>;
   /** Runs a command to its end and gives what it printed; throws where it fails. */
   run(...args: readonly string[]): Promise<string>;
   /** Compares all that a workspace's warehouse holds with what its sandbox answers; gives the number of rows. */
-  compare(workspace: string): Promise<number>;
+  compare(workspace: string, instead?: Instead): Promise<number>;
   close(): Promise<void>;
+}
+
+/** What is compared in place of a workspace's own file and sandbox. */
+export interface Instead {
+  readonly warehouse?: string;
+  readonly upstream?: WorkspaceSandbox | undefined;
 }
 
 /** What a fleet is made of. */
@@ -45,13 +53,14 @@ export interface FleetOptions {
   readonly databaseUrl?: string;
   /** What stands in the file besides. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts the sandboxes and writes the settings. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { workspaces: number, sandboxOf, databaseUrl, settings } = options;
   const sandboxes = new Map<string, WorkspaceSandbox>();
-  const environment: Record<string, string> = {};
+  const environment: Record<string, string> = { ...options.environment };
   const workspaces: Record<string, { baseUrl: string; apiKeyVariable: string }> = {};
   for (let index = 0; index < number; index++) {
     const name = `w${String(index + 1).padStart(2, '0')}`;
@@ -69,12 +78,13 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
           budget: { kind: 'postgres', urlVariable: VARIABLE },
         };
   if (databaseUrl !== undefined) environment[VARIABLE] = databaseUrl;
-  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ ...shared, ...settings, workspaces }));
+  const file = JSON.stringify({ ...shared, ...settings, workspaces });
+  await writeFile(join(folder, 'sightline.config.json'), file);
   const running = new Set<ChildProcess>();
-  const start = (...args: readonly string[]): Started => {
-    const env = { PATH: process.env['PATH'], HOME: folder, ...environment };
+  const startIn = (cwd: string, args: readonly string[]): Started => {
+    const env = { PATH: process.env['PATH'], HOME: cwd, ...environment };
     const child = spawn(process.execPath, [MAIN, ...args], {
-      cwd: folder,
+      cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       // Ctrl-C is for who has started it, and passes it on.
@@ -86,17 +96,28 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     void ended.then(() => running.delete(child));
     return { ...started, ended };
   };
+  const start = (...args: readonly string[]): Started => startIn(folder, args);
   return {
     folder,
     sandboxes,
     start,
+    startOn: async (machine, ...args) => {
+      const cwd = join(folder, machine);
+      await mkdir(cwd, { recursive: true });
+      await writeFile(join(cwd, 'sightline.config.json'), file);
+      return startIn(cwd, args);
+    },
     run: async (...args) => {
       const { ended, stdout, lines } = start(...args);
       const code = await ended;
       if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
       return stdout.join('\n');
     },
-    compare: (workspace) => compare(folder, workspace, sandboxes.get(workspace) as WorkspaceSandbox),
+    compare: (workspace, { warehouse, upstream } = {}) =>
+      compare(
+        warehouse ?? join(folder, 'data', workspace, 'warehouse.duckdb'),
+        upstream ?? (sandboxes.get(workspace) as WorkspaceSandbox),
+      ),
     close: async () => {
       const gone = [...running].map((child) => new Promise((resolve) => child.once('close', resolve)));
       for (const child of running) child.kill('SIGKILL');
@@ -118,9 +139,9 @@ function linesOf(stream: Readable): string[] {
   return lines;
 }
 
-async function compare(folder: string, workspace: string, sandbox: WorkspaceSandbox): Promise<number> {
+async function compare(warehouse: string, sandbox: WorkspaceSandbox): Promise<number> {
   const catalogue = createCatalogue(declarations);
-  const { database, close } = await openWarehouse(join(folder, 'data', workspace, 'warehouse.duckdb'), catalogue, {});
+  const { database, close } = await openWarehouse(warehouse, catalogue, {});
   try {
     const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
     const compared = await expectEqualToUpstream({ sandbox, catalogue, query } as TestWorkspace);

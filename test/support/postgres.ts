@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -19,6 +20,9 @@ export interface TestPostgres {
   start(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** How long it may take to stop. */
+const STOP_MS_MAX = 10_000;
 
 /** Starts a PostgreSQL, or says why it cannot be had here. */
 export async function startPostgres(): Promise<TestPostgres | string> {
@@ -69,7 +73,13 @@ async function startIn(folder: string): Promise<TestPostgres> {
     stop: () => server.stop(),
     start: () => server.start(),
     close: async () => {
-      await server.stop();
+      // One that Ctrl-C has ended already says so to nobody.
+      const given = new AbortController();
+      await Promise.race([
+        server.stop(),
+        delay(STOP_MS_MAX, undefined, { signal: given.signal }).catch(() => undefined),
+      ]);
+      given.abort();
       await rm(folder, { recursive: true, force: true });
     },
   };

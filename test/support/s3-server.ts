@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -196,7 +196,7 @@ function multipart(
   send: Send,
 ) {
   if (query.has('uploads')) {
-    const id = `upload-${parts.size}`;
+    const id = `upload-${randomUUID()}`;
     parts.set(id, { headers: request.headers, pieces: new Map() });
     return send(200, null, {}, xml('InitiateMultipartUploadResult', `<Key>${key}</Key><UploadId>${id}</UploadId>`));
   }

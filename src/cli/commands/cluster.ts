@@ -1,4 +1,5 @@
 import { type ClusterBudget, type Lag, readClusterBudgets, readLags } from '../../app/cluster.ts';
+import { type ClusterHome, readClusterHomes } from '../../app/cluster-homes.ts';
 import { jobOf } from '../../app/jobs.ts';
 import { openRunner } from '../../app/runner.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -31,12 +32,15 @@ export async function clusterStatus(flags: ClusterStatusFlags, signal: AbortSign
   const state = settings.kind === 'process' ? null : await withRunner(signal, (runner) => runner.state());
   const lags = await readLags(configs, state?.ended ?? [], systemClock);
   const budgets = await readClusterBudgets(configs, systemClock, signal, say);
+  const homes = await readClusterHomes(configs, systemClock, say);
   const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
   const lag = { workspaces: lags.length, overdue, worst: lags.slice(0, limit) };
   if (flags.json === true) {
     const { ended: _ended, ...queue } = state ?? { ended: [] };
     const now = new Date(systemClock.now()).toISOString();
-    printData(JSON.stringify({ at: now, runner: settings.kind, queue: state === null ? null : queue, budgets, lag }));
+    printData(
+      JSON.stringify({ at: now, runner: settings.kind, queue: state === null ? null : queue, budgets, homes, lag }),
+    );
     return EXIT.done;
   }
   if (state === null) {
@@ -46,6 +50,7 @@ export async function clusterStatus(flags: ClusterStatusFlags, signal: AbortSign
     say('a queue, and this shows its workers, what waits, and who holds what.');
   } else describeQueue(state, limit);
   describeBudgets(budgets, limit);
+  describeHomes(homes, limit);
   describeLag(lag.worst, lags.length, overdue);
   return EXIT.done;
 }
@@ -123,6 +128,16 @@ function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void
     ['budget', 'workspaces', 'in the last minute', 'allowed'],
     budgets.slice(0, limit).map(({ budget, workspaces, lastMinute, limit: allowed }) => {
       return [budget, workspaces.join(', '), String(lastMinute), allowed === null ? 'not said yet' : String(allowed)];
+    }),
+  );
+}
+
+function describeHomes(homes: readonly ClusterHome[], limit: number): void {
+  table(
+    ['home', 'epoch', 'checked in', 'checked out by', 'until'],
+    homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {
+      const held = claim === null ? ['', ''] : [claim.holder, claim.until];
+      return [workspace, String(epoch), savedAt === null ? 'never' : toMinute(savedAt), ...held];
     }),
   );
 }

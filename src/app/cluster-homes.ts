@@ -1,0 +1,42 @@
+import PQueue from 'p-queue';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { toSightlineError } from '../base/errors.ts';
+import type { HomeState } from '../snapshot/home.ts';
+import { homeState } from './home.ts';
+
+/** Homes that are asked at a time. */
+const HOMES_AT_A_TIME = 16;
+
+/** What is known of the home of a workspace that is not a folder. */
+export interface ClusterHome extends HomeState {
+  readonly workspace: string;
+}
+
+/**
+ * Who has which workspace checked out of its home, and when it was checked in last; those that are held first. What cannot be
+ * read is told to `warn`.
+ */
+export async function readClusterHomes(
+  configs: readonly WorkspaceConfig[],
+  clock: Clock,
+  warn: (sentence: string) => void,
+): Promise<ClusterHome[]> {
+  const queue = new PQueue({ concurrency: HOMES_AT_A_TIME });
+  const away = configs.filter(({ home }) => home.kind !== 'local');
+  const found: ClusterHome[] = [];
+  await Promise.all(
+    away.map((config) =>
+      queue.add(async () => {
+        try {
+          const state = await homeState({ config, clock });
+          if (state !== null) found.push({ workspace: config.name, ...state });
+        } catch (thrown) {
+          warn(`workspace ${config.name}: ${toSightlineError(thrown).message}`);
+        }
+      }),
+    ),
+  );
+  const rank = ({ claim, workspace }: ClusterHome): string => `${claim === null ? 1 : 0} ${workspace}`;
+  return found.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+}
