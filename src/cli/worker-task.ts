@@ -4,7 +4,7 @@ import { newsOfJob } from '../app/notify/news.ts';
 import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { type JobRun, openBook } from '../scheduler/book.ts';
+import { type JobRun, openBook, readSettled } from '../scheduler/book.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { nextRun } from '../scheduler/next.ts';
 import { runJob } from '../scheduler/run-job.ts';
@@ -59,14 +59,17 @@ export async function performTask(task: Task, lease: Lease, parts: TaskParts): P
     const context = { config, clock: systemClock, signal, command: parts.command };
     // This machine's folder first, then what the workspace's home has for it.
     const run = await runAlone(config.folder, parts.command, () =>
-      withHome(context, task.id, (inside) => runSteps(inside, job, { task, lease }, parts)),
+      withHome(context, task.id, async (inside) =>
+        (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, { task, lease }, parts),
+      ),
     );
-    return toEnd(run);
+    return run === null ? refuse('a run that began later has made up for it') : toEnd(run);
   } catch (thrown) {
     if (signal.aborted) return { kind: 'put back', afterMs: 0 };
     const error = toSightlineError(thrown);
     if (error.exit === EXIT.locked || PASSING.includes(error.code)) {
-      log('info', { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
+      const level = error.exit === EXIT.locked ? 'info' : 'warn';
+      log(level, { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
       return { kind: 'put back', afterMs: lockedMs(task) };
     }
     log('error', { msg: `job ${task.job} of ${task.workspace}: ${error.message}`, hint: error.hint, ...about });
@@ -113,6 +116,13 @@ function toEnd({ status }: JobRun): TaskEnd {
 function isMissed(job: Job, dueMs: number): boolean {
   const next = nextRun(job.cron, job.timeZone, dueMs);
   return !job.catchUp && next !== null && next <= systemClock.now();
+}
+
+// Of runs that were put back for longer than until the next one all wait, and one makes up for all. What a clock said that
+// was ahead counts for nothing.
+async function isMadeUpFor(folder: string, { job, dueMs }: Task): Promise<boolean> {
+  const through = (await readSettled(folder)).get(job);
+  return dueMs !== null && through !== undefined && through >= dueMs && through <= systemClock.now();
 }
 
 function lockedMs({ attempt }: Task): number {

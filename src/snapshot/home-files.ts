@@ -51,9 +51,16 @@ export async function sendKept(
   known: readonly StoredPath[],
   nextKey: (sha256: string) => string,
 ): Promise<StoredPath[]> {
-  const paths = [...(await listKept(folder, kept)).keys()];
+  const found = [...(await listKept(folder, kept))];
+  // What is only appended to and has its length is what it was: gigabytes of it need not be read each time.
+  const sameLength = ([path, bytes]: readonly [string, number]): StoredPath | undefined => {
+    const isAppended = kept.folders.some((name) => path.startsWith(`${name}/`));
+    return isAppended ? known.find((file) => file.path === path && file.bytes === bytes) : undefined;
+  };
+  const unchanged = found.flatMap((file) => sameLength(file) ?? []);
+  const paths = found.filter((file) => sameLength(file) === undefined).map(([path]) => path);
   const aside = await mkdtemp(join(folder, '.sending-'));
-  const sent: StoredPath[] = [];
+  const sent: StoredPath[] = [...unchanged];
   try {
     await atOnce(paths, async (path, index) => {
       const copy = join(aside, String(index));

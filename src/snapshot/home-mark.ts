@@ -74,6 +74,6 @@ export async function judgeFolder(
   if (base === null) return 'take in';
   const { size } = await stat(warehouse);
   if (size === base.bytes && (await hashFile(warehouse)) === base.sha256) return 'replace';
-  const ways = 'move it away; `sightline restore FILE --force` puts it in the place of what is there';
+  const ways = `move ${folder} away; \`sightline restore FILE --force\` puts a warehouse in the place of what is there`;
   throw new SightlineError('home_failed', `${warehouse} is not of ${location}, which has data of its own: ${ways}`);
 }

@@ -91,7 +91,7 @@ async function checkOut(parts: StoreHomeParts, holder: Holder, signal: AbortSign
       await writeMark(folder, { location: store.location, hasData: true });
     } else {
       await writeMark(folder, { location: store.location, hasData: lease.found.base !== null });
-      await journal.begin(await receive(parts, store, lease, AbortSignal.any([signal, lost.signal])));
+      await journal.begin(await receive(parts, lease, AbortSignal.any([signal, lost.signal])));
     }
     return checkedOut(parts, store, lease, journal);
   } catch (thrown) {
@@ -107,25 +107,24 @@ async function takeIn(warehouse: string, journal: KeptJournal): Promise<void> {
   await journal.save((record) => record);
 }
 
-// Gives the number of pieces of the journal that were taken.
-async function receive(
-  { layout, kept }: StoreHomeParts,
-  store: ObjectStore,
-  lease: Lease,
-  signal: AbortSignal,
-): Promise<number> {
+// Gives the number of pieces of the journal that were taken; who is to stop does not wait for a warehouse to come.
+async function receive({ open, layout, kept }: StoreHomeParts, lease: Lease, signal: AbortSignal): Promise<number> {
   const folder = dirname(layout.warehouse);
   const { base, files, journal } = lease.found;
   await clear(folder, basename(layout.warehouse), base === null);
-  if (base !== null) await bring(store, base, layout.warehouse);
-  signal.throwIfAborted();
-  await receiveKept(store, folder, kept, files);
-  const taken = await applyJournal(store, journal, folder, signal);
-  signal.throwIfAborted();
-  // From here on nobody reads what whoever was here before may still be writing.
-  const closed = taken.filter(({ pieces }) => pieces > 0);
-  if (journal.length > 0) await lease.change((record) => ({ ...record, journal: closed }));
-  return closed.reduce((sum, { pieces }) => sum + pieces, 0);
+  const store = await open(signal);
+  try {
+    if (base !== null) await bring(store, base, layout.warehouse);
+    await receiveKept(store, folder, kept, files);
+    const taken = await applyJournal(store, journal, folder, signal);
+    signal.throwIfAborted();
+    // From here on nobody reads what whoever was here before may still be writing.
+    const closed = taken.filter(({ pieces }) => pieces > 0);
+    if (journal.length > 0) await lease.change((record) => ({ ...record, journal: closed }));
+    return closed.reduce((sum, { pieces }) => sum + pieces, 0);
+  } finally {
+    store.close();
+  }
 }
 
 // Logs and what is left of others; a file that is the home's already need not be brought.

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { SightlineError } from '../../src/base/errors.ts';
 import { openStorePlace, rowsOf, work } from './homes.ts';
 
 const MADE = 'CREATE TABLE facts (id BIGINT, text VARCHAR)';
@@ -117,4 +118,31 @@ test('what a page is kept as is in the home before the page is, however long it 
   await again.release();
   await working.close();
   await out.release();
+});
+
+test('whoever is to stop while a warehouse is being brought stops at once, and lets others have it', {
+  timeout: 60_000,
+}, async () => {
+  const place = await openStorePlace();
+  const one = await place.machine();
+  const out = await one.checkOut();
+  const working = await work(one, out);
+  await working.commit(MADE, insert(0, 5));
+  await working.close();
+  await out.checkIn();
+  await out.release();
+  const two = await place.machine();
+  const stop = new AbortController();
+  let asked = 0;
+  place.server.fault = ({ method, key }) => {
+    if (method !== 'GET' || !key.includes('/base/')) return null;
+    asked += 1;
+    stop.abort(new SightlineError('interrupted', 'enough'));
+    return 'busy';
+  };
+  const checkOut = two.home.checkOut({ name: 'who stops', via: null }, stop.signal);
+  await expect(checkOut).rejects.toMatchObject({ code: 'interrupted' });
+  expect(asked).toBe(1);
+  place.server.fault = () => null;
+  await (await one.checkOut()).release();
 });
