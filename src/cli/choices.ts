@@ -16,3 +16,9 @@ export function argumentOf(name: string, description: string, values: readonly s
   argument.argChoices = [...values];
   return argument;
 }
+
+/** How much is logged, of commands that keep a log; the values are the log's, which loads much that most commands do not need. */
+export function logLevelOption(): Option {
+  const levels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
+  return optionOf('--log-level <level>', 'how much is logged to standard error', levels).default('info');
+}

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
-import { optionOf } from './choices.ts';
+import { logLevelOption } from './choices.ts';
 import type { Choose } from './invocation.ts';
 
 /** Adds the commands of many workspaces and many workers. */
@@ -17,17 +17,7 @@ export function addCluster(program: Command, choose: Choose): void {
     .addOption(new Option('--concurrency <number>', 'workspaces side by side').default('4'))
     .option('--name <name>', 'what others see it by (default: host and process)')
     .option('--once', 'end when nothing waits, is under way or is due within seconds')
-    .addOption(
-      optionOf('--log-level <level>', 'how much is logged to standard error', [
-        'silent',
-        'fatal',
-        'error',
-        'warn',
-        'info',
-        'debug',
-        'trace',
-      ]).default('info'),
-    )
+    .addOption(logLevelOption())
     .action((flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/worker.ts')).worker(flags, signal)),
     );

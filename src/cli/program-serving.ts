@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { SightlineError } from '../base/errors.ts';
-import { optionOf } from './choices.ts';
+import { logLevelOption, optionOf } from './choices.ts';
 import type { Choose, Parse } from './invocation.ts';
 
 /** Adds `serve`, which reads others' command lines as `parse` does. */
@@ -19,17 +19,7 @@ export function addServe(
     .addOption(new Option('--query-timeout <seconds>', 'longest time for one query').default('30'))
     .option('--cors-origin <origins...>', 'let pages of these origins read answers')
     .option('--allow-host <names...>', 'answer under these host names too, when listening on loopback')
-    .addOption(
-      optionOf('--log-level <level>', 'how much is logged to standard error', [
-        'silent',
-        'fatal',
-        'error',
-        'warn',
-        'info',
-        'debug',
-        'trace',
-      ]).default('info'),
-    )
+    .addOption(logLevelOption())
     .addOption(
       new Option('--status-page <who>', 'show the status page to holders of a key, on loopback to all, or off').default(
         'key',
