@@ -82,9 +82,9 @@ async function untilAllEnded(fleet: Fleet, isDone: (state: RunnerState) => boole
 const isIdle = ({ counts }: RunnerState): boolean => counts.waiting + counts.active === 0;
 
 async function stopAll(workers: Iterable<Started>): Promise<void> {
-  for (const { process: child, ended } of workers) {
+  for (const { process: child, ended, lines } of workers) {
     child.kill('SIGTERM');
-    expect(await ended).toBe(0);
+    expect(await ended, lines.slice(-20).join('\n')).toBe(0);
   }
 }
 

@@ -23,7 +23,8 @@ export interface Started {
   /** Lines of its log, as they came. */
   readonly lines: string[];
   readonly stdout: string[];
-  readonly ended: Promise<number | null>;
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
 /** Workspaces with a sandbox each, one folder with the settings of all, and processes that work on them. */
@@ -94,7 +95,9 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     }) as ChildProcess & { stdout: Readable; stderr: Readable };
     running.add(child);
     const started = { process: child, lines: linesOf(child.stderr), stdout: linesOf(child.stdout) };
-    const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+    const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+      child.once('close', (code, signal) => resolve(code ?? signal)),
+    );
     void ended.then(() => running.delete(child));
     return { ...started, ended };
   };
