@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Job } from 'bullmq';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { SightlineError } from '../base/errors.ts';
 import type { QueueAddress } from '../base/runner-settings.ts';
 import { openQueue, type QueueConnection, type TaskData } from './queue-connection.ts';
 import { toQueueError, toRunnerError } from './queue-failure.ts';
@@ -40,14 +41,27 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
       throw toRunnerError(thrown, address);
     }
   };
+  const closing = new AbortController();
+  const underWay = new Set<Promise<void>>();
   return {
     keepSchedules: (planned, { removes = true } = {}) => told(keepSchedules(connection, planned, removes, clock)),
     enqueue: (tasks) => told(enqueue(connection, tasks)),
-    work: (work) =>
-      workOnQueue(connection, work, { clock, say, leaseMs, toError: (thrown) => toQueueError(thrown, address) }),
+    work: (work) => {
+      const signal = AbortSignal.any([work.signal, closing.signal]);
+      const toError = (thrown: unknown): Error => toQueueError(thrown, address);
+      const ended = workOnQueue(connection, { ...work, signal }, { clock, say, leaseMs, toError });
+      const tracked = ended.catch(() => undefined).finally(() => underWay.delete(tracked));
+      underWay.add(tracked);
+      return ended;
+    },
     outstanding: (withinMs) => told(countOutstanding(connection, clock.now() + withinMs)),
     state: () => told(readQueueState(connection.queue, clock)),
-    close: () => connection.close(),
+    // A queue whose connections are gone is asked for tasks without a pause by who still works on it.
+    close: async () => {
+      closing.abort(new SightlineError('interrupted', 'the queue is closed'));
+      await Promise.all(underWay);
+      await connection.close();
+    },
   };
 }
 
@@ -75,10 +89,18 @@ async function keepSchedules(
   });
   await eachOf([...missing, ...lost], async ([id, { workspace, job }]) => {
     const repeat = { pattern: job.cron.text, tz: job.timeZone };
-    await queue.upsertJobScheduler(id, repeat, { name: job.name, data: { workspace, job: job.name } });
+    const template = { name: job.name, data: { workspace, job: job.name } };
+    await queue.upsertJobScheduler(id, repeat, template).catch((thrown: unknown) => {
+      if (!isMadeByOther(thrown)) throw thrown;
+    });
   });
   await eachOf(gone, async (id) => void (await queue.removeJobScheduler(id)));
   return { added: missing.length + lost.length, removed: gone.length };
+}
+
+// Workers that begin at the same moment find the same schedules missing; what the queue says of it has no code of its own.
+function isMadeByOther(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.message.includes('job ID already exists');
 }
 
 async function enqueue({ queue }: QueueConnection, tasks: readonly WorkspaceJob[]): Promise<number> {

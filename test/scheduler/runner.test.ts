@@ -270,10 +270,42 @@ describe('a queue in PostgreSQL', () => {
     expect((await runner.state()).counts.failed).toBe(0);
     // Only what was under way when it went may have been done twice.
     expect([...done.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(3);
-    expect(heard.join('\n')).toContain("The queue's database answers again.");
+    await expect.poll(() => heard.join('\n'), { timeout: 10_000 }).toContain("The queue's database answers again.");
     expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
   }, 90_000);
 });
+
+test.for(['postgres', 'redis'] as const)(
+  'a queue in %s that is closed ends the work that is under way, and gives it back',
+  async (kind, context) => {
+    const address = await newQueue(kind, context);
+    const runner = await openQueueRunner(address, { say });
+    await runner.enqueue(tasksOf(1));
+    const begun: Task[] = [];
+    const work = startWork(runner, async (task, { signal }) => {
+      begun.push(task);
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      return { kind: 'put back', afterMs: 0 };
+    });
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    await runner.close();
+    await work.stop();
+    expect((await (await openAt(address)()).state()).counts).toMatchObject({ waiting: 1, active: 0 });
+    expect(said.join('\n')).not.toContain('after calling end');
+  },
+);
+
+test.for(['postgres', 'redis'] as const)(
+  'workers that keep the same schedules in %s at the same moment do not disturb each other',
+  async (kind, context) => {
+    const open = openAt(await newQueue(kind, context));
+    const planned = Array.from({ length: 60 }, (_, index) => ({ workspace: `w${index}`, job: yearly('rare') }));
+    const runners = await Promise.all([open(), open(), open(), open()]);
+    await Promise.all(runners.map((runner) => runner.keepSchedules(planned)));
+    expect((await runners[0]?.state())?.schedules).toBe(60);
+    expect(await runners[1]?.outstanding(400 * 86_400_000)).toBe(60);
+  },
+);
 
 test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
   const address = await newQueue(kind, context);

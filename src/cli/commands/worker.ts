@@ -17,6 +17,8 @@ const CONCURRENCY_MAX = 64;
 const NAME = /^[\w.@-]{1,48}$/;
 /** How often the settings are read again, and schedules looked after that have lost their next run. */
 const READ_EVERY_MS = 60_000;
+/** Wait before schedules that could not be kept at the start are tried again. */
+const KEEP_AGAIN_MS = 5_000;
 /** With --once: how often it is looked whether all is done, and what is due how soon is waited for. */
 const LOOK_EVERY_MS = 500;
 const DUE_SOON_MS = 10_000;
@@ -53,7 +55,7 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
     const where = settings.kind === 'process' ? 'this process alone' : `the queue of ${settings.urlVariable}`;
     log('info', { msg: `worker ${name} works for ${plural(workspaces.count, 'workspace')}, from ${where}` });
     // The first time thousands take a while, and what waits already need not wait for that.
-    const kept = keep(runner, workspaces.planned(), log);
+    const kept = keepAtFirst(runner, workspaces, stopped, log);
     const watched = kept.then(() => watch(runner, workspaces, stopped, log));
     const finished = flags.once === true ? kept.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
     const work = runner.work({
@@ -74,6 +76,24 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   }
   if (flags.json === true) printData(JSON.stringify({ worker: name, tasks: Object.fromEntries(ended) }));
   return flags.once === true && signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+// Others begin at the same moment, and may be in each other's way: nobody's work waits for that.
+async function keepAtFirst(
+  runner: Runner,
+  workspaces: WorkspaceList,
+  signal: AbortSignal,
+  log: TaskParts['log'],
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await keep(runner, workspaces.planned(), log);
+      return;
+    } catch (thrown) {
+      log('warn', { msg: `the schedules could not be kept, and are tried again: ${toSightlineError(thrown).message}` });
+      await systemClock.sleep(KEEP_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
 }
 
 async function keep(
