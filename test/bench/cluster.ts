@@ -57,12 +57,16 @@ async function measure(
   const fleet = await startFleet({ workspaces, databaseUrl: postgres.url(), settings, sandboxOf });
   try {
     const names = Array.from({ length: workers }, (_, index) => `worker-${index}`);
-    for (const name of names) fleet.start('worker', '--name', name, '--concurrency', String(CONCURRENCY));
+    const started = names.map((name) => fleet.start('worker', '--name', name, '--concurrency', String(CONCURRENCY)));
     await until(fleet, ({ queue }) => queue.workers.length === workers);
     const began = Date.now();
     await fleet.run('cluster', 'enqueue', 'take');
-    const { queue } = await until(fleet, (state) => state.queue.ended.length >= workspaces);
-    const last = Math.max(...queue.ended.map(({ endedAt }) => Date.parse(endedAt)));
+    const ends = (): number[] =>
+      started
+        .flatMap(({ lines }) => lines.map((line) => JSON.parse(line) as { msg: string; time: string }))
+        .flatMap(({ msg, time }) => (/^job take of \w+ done$/.test(msg) ? [Date.parse(time)] : []));
+    while (ends().length < workspaces) await delay(LOOK_EVERY_MS);
+    const last = Math.max(...ends());
     return (workspaces / (last - began)) * 60_000;
   } finally {
     await fleet.close();
