@@ -134,7 +134,7 @@ test('a worker that was stopped past its claim wakes, and neither checks in nor 
 });
 
 test('what is checked in is read, backed up and restored at another machine, and doctor says who has it', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const cli = await openCli();
   const server = await startStore();

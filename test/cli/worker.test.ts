@@ -113,4 +113,4 @@ test('a queue that cannot be reached is named by its variable', async (context) 
   expect(JSON.parse(status.stdout.join(''))).toMatchObject({ error: { code: 'queue_unreachable' } });
   expect(status.lines.join('\n')).toMatch(/CLUSTER_DATABASE_URL.*ECONNREFUSED/);
   expect(status.lines.join('\n')).not.toMatch(/p@ss|p%40ss/);
-});
+}, 120_000);
