@@ -71,6 +71,8 @@ export interface Ledger {
  */
 export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
   const unendedMs = UNENDED_MS + delayMsMax;
+  // The claim's record is on its way as long, and so is that of its answer.
+  const firstAnswerMs = FIRST_ANSWER_MS + 2 * delayMsMax;
   // In the order of the log, as a Map keeps it.
   const entries = new Map<string, Entry>();
   let foreign: number[] = [];
@@ -116,7 +118,7 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       if (end <= at) continue;
       // What is under way is held for about a minute yet, whenever it ends.
       ends.push(entry.endedAt === null ? at + WINDOW_MS : end);
-      if (entry.endedAt === null && !isHeard && at - entry.claimedAt < FIRST_ANSWER_MS) isFirstPending = true;
+      if (entry.endedAt === null && !isHeard && at - entry.claimedAt < firstAnswerMs) isFirstPending = true;
     }
     return { ends, isFirstPending };
   };
