@@ -18,6 +18,7 @@ const floors = [
   ['warehouse'],
   ['upstream'],
   ['sandbox'],
+  ['plausibility'],
   ['contract'],
   ['base'],
 ];

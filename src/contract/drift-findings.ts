@@ -2,7 +2,7 @@ import { hideKeys } from '../base/errors.ts';
 import type { Resource } from './catalogue.ts';
 
 /** How an answer can depart from what was declared or seen before. */
-export type DriftKind = 'unknown_field' | 'vanished_field' | 'changed_type' | 'new_value';
+export type DriftKind = 'unknown_field' | 'vanished_field' | 'changed_type' | 'new_value' | 'implausible_value';
 
 /** One way in which the items of a page depart, and how many do. */
 export interface Finding {

@@ -1,3 +1,5 @@
+import type { Implausible } from './implausible.ts';
+
 /** What to ask of upstream: the path below the base URL and its parameters. */
 export interface Request {
   readonly path: string;
@@ -19,4 +21,6 @@ export interface Attempt extends Request {
   readonly tookMs: number;
   readonly bytes: number;
   readonly error: string | null;
+  /** Values of the response that were ignored because they lie outside their bounds. */
+  readonly implausible?: readonly Implausible[];
 }

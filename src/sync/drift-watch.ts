@@ -1,6 +1,7 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { createDriftWatcher, type DriftWatcher } from '../contract/drift.ts';
-import type { DriftKind } from '../contract/drift-findings.ts';
+import { createFindings, type DriftKind, type Finding } from '../contract/drift-findings.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { Rejected } from '../contract/rows.ts';
 import {
   countDrift,
@@ -18,12 +19,21 @@ export interface DriftCounts {
   vanishedFields: number;
   changedTypes: number;
   newValues: number;
+  implausibleValues: number;
 }
 
 /** Watches all answers of a run for drift. */
 export interface DriftWatch {
-  /** What of a page is to be written with it; null for most pages. */
-  look(resource: string, body: unknown, rejected: readonly Rejected[], at: number): DriftNotes | null;
+  /** Returns what must be stored together with a page; null for most pages. */
+  look(
+    resource: string,
+    body: unknown,
+    rejected: readonly Rejected[],
+    implausible: readonly Implausible[],
+    at: number,
+  ): DriftNotes | null;
+  /** Returns what must be stored about values outside their bounds; null if all of them are known. */
+  note(resource: string, implausible: readonly Implausible[], at: number): DriftNotes | null;
   /** Writes how often things were seen that are known already; after a `complete` run, what is new later is drift. */
   close(runId: string, complete: boolean, at: number): Promise<void>;
   /** What was met for the first time since this was asked last. */
@@ -38,6 +48,7 @@ const countOf: Readonly<Record<DriftKind, keyof DriftCounts>> = {
   vanished_field: 'vanishedFields',
   changed_type: 'changedTypes',
   new_value: 'newValues',
+  implausible_value: 'implausibleValues',
 };
 
 /** Opens a watch with what earlier runs have learned. */
@@ -54,30 +65,35 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
     watchers.set(name, watcher);
     return watcher;
   };
+  // A finding seen before is only counted; its count is written when the run ends.
+  const keepNew = (resource: string, findings: readonly Finding[], at: number): Finding[] =>
+    findings.filter((finding) => {
+      const identity = sightingIdentity(resource, finding);
+      if (known.has(identity)) {
+        const count = (sightings.get(identity)?.finding.count ?? 0) + finding.count;
+        sightings.set(identity, { resource, finding: { ...finding, count }, at });
+        return false;
+      }
+      if (known.size >= ROWS_MAX) return false;
+      known.add(identity);
+      counts[countOf[finding.kind]] += 1;
+      return true;
+    });
   return {
     takeCounts: () => {
       const taken = counts;
       counts = noDrift();
       return taken;
     },
-    look: (resource, body, rejected, at) => {
+    look: (resource, body, rejected, implausible, at) => {
       const watcher = watcherOf(resource);
-      const findings = watcher.look(body, rejected).filter((finding) => {
-        const identity = sightingIdentity(resource, finding);
-        const isKnown = known.has(identity);
-        // What is known costs a page nothing: it is counted here and written at the end.
-        if (isKnown) {
-          const count = (sightings.get(identity)?.finding.count ?? 0) + finding.count;
-          sightings.set(identity, { resource, finding: { ...finding, count }, at });
-        } else if (known.size < ROWS_MAX) {
-          known.add(identity);
-          counts[countOf[finding.kind]] += 1;
-          return true;
-        }
-        return false;
-      });
+      const findings = keepNew(resource, [...watcher.look(body, rejected), ...findingsOf(implausible)], at);
       const learned = watcher.takeKnowledge();
       return findings.length + learned.length === 0 ? null : { resource, findings, knowledge: learned };
+    },
+    note: (resource, implausible, at) => {
+      const findings = keepNew(resource, findingsOf(implausible), at);
+      return findings.length === 0 ? null : { resource, findings, knowledge: [] };
     },
     close: async (runId, complete, at) => {
       await warehouse.database.transaction(async (session) => {
@@ -93,7 +109,15 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
 }
 
 function noDrift(): DriftCounts {
-  return { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 0 };
+  return { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 0, implausibleValues: 0 };
+}
+
+function findingsOf(implausible: readonly Implausible[]): readonly Finding[] {
+  const findings = createFindings();
+  for (const { path, allowed, value } of implausible) {
+    findings.add(null, path, 'implausible_value', `allowed: ${allowed}`, value);
+  }
+  return findings.take();
 }
 
 // A detail repeats the fields of its list; the list has the say about them.

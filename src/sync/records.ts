@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
+import type { Implausible } from '../contract/implausible.ts';
+import type { Attempt } from '../contract/request.ts';
 import { dayOf } from '../contract/time.ts';
+import { writeDrift } from '../warehouse/drift.ts';
 import { forgetRawPages, type RawPlace, readCommitted } from '../warehouse/raw-pages.ts';
 import type { RunRef } from '../warehouse/runs.ts';
 import type { PageCommit, Warehouse } from '../warehouse/warehouse.ts';
@@ -57,13 +60,18 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
     const rejected = page.tables.flatMap((table) => table.rejected);
     const raw = page.notes?.raw ?? (await keeper.keep(pageRecord(page, arrival), arrival.bytes));
     // Looked at only now: who waits for the disk is not overtaken, so that learning and committing have one order.
-    const drift = watch.look(chain.resource, arrival.body, rejected, date);
+    const drift = watch.look(chain.resource, arrival.body, rejected, implausibleIn(page.requests), date);
     try {
       return await inner.commitPage({ ...page, notes: { raw, drift } });
     } catch (thrown) {
       if (raw !== null) await keeper.disown(raw, date);
       throw thrown;
     }
+  };
+  const noteImplausible: Warehouse['noteImplausible'] = async (run, resource, implausible, at) => {
+    const drift = watch.note(resource, implausible, at);
+    if (drift === null) return;
+    await inner.database.transaction((session) => writeDrift(session, run.runId, drift, at));
   };
   const warehouse: Warehouse = {
     ...inner,
@@ -82,6 +90,11 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
       await keeper.keep({ kind: 'gone', resource: resource.name, keys: keys.map(plain), date });
       return inner.markDeleted(resource, keys, date);
     },
+    noteRequests: async (run, chain, requests) => {
+      await inner.noteRequests(run, chain, requests);
+      await noteImplausible(run, chain.resource, implausibleIn(requests), clock.now());
+    },
+    noteImplausible,
     noteForms: async (resource, forms) => {
       await keeper.keep({ kind: 'forms', resource, forms: Object.fromEntries(forms), date: clock.now() });
       return inner.noteForms(resource, forms);
@@ -177,6 +190,10 @@ async function findUncommitted(folder: string, { database }: Warehouse): Promise
     }
   }
   return found;
+}
+
+function implausibleIn(requests: readonly Attempt[]): Implausible[] {
+  return requests.flatMap(({ implausible = [] }) => implausible);
 }
 
 function pageRecord(page: PageCommit, arrival: NonNullable<PageCommit['arrival']>): RawRecord {

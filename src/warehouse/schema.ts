@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS sync.raw_pages (
   received_at TIMESTAMP NOT NULL, bytes BIGINT NOT NULL, sha256 VARCHAR);
 COMMENT ON TABLE sync.drift IS 'Where upstream''s answers depart from the declarations: kept and counted, never fatal.';
 COMMENT ON COLUMN sync.drift.path IS 'The field, with dots between the names of nested ones.';
-COMMENT ON COLUMN sync.drift.kind IS 'unknown_field, vanished_field, changed_type or new_value.';
+COMMENT ON COLUMN sync.drift.kind IS 'unknown_field, vanished_field, changed_type, new_value or implausible_value.';
 COMMENT ON COLUMN sync.drift.detail IS 'What was expected and what came, or the new value.';
 COMMENT ON COLUMN sync.drift.count IS 'How many items showed it.';
 COMMENT ON COLUMN sync.drift.run_id IS 'The run that saw it last.';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { ownKeyOf } from './conditions.ts';
@@ -81,6 +82,10 @@ export interface Warehouse {
   commitPage(commit: PageCommit): Promise<PageResult>;
   /** Writes requests that brought no page. */
   noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
+  /**
+   * Reports values that were ignored because they lie outside their bounds. Does nothing unless drift is watched (`openRecords`).
+   */
+  noteImplausible(run: RunRef, resource: string, implausible: readonly Implausible[], at: number): Promise<void>;
   /** Keeps how upstream's answers look where the specification leaves it open. */
   noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
   /** Forgets what a chain has read so far. */
@@ -207,6 +212,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     commitPage: (page) => database.transaction((session) => commit(session, page)),
     noteRequests: (run, chain, requests) =>
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
+    noteImplausible: () => Promise.resolve(),
     noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),
     restartChain: (chainId) => database.transaction((session) => clearCheckpoints(session, chainId)),
     markDeleted: (resource, keys, date) =>

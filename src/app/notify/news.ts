@@ -15,6 +15,7 @@ const COUNTED = {
   vanishedFields: 'vanished',
   changedTypes: 'of another type',
   newValues: 'new',
+  implausibleValues: 'implausible',
 };
 
 /** How a sync ended, and what it found. `job` is the job whose step it was. */

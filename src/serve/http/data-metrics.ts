@@ -119,7 +119,7 @@ export const dataMetrics: readonly Declaration[] = [
     help: "Ways in which upstream's answers depart from what is known of them, by kind.",
     labels: ['kind'],
     read: ofCopy(({ figures }) => {
-      const kinds = ['unknown_field', 'vanished_field', 'changed_type', 'new_value'];
+      const kinds = ['unknown_field', 'vanished_field', 'changed_type', 'new_value', 'implausible_value'];
       return kinds.map((kind) => [figures.drift.get(kind) ?? 0, { kind }]);
     }),
   },

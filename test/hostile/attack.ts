@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { declarations } from '../../schemas/catalogue.ts';
+import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { Advance } from '../../schemas/fixtures/world/model.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { type Finished, makeFolder, startCli } from '../cli/helpers.ts';
+import { type Exchange, startLiar } from './liar.ts';
+
+/** One way in which upstream lies, and how the attacked sync must end. */
+export interface Lie {
+  /** What upstream does, as the end of "upstream …": "sends a limit of 999999999 requests a minute". */
+  readonly title: string;
+  /** Changes responses; called for every response of the attacked sync. `state` lives as long as the sync. */
+  readonly tell: (exchange: Exchange, state: Map<string, unknown>) => void;
+  /** Exit codes with which the attacked sync may end. 0 only if everything it stores is proven. */
+  readonly exits: readonly number[];
+  /** Text that the attacked sync must print on stderr, or that must stand in the tables it names. */
+  readonly says?: RegExp;
+  /** Whether the sync that follows a healthy first sync is attacked (default), or the first one. */
+  readonly attacks?: 'second' | 'first';
+  /** Arguments of the attacked sync; default none. */
+  readonly args?: readonly string[];
+  /** Longest time for the attacked sync, which only catches hangs; default 60 s. */
+  readonly timeoutMs?: number;
+  /** Checks beyond those that every lie gets, on the data folder of the workspace after the attacked sync. */
+  readonly check?: (after: {
+    readonly folder: string;
+    readonly data: string;
+    readonly attacked: Finished;
+  }) => Promise<void>;
+}
+
+/** Peak resident memory that an attacked sync may reach, in MB. */
+const PEAK_MB_MAX = 600;
+const TIMEOUT_MS = 60_000;
+const CHANGES: Advance = { days: 0, lateAnswers: 3, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 };
+const KEY = 'gsk_sandbox_0000000000000000000000000000';
+
+const catalogue = createCatalogue(declarations);
+
+/** A copy of the warehouse's tables: live rows as JSON texts, sorted; engine columns are left out. */
+export type Tables = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Runs every lie: the attacked sync must end within its bounds and with an expected exit code, and the next sync, with a
+ * truthful upstream and without flags, must leave every table equal to that of a workspace that was never lied to.
+ */
+export function describeLies(area: string, lies: readonly Lie[], world: WorkspaceOptions = {}): void {
+  describe(`an upstream that lies about ${area}`, () => {
+    const now = Date.now();
+    const open = (): Promise<WorkspaceSandbox> =>
+      startSandboxWorkspace({ brands: 2, prompts: 4, days: 6, rateLimit: 10_000, clock: () => now, ...world });
+    let synced = '';
+    let undisturbed: Tables = {};
+
+    beforeAll(async () => {
+      const sandbox = await open();
+      synced = await makeFolder();
+      const folder = await makeFolder();
+      try {
+        expectDone(await syncAt(synced, sandbox.baseUrl));
+        await cp(synced, folder, { recursive: true });
+        sandbox.advance(CHANGES);
+        expectDone(await syncAt(folder, sandbox.baseUrl));
+        undisturbed = await readTables(folder);
+      } finally {
+        await sandbox.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    }, 120_000);
+    afterAll(() => rm(synced, { recursive: true, force: true }));
+
+    test.for(lies.map((lie) => [lie.title, lie] as const))('upstream %s', { timeout: 240_000 }, async ([, lie]) => {
+      const sandbox = await open();
+      onTestFinished(() => sandbox.close());
+      sandbox.advance(CHANGES);
+      const liar = await startLiar(sandbox.baseUrl);
+      const folder = await makeFolder();
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      if (lie.attacks !== 'first') await cp(synced, folder, { recursive: true });
+
+      const state = new Map<string, unknown>();
+      liar.tell((exchange) => lie.tell(exchange, state));
+      const attacked = await syncAt(folder, liar.baseUrl, lie.args, lie.timeoutMs ?? TIMEOUT_MS);
+      expect(liar.told(), 'responses changed by the lie').toBeGreaterThan(0);
+      expect(lie.exits, `${attacked.signal ?? ''} ${attacked.stderr}`).toContain(attacked.code);
+      expect(attacked.peakMb, 'peak memory in MB').toBeLessThan(PEAK_MB_MAX);
+      expect(attacked.stderr).not.toMatch(/\n\s+at |Please report it/);
+      const data = join(folder, 'data', 'default');
+      if (lie.says !== undefined) expect(attacked.stderr + (await readNotes(data))).toMatch(lie.says);
+      await lie.check?.({ folder, data, attacked });
+
+      liar.tell(null);
+      const healthy = await syncAt(folder, liar.baseUrl);
+      expectDone(healthy);
+      expectSameTables(await readTables(folder), undisturbed);
+    });
+  });
+}
+
+/** Runs `sightline sync` in `folder`; `peakMb` is the peak resident memory, 0 on systems without /proc. */
+export async function syncAt(
+  folder: string,
+  baseUrl: string,
+  args: readonly string[] = [],
+  timeoutMs = TIMEOUT_MS,
+): Promise<Finished & { readonly peakMb: number }> {
+  const env = { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: KEY };
+  const running = startCli(['sync', ...args], { cwd: folder, env });
+  let peakMb = 0;
+  const look = setInterval(() => {
+    try {
+      const status = readFileSync(`/proc/${running.process.pid}/status`, 'utf8');
+      peakMb = Math.max(peakMb, Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
+    } catch {
+      // The process has ended, or the system has no /proc.
+    }
+  }, 25);
+  const hang = setTimeout(() => running.process.kill('SIGKILL'), timeoutMs);
+  try {
+    return { ...(await running.finished), peakMb };
+  } finally {
+    clearInterval(look);
+    clearTimeout(hang);
+  }
+}
+
+/** Reads every table of a workspace's replica. */
+export async function readTables(folder: string): Promise<Tables> {
+  const reader = await openReader(join(folder, 'data', 'default', 'analytics.duckdb'));
+  try {
+    const tables: Record<string, string[]> = {};
+    for (const { name, columns } of catalogue.tables) {
+      const own = columns.filter(({ source }) => source.from !== 'engine').map((column) => `"${column.name}"`);
+      const { rows } = await reader.query(
+        `SELECT CAST(to_json(t) AS VARCHAR) FROM (SELECT ${own.join(', ')} FROM main."${name}" WHERE _deleted_at IS NULL) t ORDER BY 1`,
+      );
+      tables[name] = rows.map(([text]) => String(text));
+    }
+    return tables;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Fails with the tables that differ, the number of missing and surplus rows, and one row of each. */
+export function expectSameTables(actual: Tables, expected: Tables): void {
+  const differences = Object.keys(expected).flatMap((name) => {
+    const has = new Set(actual[name]);
+    const wanted = new Set(expected[name]);
+    const missing = [...wanted].filter((row) => !has.has(row));
+    const surplus = [...has].filter((row) => !wanted.has(row));
+    if (missing.length + surplus.length === 0 && actual[name]?.length === expected[name]?.length) return [];
+    return [`${name}: ${missing.length} missing ${missing[0] ?? ''}, ${surplus.length} surplus ${surplus[0] ?? ''}`];
+  });
+  expect(Object.keys(expected)).toHaveLength(catalogue.tables.length);
+  expect(Object.values(expected).flat().length).toBeGreaterThan(100);
+  expect(differences).toEqual([]);
+}
+
+function expectDone(finished: Finished): void {
+  expect(finished.code, finished.stderr).toBe(0);
+}
+
+// What the attacked sync wrote down about upstream: drift and quarantine.
+async function readNotes(data: string): Promise<string> {
+  const reader = await openReader(join(data, 'analytics.duckdb')).catch(() => null);
+  if (reader === null) return '';
+  try {
+    const { rows: drift } = await reader.query('SELECT resource, path, kind, detail, example FROM sync.drift');
+    const { rows: quarantine } = await reader.query('SELECT resource, reason FROM sync.quarantine');
+    return `\n${[...drift, ...quarantine].map((row) => row.join(' ')).join('\n')}`;
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,4 @@
+import { describeLies } from './attack.ts';
+import { sampleLies } from './lies/sample.ts';
+
+describeLies('nothing in particular', sampleLies);
