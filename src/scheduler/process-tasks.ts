@@ -24,7 +24,10 @@ export interface TaskList {
   put(waiting: WaitingTask): void;
   /** Until the next task may begin: 0 where one may, infinite where none waits but for a workspace in which one is under way. */
   dueInMs(): number;
-  /** Does the first task that is due, and keeps how it ended; null where none is due. Does not throw what `perform` throws. */
+  /**
+   * Performs the first task that is due and records how it ended. Tasks that were begun before come first. Returns null if no task
+   * is due. Does not throw what `perform` throws.
+   */
   next(perform: Perform): Promise<TaskEnd | null>;
   /** Resolves when there is a task more, one has ended, `ms` have passed or the signal is aborted. */
   changed(ms: number, signal: AbortSignal): Promise<void>;
@@ -87,9 +90,11 @@ export function createTaskList(clock: Clock): TaskList {
     },
     dueInMs: () => waiting.reduce((first, one) => (isBlocked(one) ? first : Math.min(first, msUntil(one))), Infinity),
     next: async (work) => {
-      const index = waiting.findIndex((one) => !isBlocked(one) && msUntil(one) === 0);
-      const [one] = index < 0 ? [] : waiting.splice(index, 1);
-      return one === undefined ? null : perform(one, work);
+      const ready = waiting.filter((one) => !isBlocked(one) && msUntil(one) === 0);
+      const one = ready.find(({ task }) => task.attempt > 1) ?? ready[0];
+      if (one === undefined) return null;
+      waiting.splice(waiting.indexOf(one), 1);
+      return perform(one, work);
     },
     changed: async (ms, signal) => {
       await clock.sleep(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);

@@ -6,7 +6,7 @@ import type { QueueAddress } from '../base/runner-settings.ts';
 import { openQueue, type QueueConnection, type TaskData } from './queue-connection.ts';
 import { toQueueError, toRunnerError } from './queue-failure.ts';
 import { readQueueState } from './queue-state.ts';
-import { LEASE_MS, workOnQueue } from './queue-worker.ts';
+import { FRESH_PRIORITY, LEASE_MS, workOnQueue } from './queue-worker.ts';
 import type { Kept, Planned, Runner, WorkspaceJob } from './runner.ts';
 
 /** Tasks and schedules that are written at a time. */
@@ -65,9 +65,9 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
   };
 }
 
-// The id says all of a schedule, so that the ids tell what differs.
+// The id contains everything a schedule consists of, so two schedules are equal if their ids are.
 function idOf({ workspace, job }: Planned): string {
-  return [workspace, job.name, job.cron.text, job.timeZone].join('/');
+  return [workspace, job.name, job.cron.text, job.timeZone, `priority ${FRESH_PRIORITY}`].join('/');
 }
 
 async function keepSchedules(
@@ -89,7 +89,7 @@ async function keepSchedules(
   });
   await eachOf([...missing, ...lost], async ([id, { workspace, job }]) => {
     const repeat = { pattern: job.cron.text, tz: job.timeZone };
-    const template = { name: job.name, data: { workspace, job: job.name } };
+    const template = { name: job.name, data: { workspace, job: job.name }, opts: { priority: FRESH_PRIORITY } };
     await queue.upsertJobScheduler(id, repeat, template).catch((thrown: unknown) => {
       if (!isMadeByOther(thrown)) throw thrown;
     });
@@ -109,7 +109,11 @@ async function enqueue({ queue }: QueueConnection, tasks: readonly WorkspaceJob[
     const entries = tasks.slice(from, from + BATCH).map(({ workspace, job }) => ({
       name: job,
       data: { workspace, job },
-      opts: { jobId: randomUUID(), deduplication: { id: `${workspace}/${job}`, keepLastIfActive: true } },
+      opts: {
+        jobId: randomUUID(),
+        priority: FRESH_PRIORITY,
+        deduplication: { id: `${workspace}/${job}`, keepLastIfActive: true },
+      },
     }));
     const added: Job<TaskData, string, string>[] = await queue.addBulk(entries);
     fresh += added.filter(({ id }, index) => id === entries[index]?.opts.jobId).length;
@@ -118,7 +122,7 @@ async function enqueue({ queue }: QueueConnection, tasks: readonly WorkspaceJob[
 }
 
 async function countOutstanding({ queue }: QueueConnection, untilMs: number): Promise<number> {
-  const counts = await queue.getBackend().getCounts(['waiting', 'active', 'delayed'], untilMs);
+  const counts = await queue.getBackend().getCounts(['waiting', 'prioritized', 'active', 'delayed'], untilMs);
   return counts.reduce((sum, count) => sum + count, 0);
 }
 

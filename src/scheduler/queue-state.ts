@@ -16,22 +16,27 @@ type TaskJob = Job<TaskData, string, string>;
 /** Reads what the queue and its workers are at. */
 export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<RunnerState> {
   const backend = queue.getBackend();
-  const [counts, schedules, [oldest], [, next], active, completed, failed] = await Promise.all([
+  const [counts, schedules, [begun], [fresh], [, next], active, completed, failed] = await Promise.all([
     queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed'),
     backend.getJobSchedulersCount(),
     queue.getJobs(['waiting'], 0, 0, true),
+    queue.getJobs(['prioritized'], 0, 0, true),
     backend.getJobSchedulersRange(0, 0, true),
     queue.getJobs(['active'], 0, LEASES_MAX - 1, true),
     queue.getJobs(['completed'], 0, ENDED_MAX - 1, false),
     queue.getJobs(['failed'], 0, ENDED_MAX - 1, false),
   ]);
+  // The queue keeps tasks that were begun before apart from those that were not.
+  const waitingSince = [begun, fresh].flatMap((job) =>
+    job === undefined ? [] : [job.opts.prevMillis ?? job.timestamp],
+  );
   const written = await readWorkers(queue, clock);
   const leases = active.map((job) => toLease(job, written));
-  const { waiting = 0, prioritized = 0, active: begun = 0, delayed = 0, failed: threw = 0 } = counts;
+  const { waiting = 0, prioritized = 0, active: underWay = 0, delayed = 0, failed: threw = 0 } = counts;
   return {
-    counts: { waiting: waiting + prioritized, active: begun, delayed, failed: threw },
+    counts: { waiting: waiting + prioritized, active: underWay, delayed, failed: threw },
     schedules,
-    oldestWaiting: oldest === undefined ? null : iso(oldest.opts.prevMillis ?? oldest.timestamp),
+    oldestWaiting: waitingSince.length === 0 ? null : iso(Math.min(...waitingSince)),
     nextDue: next === undefined ? null : iso(Number(next)),
     workers: written.map((worker) => toWorker(worker, leases)),
     leases,

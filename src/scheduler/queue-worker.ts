@@ -7,6 +7,7 @@ import { SightlineError } from '../base/errors.ts';
 import { type StepRun, stepSchema } from './book.ts';
 import type { QueueConnection, TaskData, TaskQueue, TaskWorker } from './queue-connection.ts';
 import { AwayError } from './queue-failure.ts';
+import type { LeaseKey } from './queue-leases.ts';
 import { ENDED_MAX, type Task, type TaskEnd, type WorkOptions } from './runner.ts';
 
 /** How long a task stays a worker's that says nothing more. */
@@ -20,6 +21,12 @@ const UNSURE_MS_MAX = 3 * 60_000;
 /** Wait for a task where none is due, in seconds; a new one ends it. */
 const DRAINED_SECONDS = 60;
 const RETRY_MS = 1_000;
+/**
+ * The priority of a task that was never begun, and of one that was: those with the lower number come first. A task that comes back
+ * is therefore performed before all that only wait, whatever the database does with its place in the queue.
+ */
+export const FRESH_PRIORITY = 1;
+const BEGUN_PRIORITY = 0;
 /** Wait of a task that comes back to a worker which has not done with it. */
 const AGAIN_MS = 3_000;
 /** How often a worker says that it is there. */
@@ -42,10 +49,16 @@ export interface WrittenWorker {
   readonly renewed: Readonly<Record<string, string>>;
 }
 
+const TAKEN_OVER = 'another worker has taken the task over';
+
 // What is kept with a task.
 const keptSchema = z.object({ ended: z.array(stepSchema) });
 
+type TaskJob = Job<TaskData, string, string>;
+
 interface Held {
+  readonly job: TaskJob;
+  readonly key: LeaseKey;
   readonly stop: AbortController;
   isLost: boolean;
   renewedMs: number;
@@ -62,25 +75,28 @@ export interface WorkerParts {
 
 /** Works off the queue until the signal is aborted and all leases have ended. */
 export async function workOnQueue(
-  { queue, createWorker }: QueueConnection,
+  { queue, leases, createWorker }: QueueConnection,
   options: WorkOptions,
   { clock, say, leaseMs, toError }: WorkerParts,
 ): Promise<void> {
   const { signal, name, concurrency } = options;
   const { DelayedError, WaitingError } = await import('bullmq');
   const held = new Map<string, Held>();
-  const perform = async (job: Job<TaskData, string, string>, token?: string): Promise<string> => {
+  const perform = async (job: TaskJob, token = ''): Promise<string> => {
     const id = job.id ?? '';
-    const lease: Held = { stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
+    const key = { id, token, attempt: job.attemptsStarted };
+    const lease: Held = { job, key, stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
     // It was lost here, has come back, and is still being ended.
     if (held.has(id)) {
       await putBack(job, token, AGAIN_MS, lease, clock, signal);
       throw new DelayedError();
     }
     held.set(id, lease);
+    void markBegun(lease);
     try {
       const end = await performOne(job, lease, options);
-      // Whoever has it now settles it.
+      await renewExpired(lease).catch(() => undefined);
+      // Another worker has the task now and settles it.
       if (lease.isLost) throw new WaitingError();
       if (end.kind === 'settled') return end.status;
       await putBack(job, token, signal.aborted ? 0 : end.afterMs, lease, clock, signal);
@@ -88,6 +104,13 @@ export async function workOnQueue(
     } finally {
       held.delete(id);
     }
+  };
+  const leasesOf = (ids: readonly string[]): Held[] => ids.flatMap((id) => held.get(id) ?? []);
+  const renewExpired = async (lease: Held): Promise<void> => {
+    if (leases.renewExpired === null || lease.isLost) return;
+    const isRenewed = await leases.renewExpired(lease.key, leaseMs);
+    if (isRenewed) lease.renewedMs = clock.monotonic();
+    else lose(lease, TAKEN_OVER);
   };
   const trouble = createTrouble(say, toError);
   const worker = await createWorker(perform, {
@@ -106,12 +129,26 @@ export async function workOnQueue(
   worker.on('error', trouble.tell);
   worker.on('failed', (job, thrown) => say(`job ${job?.data.job} of ${job?.data.workspace} failed: ${thrown.message}`));
   worker.on('lockRenewalFailed', (ids) => {
-    for (const id of ids) lose(held.get(id), 'another worker has taken the task over');
+    for (const lease of leasesOf(ids)) {
+      if (leases.renewExpired === null) lose(lease, TAKEN_OVER);
+      else void renewExpired(lease).catch(trouble.tell);
+    }
   });
   worker.on('locksRenewed', ({ jobIds }) => {
     trouble.end();
-    for (const id of jobIds) Object.assign(held.get(id) ?? {}, { renewedMs: clock.monotonic() });
+    for (const lease of leasesOf(jobIds)) {
+      lease.renewedMs = clock.monotonic();
+      void markBegun(lease);
+    }
   });
+  const backend = worker.getBackend();
+  const takeOverExpired = backend.moveStalledJobsToWait.bind(backend);
+  backend.moveStalledJobsToWait = async () => {
+    const may = await leases.mayReclaim(leaseMs).catch((thrown: unknown) => {
+      throw toError(thrown);
+    });
+    return may ? takeOverExpired() : [];
+  };
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
@@ -127,7 +164,7 @@ export async function workOnQueue(
   await Promise.all([run, presence]);
 }
 
-async function performOne(job: Job<TaskData, string, string>, lease: Held, options: WorkOptions): Promise<TaskEnd> {
+async function performOne(job: TaskJob, lease: Held, options: WorkOptions): Promise<TaskEnd> {
   try {
     if (options.signal.aborted) return { kind: 'put back', afterMs: 0 };
     const keep = async (ended: readonly StepRun[]): Promise<void> => {
@@ -141,6 +178,12 @@ async function performOne(job: Job<TaskData, string, string>, lease: Held, optio
   }
 }
 
+// Tried again when the lease is renewed, if the database does not answer now.
+async function markBegun({ job }: Held): Promise<void> {
+  if (job.priority === BEGUN_PRIORITY) return;
+  await job.changePriority({ priority: BEGUN_PRIORITY }).catch(() => undefined);
+}
+
 function lose(lease: Held | undefined, why: string): void {
   if (lease === undefined) return;
   lease.isLost = true;
@@ -148,7 +191,7 @@ function lose(lease: Held | undefined, why: string): void {
 }
 
 /** Reads what a task of the queue is. */
-export function toTask(job: Job<TaskData, string, string>): Task {
+export function toTask(job: TaskJob): Task {
   const { id, data, attemptsStarted, repeatJobKey, opts, progress } = job;
   const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
   const attempt = Math.max(1, attemptsStarted);
@@ -160,7 +203,7 @@ export function toTask(job: Job<TaskData, string, string>): Task {
 // Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once
 // more; then the lease runs out by itself.
 async function putBack(
-  job: Job<TaskData, string, string>,
+  job: TaskJob,
   token: string | undefined,
   afterMs: number,
   lease: Held,

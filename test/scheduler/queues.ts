@@ -1,8 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import pg from 'pg';
-import type { TestContext } from 'vitest';
+import { onTestFinished, type TestContext } from 'vitest';
 import type { QueueAddress } from '../../src/base/runner-settings.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -58,6 +60,101 @@ export async function runSql({ url }: QueueAddress, text: string): Promise<pg.Qu
   } finally {
     await client.end();
   }
+}
+
+/** What a test reads and changes in a queue directly. */
+export interface Leases {
+  /** Makes the queue look as it does after its database was away for much longer than a lease: no lease was renewed. */
+  expire(): Promise<void>;
+  /** Whether a worker has asked for expired leases since. */
+  wereSwept(): Promise<boolean>;
+  /** How many tasks under way have a lease that has not expired. */
+  valid(): Promise<number>;
+}
+
+/** Connects to a queue's database for the duration of a test. */
+export async function leasesOf(address: QueueAddress): Promise<Leases> {
+  if (address.kind === 'postgres') {
+    return {
+      expire: async () => {
+        await runSql(
+          address,
+          "UPDATE bullmq.job SET locked_until_ms = 1, stalled_marked = true WHERE state = 'active'",
+        );
+        await runSql(address, "UPDATE bullmq.meta SET value = '1/1' WHERE field = 'sightline:sweep'");
+      },
+      wereSwept: async () => {
+        const asked = "SELECT 1 FROM bullmq.meta WHERE field = 'sightline:sweep' AND value <> '1/1'";
+        return (await runSql(address, asked)).rowCount === 1;
+      },
+      valid: async () => {
+        const counted = 'SELECT 1 FROM bullmq.job WHERE locked_until_ms > extract(epoch FROM clock_timestamp()) * 1000';
+        return (await runSql(address, counted)).rowCount ?? 0;
+      },
+    };
+  }
+  const redis = new Redis(address.url);
+  onTestFinished(() => redis.disconnect());
+  const key = (name: string): string => `bull:sightline:${name}`;
+  const active = (): Promise<string[]> => redis.lrange(key('active'), 0, -1);
+  return {
+    expire: async () => {
+      const ids = await active();
+      await redis.del(...ids.map((id) => key(`${id}:lock`)), key('sightline:sweep:asked'), key('stalled-check'));
+      await redis.sadd(key('stalled'), ...ids);
+    },
+    wereSwept: async () => (await redis.exists(key('sightline:sweep:asked'))) === 1,
+    valid: async () => redis.exists(...(await active()).map((id) => key(`${id}:lock`))),
+  };
+}
+
+/** A way to a queue that can be cut. */
+export interface Way {
+  readonly address: QueueAddress;
+  /** Ends all connections and refuses new ones. */
+  cut(): void;
+  mend(): void;
+}
+
+/** Opens a way to a queue for the duration of a test. */
+export async function openWay(address: QueueAddress): Promise<Way> {
+  const target = new URL(address.url);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((near) => {
+    if (isCut) return void near.destroy();
+    const far = createConnection(Number(target.port), target.hostname);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(one);
+          other.destroy();
+        });
+      one.pipe(other);
+    }
+  });
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  const url = Object.assign(new URL(address.url), { port: (server.address() as AddressInfo).port }).href;
+  return {
+    address: { ...address, url },
+    cut,
+    mend: () => {
+      isCut = false;
+    },
+  };
 }
 
 // Of the machine's own packages: npm has none.

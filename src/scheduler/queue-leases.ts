@@ -1,0 +1,85 @@
+import type { Redis } from 'ioredis';
+import type { Pool } from 'pg';
+
+/** A lease as its holder knows it. */
+export interface LeaseKey {
+  /** The id of the task. */
+  readonly id: string;
+  readonly token: string;
+  /** How often the task has been begun. */
+  readonly attempt: number;
+}
+
+/** Questions about leases that only the database can answer, because it has one clock for all workers. */
+export interface Leases {
+  /**
+   * Whether expired leases may be taken over now. False for the time of one lease after no worker asked for half a lease, because
+   * the database was away then: every worker that still holds a task can renew its lease before others take the task over.
+   */
+  mayReclaim(leaseMs: number): Promise<boolean>;
+  /**
+   * Renews a lease even if it has expired, unless the task was taken over. Returns false if it was. Null if the database renews
+   * expired leases anyway.
+   */
+  readonly renewExpired: ((key: LeaseKey, leaseMs: number) => Promise<boolean>) | null;
+}
+
+/** The field of the queue's metadata that contains "<last question>/<no takeover before>", in epoch milliseconds. */
+const FIELD = 'sightline:sweep';
+
+// One statement, so that two workers that ask at the same time agree. An invalid value counts as "nobody asked", a time in the
+// future is limited to one lease from now.
+const MAY_RECLAIM = `
+  INSERT INTO meta AS known (queue, field, value)
+  SELECT $1, '${FIELD}', now.ms || '/' || now.ms + $2::bigint FROM
+    (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now
+  ON CONFLICT (queue, field) DO UPDATE SET value =
+    split_part(EXCLUDED.value, '/', 1) || '/' || CASE
+      WHEN known.value !~ '^[0-9]{1,15}/[0-9]{1,15}$' THEN split_part(EXCLUDED.value, '/', 2)::bigint
+      WHEN split_part(EXCLUDED.value, '/', 1)::bigint - split_part(known.value, '/', 1)::bigint
+        NOT BETWEEN -$2::bigint / 2 AND $2::bigint / 2 THEN split_part(EXCLUDED.value, '/', 2)::bigint
+      ELSE least(split_part(known.value, '/', 2)::bigint, split_part(EXCLUDED.value, '/', 2)::bigint)
+    END
+  RETURNING split_part(value, '/', 2)::bigint <= split_part(value, '/', 1)::bigint AS may`;
+
+/** Leases of a queue in PostgreSQL, where an expired lease is renewed like any other until somebody takes the task over. */
+export function createPostgresLeases(pool: Pool, queue: string): Leases {
+  return {
+    mayReclaim: async (leaseMs) => {
+      const { rows } = await pool.query<{ may: boolean }>(MAY_RECLAIM, [queue, leaseMs]);
+      return rows[0]?.may === true;
+    },
+    renewExpired: null,
+  };
+}
+
+// Both keys expire by themselves. KEYS: asked, quiet. ARGV: half a lease, a lease (milliseconds).
+const MAY_RECLAIM_SCRIPT = `
+  if not redis.call('SET', KEYS[1], '1', 'PX', ARGV[1], 'GET') then
+    redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
+  end
+  return 1 - redis.call('EXISTS', KEYS[2])`;
+
+// KEYS: lock, active tasks, stalled tasks, task. ARGV: id, token, attempt, a lease (milliseconds).
+const RENEW_SCRIPT = `
+  local lock = redis.call('GET', KEYS[1])
+  if lock and lock ~= ARGV[2] then return 0 end
+  if not redis.call('LPOS', KEYS[2], ARGV[1]) then return 0 end
+  if redis.call('HGET', KEYS[4], 'ats') ~= ARGV[3] then return 0 end
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[4])
+  redis.call('SREM', KEYS[3], ARGV[1])
+  return 1`;
+
+/** Leases of a queue in Redis, where a lease is a key that is gone when it has expired. */
+export function createRedisLeases(redis: Redis, toKey: (name: string) => string): Leases {
+  return {
+    mayReclaim: async (leaseMs) => {
+      const keys = [toKey(`${FIELD}:asked`), toKey(`${FIELD}:quiet`)];
+      return (await redis.eval(MAY_RECLAIM_SCRIPT, keys.length, ...keys, Math.ceil(leaseMs / 2), leaseMs)) === 1;
+    },
+    renewExpired: async ({ id, token, attempt }, leaseMs) => {
+      const keys = [toKey(`${id}:lock`), toKey('active'), toKey('stalled'), toKey(id)];
+      return (await redis.eval(RENEW_SCRIPT, keys.length, ...keys, id, token, attempt, leaseMs)) === 1;
+    },
+  };
+}
