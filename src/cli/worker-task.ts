@@ -1,10 +1,10 @@
-import { withHome } from '../app/home.ts';
+import { heldHome, withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { newsOfJob } from '../app/notify/news.ts';
 import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { type JobRun, openBook, readSettled } from '../scheduler/book.ts';
+import { type JobRun, openBook, readSettled, type StepRun } from '../scheduler/book.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { nextRun } from '../scheduler/next.ts';
 import { runJob } from '../scheduler/run-job.ts';
@@ -23,6 +23,8 @@ const LOCKED_MS_MAX = 60_000;
 /** How often a task of an unknown workspace is left to workers that may know it by now, and how long each time. */
 const UNKNOWN_ATTEMPTS_MAX = 3;
 const UNKNOWN_MS = 10_000;
+
+const ASKED = 'asked for';
 
 /** What keeps a workspace from its home, or from its worker: no verdict on the job, which is done once that has passed. */
 const PASSING: readonly string[] = ['home_failed', 'lease_lost', 'publish_failed'];
@@ -60,7 +62,7 @@ export async function performTask(task: Task, lease: Lease, parts: TaskParts): P
     // This machine's folder first, then what the workspace's home has for it.
     const run = await runAlone(config.folder, parts.command, () =>
       withHome(context, task.id, async (inside) =>
-        (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, { task, lease }, parts),
+        (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, task, parts),
       ),
     );
     return run === null ? refuse('a run that began later has made up for it') : toEnd(run);
@@ -77,12 +79,7 @@ export async function performTask(task: Task, lease: Lease, parts: TaskParts): P
   }
 }
 
-async function runSteps(
-  context: Context,
-  job: Job,
-  { task, lease }: { readonly task: Task; readonly lease: Lease },
-  { flags, log }: TaskParts,
-): Promise<JobRun> {
+async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {
   const { config, clock, signal } = context;
   const about = { workspace: task.workspace, job: job.name };
   const stepFlags = { ...flags, workspace: config.name };
@@ -91,10 +88,28 @@ async function runSteps(
     return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, stepFlags, signal, () => undefined));
   };
   log('info', { msg: `job ${job.name} of ${config.name} begins`, ...about, attempt: task.attempt });
-  const { dueMs, ended: earlier } = task;
-  const run = await runJob(job, { clock, signal, dueMs, perform, earlier, onStep: (ended) => lease.keep(ended) });
+  const { dueMs } = task;
+  const book = openBook(config.folder);
+  const name = nameOf(task);
+  const earlier = name === ASKED && task.attempt === 1 ? [] : await book.endedSteps(job, name);
+  const onStep = async (ended: readonly StepRun[]): Promise<void> => {
+    await book.keepSteps(job, name, ended);
+    await heldHome(config.folder)?.keepFiles();
+  };
+  const warnOfStep = (thrown: unknown): void => {
+    const why = toSightlineError(thrown).message;
+    log('warn', { msg: `the end of a step of ${config.name} could not be stored: ${why}`, ...about });
+  };
+  const run = await runJob(job, {
+    clock,
+    signal,
+    dueMs,
+    perform,
+    earlier,
+    onStep: (ended) => onStep(ended).catch(warnOfStep),
+  });
   // Each try that met another's lock would push out of the book what it is for.
-  if (run.status !== 'locked') await openBook(config.folder).add(job, run);
+  if (run.status !== 'locked') await book.add(job, run);
   const level = run.status === 'failed' ? 'error' : run.status === 'done' ? 'info' : 'warn';
   log(level, { msg: `job ${job.name} of ${config.name} ${run.status}`, ...about, dueAt: run.dueAt, steps: run.steps });
   if (run.status === 'locked') throw new SightlineError('warehouse_locked', lockedStepOf(run));
@@ -105,6 +120,11 @@ async function runSteps(
 
 function lockedStepOf({ steps }: JobRun): string {
   return steps.find(({ status }) => status === 'locked')?.error ?? 'another process owns the warehouse';
+}
+
+// The same each time a task is begun. Only tasks that one process keeps in memory, and that have no due time, share a name.
+function nameOf({ id, dueMs }: Task): string {
+  return id ?? (dueMs === null ? ASKED : `due ${new Date(dueMs).toISOString()}`);
 }
 
 // What was stopped is still owed, by whoever is free.

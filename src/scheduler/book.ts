@@ -11,8 +11,7 @@ const AHEAD_MS_MAX = 3_600_000;
 
 const time = z.iso.datetime();
 const statusSchema = z.enum(['done', 'partial', 'failed', 'locked', 'interrupted']);
-/** A step of a run, as it is kept. */
-export const stepSchema = z.object({
+const stepSchema = z.object({
   step: z.string(),
   status: z.enum([...statusSchema.options, 'left out']),
   exitCode: z.int().nullable(),
@@ -32,6 +31,8 @@ const runSchema = z.object({
 const bookSchema = z.object({
   version: z.literal(1),
   jobs: z.record(z.string(), z.object({ schedule: z.string(), through: time })),
+  /** By job: the task that is being performed, or has lost its worker, and its steps that have ended. */
+  underWay: z.record(z.string(), z.object({ task: z.string(), steps: z.array(stepSchema) })).default({}),
   runs: z.array(runSchema),
 });
 
@@ -52,6 +53,10 @@ export interface JobBook {
   settledThrough(job: Job, nowMs: number): Promise<number>;
   /** Owes nothing of a job up to a moment. */
   settle(job: Job, untilMs: number): Promise<void>;
+  /** Returns the steps of a task of a job that have ended, in their order; none if the last task of that job was another one. */
+  endedSteps(job: Job, task: string): Promise<readonly StepRun[]>;
+  /** Stores which steps of a task have ended, until the run is added: whoever performs the task again does not repeat them. */
+  keepSteps(job: Job, task: string, steps: readonly StepRun[]): Promise<void>;
   /** Keeps a run; one that was interrupted, or met another's lock, is still owed. */
   add(job: Job, run: JobRun): Promise<void>;
 }
@@ -102,11 +107,21 @@ export function openBook(folder: string): JobBook {
       return nowMs;
     },
     settle,
+    endedSteps: async (job, task) => {
+      const known = (await readBook(path)).underWay[job.name];
+      return known?.task === task ? known.steps : [];
+    },
+    keepSteps: (job, task, steps) =>
+      change((book) => {
+        book.underWay[job.name] = { task, steps: [...steps] };
+      }),
     add: (job, run) =>
       change((book) => {
         book.runs = [...book.runs, run].slice(-RUNS_MAX);
         const isOwed = run.status === 'interrupted' || run.status === 'locked';
-        if (!isOwed) note(book, job, Date.parse(run.startedAt));
+        if (isOwed) return;
+        note(book, job, Date.parse(run.startedAt));
+        delete book.underWay[job.name];
       }),
   };
 }
@@ -120,7 +135,7 @@ async function readBook(path: string): Promise<Book> {
   try {
     return bookSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch {
-    return { version: 1, jobs: {}, runs: [] };
+    return { version: 1, jobs: {}, underWay: {}, runs: [] };
   }
 }
 

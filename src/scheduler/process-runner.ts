@@ -52,7 +52,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): Runner {
     enqueue: async (asked) => {
       const fresh = asked.filter(({ workspace, job }) => !tasks.waiting.some(({ task }) => isOf(task, workspace, job)));
       for (const { workspace, job } of fresh) {
-        const task = { id: null, workspace, job, dueMs: null, attempt: 1, ended: [] };
+        const task = { id: null, workspace, job, dueMs: null, attempt: 1 };
         tasks.put({ task, sinceMs: clock.now(), notBeforeMs: 0, onEnd: () => undefined });
       }
       return fresh.length;
@@ -71,9 +71,9 @@ async function workInProcess(parts: Parts, options: WorkOptions): Promise<void> 
   const scheduled = keepAll(parts, signal);
   const running = new Set<Promise<void>>();
   const performNext = async (): Promise<void> => {
-    await tasks.next(async (task, keep): Promise<TaskEnd> => {
+    await tasks.next(async (task): Promise<TaskEnd> => {
       try {
-        const ended = await perform(task, { signal, keep: async (steps) => keep(steps) });
+        const ended = await perform(task, { signal });
         return ended.kind === 'put back' && signal.aborted ? { ...ended, afterMs: 0 } : ended;
       } catch (thrown) {
         if (signal.aborted) return { kind: 'put back', afterMs: 0 };
@@ -129,7 +129,7 @@ function runWhenFree(
     const isThere = [...tasks.waiting, ...tasks.active].some(({ task }) => isOf(task, workspace, job));
     if (until.aborted || isThere) return resolve();
     tasks.put({
-      task: { id: null, workspace, job, dueMs, attempt: 1, ended: [] },
+      task: { id: null, workspace, job, dueMs, attempt: 1 },
       sinceMs: dueMs,
       notBeforeMs: 0,
       onEnd: resolve,

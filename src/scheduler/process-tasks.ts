@@ -11,8 +11,8 @@ export interface WaitingTask {
   onEnd(): void;
 }
 
-/** Does a task; `keep` is told which of its steps have ended. */
-export type Perform = (task: Task, keep: (ended: Task['ended']) => void) => Promise<TaskEnd>;
+/** Performs a task. */
+export type Perform = (task: Task) => Promise<TaskEnd>;
 
 /** Tasks of one process, in memory. */
 export interface TaskList {
@@ -55,16 +55,13 @@ export function createTaskList(clock: Clock): TaskList {
     one.onEnd();
   };
   const perform = async (one: WaitingTask, work: Perform): Promise<TaskEnd> => {
-    let kept = one.task.ended;
     const underWay = { task: one.task, sinceMs: clock.now() };
     active.push(underWay);
     try {
-      const result = await work(one.task, (steps) => {
-        kept = [...steps];
-      });
+      const result = await work(one.task);
       if (result.kind === 'settled') end(one, result.status);
       else {
-        const task = { ...one.task, attempt: one.task.attempt + 1, ended: kept };
+        const task = { ...one.task, attempt: one.task.attempt + 1 };
         waiting.push({ ...one, task, notBeforeMs: clock.now() + result.afterMs });
       }
       return result;

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Job } from 'bullmq';
-import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
-import { type StepRun, stepSchema } from './book.ts';
 import type { QueueConnection, TaskData, TaskQueue, TaskWorker } from './queue-connection.ts';
 import { AwayError } from './queue-failure.ts';
 import type { LeaseKey } from './queue-leases.ts';
@@ -50,9 +48,6 @@ export interface WrittenWorker {
 }
 
 const TAKEN_OVER = 'another worker has taken the task over';
-
-// What is kept with a task.
-const keptSchema = z.object({ ended: z.array(stepSchema) });
 
 type TaskJob = Job<TaskData, string, string>;
 
@@ -167,10 +162,7 @@ export async function workOnQueue(
 async function performOne(job: TaskJob, lease: Held, options: WorkOptions): Promise<TaskEnd> {
   try {
     if (options.signal.aborted) return { kind: 'put back', afterMs: 0 };
-    const keep = async (ended: readonly StepRun[]): Promise<void> => {
-      if (!lease.isLost) await job.updateProgress({ ended }).catch(() => undefined);
-    };
-    return await options.perform(toTask(job), { signal: lease.stop.signal, keep });
+    return await options.perform(toTask(job), { signal: lease.stop.signal });
   } catch (thrown) {
     // What was stopped has not failed.
     if (lease.isLost || options.signal.aborted) return { kind: 'put back', afterMs: 0 };
@@ -192,12 +184,10 @@ function lose(lease: Held | undefined, why: string): void {
 
 /** Reads what a task of the queue is. */
 export function toTask(job: TaskJob): Task {
-  const { id, data, attemptsStarted, repeatJobKey, opts, progress } = job;
+  const { id, data, attemptsStarted, repeatJobKey, opts } = job;
   const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
   const attempt = Math.max(1, attemptsStarted);
-  const kept = keptSchema.safeParse(progress);
-  const ended = kept.success ? kept.data.ended : [];
-  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt, ended };
+  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt };
 }
 
 // Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once

@@ -1,4 +1,3 @@
-import type { StepRun } from './book.ts';
 import type { Job } from './job.ts';
 
 /** A job of a workspace: what a schedule is kept for, and what is asked for by hand. */
@@ -25,16 +24,12 @@ export interface Task extends WorkspaceJob {
   readonly dueMs: number | null;
   /** How often it has been begun, from 1: it was put back, or its worker was lost, each time before. */
   readonly attempt: number;
-  /** Steps that have ended when it was begun before, in their order, as `Lease.keep` was told: they are not done again. */
-  readonly ended: readonly StepRun[];
 }
 
 /** A task that is held by a worker for as long as the lease is renewed. */
 export interface Lease {
   /** Aborted when the lease was lost, when nobody could be asked about it for minutes, or when work is to stop. */
   readonly signal: AbortSignal;
-  /** Keeps with the task which steps have ended, for whoever begins it again. Where that cannot be, they are done again. */
-  keep(ended: readonly StepRun[]): Promise<void>;
 }
 
 /** How a task ended: it has been done, well or not, or it is to be done again after a while, by whoever is free. */

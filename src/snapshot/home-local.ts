@@ -13,6 +13,7 @@ export function createLocalHome({ analytics }: Pick<Layout, 'analytics'>): Home 
       lost: new AbortController().signal,
       journal: null,
       checkIn: async () => null,
+      keepFiles: async () => undefined,
       release: async () => undefined,
     }),
     fetchCopy: async (path, known) => {

@@ -156,6 +156,7 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
     epoch: lease.epoch,
     lost: lease.lost,
     journal,
+    keepFiles: () => saved(clock, lease, () => journal.saveFiles()),
     checkIn: async () => {
       lease.assertHeld();
       await foldLog(layout.warehouse);

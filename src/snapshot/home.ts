@@ -39,6 +39,11 @@ export interface CheckedOut {
    * closed by then. Throws `lease_lost`.
    */
   checkIn(): Promise<string | null>;
+  /**
+   * Makes the kept files of the folder, but for those of kept folders, the home's at once: whoever takes over from a process that
+   * never checks in finds them. Throws `lease_lost` and `home_failed`.
+   */
+  keepFiles(): Promise<void>;
   /** Lets others have it; what was not checked in goes on, for whoever is next, at the last page in the journal. */
   release(): Promise<void>;
 }

@@ -46,6 +46,8 @@ export interface KeptJournal extends Journal {
    * what `change` makes of it. What was saved before and is needed no more is left to the caller.
    */
   save(change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord>;
+  /** Saves the kept files alone. The journal says the rest, those of kept folders included. */
+  saveFiles(): Promise<void>;
   /** Keys of what was in the record before, or in the journal, when something was saved. */
   superseded(): readonly string[];
 }
@@ -80,6 +82,15 @@ export function createJournal(parts: JournalParts): KeptJournal {
     written = 0;
     taken = 0;
     return record;
+  };
+
+  const saveFiles = async (): Promise<void> => {
+    const isOwn = ({ path }: { readonly path: string }): boolean => kept.files.includes(path);
+    const earlier = (await lease.read()).files.filter(isOwn);
+    const nextKey = (sha256: string): string => keyOf(lease, 'files', sha256);
+    const files = await sendKept(store, folder, { files: kept.files, folders: [] }, earlier, nextKey);
+    await lease.change((record) => ({ ...record, files: [...record.files.filter((file) => !isOwn(file)), ...files] }));
+    left.push(...earlier.map(({ key }) => key));
   };
 
   // Gives the bytes of the log that hold whole transactions, or saves all where they cannot be told from the file's.
@@ -190,6 +201,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
       base = identify(warehouse);
     },
     save,
+    saveFiles,
     superseded: () => left,
     follow: (opened) => {
       followed = opened;

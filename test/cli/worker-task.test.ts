@@ -1,11 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config.ts';
 import { withTerminal } from '../../src/cli/terminal.ts';
 import { performTask } from '../../src/cli/worker-task.ts';
 import type { Task } from '../../src/scheduler/runner.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { openCli, until } from './helpers.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -16,9 +21,9 @@ test('of runs that were put back until the next ones were due one makes up for a
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(file));
   const config = loadConfig({ flags: {}, environment: {}, folder });
   const signal = new AbortController().signal;
-  const lease = { signal, keep: async () => undefined };
+  const lease = { signal };
   const perform = (dueMs: number | null) => {
-    const task: Task = { id: 'a', workspace: config.name, job: 'nightly', dueMs, attempt: 9, ended: [] };
+    const task: Task = { id: 'a', workspace: config.name, job: 'nightly', dueMs, attempt: 9 };
     const parts = { command: 'a test', flags: {}, find: () => ({ name: config.name, config }), log: () => undefined };
     return withTerminal({ folder, environment: {} }, () => performTask(task, lease, parts));
   };
@@ -36,3 +41,68 @@ test('of runs that were put back until the next ones were due one makes up for a
   await writeFile(path, JSON.stringify(book));
   expect(await perform(now - 2 * HOUR_MS)).toEqual(done);
 });
+
+test('the worker of another machine does not repeat the steps that had ended when the first worker was killed', {
+  timeout: 180_000,
+}, async () => {
+  const { sandbox, env } = await openCli({ brands: 1, prompts: 2, days: 3 });
+  const store = await startS3Server();
+  onTestFinished(() => store.close());
+  const home = { kind: 's3', bucket: store.bucket, prefix: 'all', endpoint: store.endpoint };
+  const settings = { home, jobs: { nightly: { steps: ['sync', 'verify', 'check'] } } };
+  const perform = async (attempt: number) => {
+    const folder = await temporaryFolder();
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
+    const task: Task = { id: 'a', workspace: 'default', job: 'nightly', dueMs: null, attempt };
+    const child = spawn(process.execPath, ['--input-type=module', '-e', PERFORM, DIST, JSON.stringify(task)], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...env, ...S3_KEY },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    return { folder, child };
+  };
+  // The store refuses everything as soon as it has the record of the first step, so the first worker cannot end its job.
+  store.fault = () => (recordIn(store) === null ? null : 'busy');
+  const first = await perform(1);
+  await until('the first step is recorded', () => recordIn(store) !== null);
+  first.child.kill('SIGKILL');
+  await once(first.child, 'close');
+  store.fault = () => null;
+  const ended = JSON.parse(recordIn(store) ?? '').underWay.nightly;
+  expect(ended).toEqual({ task: 'a', steps: [expect.objectContaining({ step: 'sync', status: 'done' })] });
+  const synced = sandbox.requests.length;
+  const second = await perform(2);
+  expect(JSON.parse(await text(second.child.stdout))).toEqual({ kind: 'settled', status: 'done' });
+  const book = JSON.parse(await readFile(join(second.folder, 'data', 'default', 'jobs.json'), 'utf8'));
+  expect(book.runs).toHaveLength(1);
+  expect(book.runs[0].steps).toEqual([
+    ended.steps[0],
+    expect.objectContaining({ step: 'verify', status: 'done' }),
+    expect.objectContaining({ step: 'check', status: 'done' }),
+  ]);
+  expect(book.underWay).toEqual({});
+  // Verifying compares what is stored, and only a sync sends requests.
+  expect(sandbox.requests.length).toBe(synced);
+});
+
+const DIST = new URL('../../dist/src/', import.meta.url).href;
+/** Performs a task in the current folder, as the worker of one machine does, and prints how it ended. */
+const PERFORM = `
+const [dist, task] = process.argv.slice(1);
+const { loadConfig } = await import(dist + 'base/config.js');
+const { performTask } = await import(dist + 'cli/worker-task.js');
+const config = loadConfig({ flags: {}, environment: process.env, folder: process.cwd() });
+const parts = { command: 'a test', flags: {}, find: () => ({ name: config.name, config }), log: () => undefined };
+const lease = { signal: new AbortController().signal };
+console.log(JSON.stringify(await performTask(JSON.parse(task), lease, parts)));`;
+
+// The job log that the home names now.
+function recordIn({ objects }: S3Server): string | null {
+  const folder = 'all/default/home/';
+  const record = objects.get(`${folder}home.json`)?.body.toString();
+  const files: { path: string; key: string }[] = record === undefined ? [] : JSON.parse(record).files;
+  const found = files.find(({ path }) => path === 'jobs.json');
+  return found === undefined ? null : String(objects.get(folder + found.key)?.body);
+}
