@@ -1,24 +1,56 @@
 import { isReadableOnTheWay } from '../base/budget-settings.ts';
 import { systemClock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
+import { type SightlineError, toSightlineError } from '../base/errors.ts';
 import type { RunnerSettings } from '../base/runner-settings.ts';
+import type { Runner } from '../scheduler/runner.ts';
 import type { Finding } from './doctor-finding.ts';
 import { openRunner } from './runner.ts';
+import { checkSharedFolder, rejectLocalHomes } from './shared-folder.ts';
 
-/** Looks at the queue that workers share, where there is one: whether its database answers, and agrees about the time. */
-export async function checkQueue(settings: RunnerSettings, signal: AbortSignal): Promise<Finding[]> {
+/**
+ * Checks the queue that workers share, if there is one: whether all workers use the same warehouses, and whether its database answers
+ * and agrees about the time.
+ */
+export async function checkQueue(
+  settings: RunnerSettings,
+  configs: readonly WorkspaceConfig[],
+  signal: AbortSignal,
+): Promise<Finding[]> {
   if (settings.kind === 'process') return [];
-  const said: Finding[] = [];
+  const rejected = rejectLocalHomes(settings, configs);
+  const said: Finding[] = rejected === null ? [] : [failureOf(rejected)];
   const say = (message: string): void => void said.push({ status: 'warning', message });
   const startedAt = systemClock.monotonic();
-  const runner = await openRunner(settings, { folderOf: () => '', isPatient: false, signal, say });
+  let runner: Runner;
+  try {
+    runner = await openRunner(settings, { folderOf: () => '', isPatient: false, signal, say });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [...said, failureOf(toSightlineError(thrown))];
+  }
   try {
     const tasks = await runner.outstanding(0);
     const tookMs = Math.ceil(systemClock.monotonic() - startedAt);
     const message = `the queue of ${settings.urlVariable} answers in ${tookMs} ms; tasks that wait or are under way: ${tasks}`;
-    return [{ status: 'ok', message }, ...said, ...warnOfTheWay(settings)];
+    const folder = rejected === null ? await checkFolder(runner, configs) : [];
+    return [{ status: 'ok', message }, ...said, ...folder, ...warnOfTheWay(settings)];
   } finally {
     await runner.close();
   }
+}
+
+async function checkFolder(runner: Runner, configs: readonly WorkspaceConfig[]): Promise<Finding[]> {
+  try {
+    const isRecorded = await checkSharedFolder(runner, configs);
+    return isRecorded ? [{ status: 'ok', message: 'local homes are in the data folder that the queue records' }] : [];
+  } catch (thrown) {
+    return [failureOf(toSightlineError(thrown))];
+  }
+}
+
+function failureOf({ message, hint }: SightlineError): Finding {
+  return { status: 'failure', message, advice: hint };
 }
 
 function warnOfTheWay({ kind, url, urlVariable }: Exclude<RunnerSettings, { kind: 'process' }>): Finding[] {

@@ -44,6 +44,7 @@ export const allowed = {
   ...publishAllowed,
   runner: runnerAllowed,
   'runner.kind': 'process, postgres or redis',
+  'runner.sharedFolder': 'true if all workers use one data folder of one machine, otherwise false',
   dataDir: 'a folder',
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
@@ -169,7 +170,8 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
   if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return homeAllowed;
-  if (path.at(-1) === 'budget' || path.at(-1) === 'runner') return { kind: null, urlVariable: null };
+  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
+  if (path.at(-1) === 'runner') return { kind: null, urlVariable: null, sharedFolder: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 

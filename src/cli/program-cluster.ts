@@ -16,6 +16,7 @@ export function addCluster(program: Command, choose: Choose): void {
     )
     .addOption(new Option('--concurrency <number>', 'workspaces side by side').default('4'))
     .option('--name <name>', 'what others see it by (default: host and process)')
+    .option('--move-folder', 'record this data folder as the one that holds local homes, in place of another')
     .option('--once', 'end when nothing waits, is under way or is due within seconds')
     .addOption(logLevelOption())
     .action((flags) =>

@@ -1,4 +1,5 @@
 import { plannedOf } from '../app/runner.ts';
+import type { WorkspaceConfig } from '../base/config.ts';
 import { toSightlineError } from '../base/errors.ts';
 import type { Planned } from '../scheduler/runner.ts';
 import { type Configured, readAllConfigs, type WorkspaceFlags } from './context.ts';
@@ -7,6 +8,8 @@ import { type Configured, readAllConfigs, type WorkspaceFlags } from './context.
 export interface WorkspaceList {
   /** How many there are. */
   readonly count: number;
+  /** Those whose settings can be read. */
+  configs(): readonly WorkspaceConfig[];
   find(workspace: string): Configured | undefined;
   /** What is to run by the clock. */
   planned(): readonly Planned[];
@@ -31,12 +34,14 @@ export function listWorkspaces(
     all = new Map(read.map((one) => [one.name, one]));
   };
   readAll();
+  const configs = (): WorkspaceConfig[] => [...all.values()].flatMap((one) => ('config' in one ? [one.config] : []));
   return {
     get count() {
       return all.size;
     },
+    configs,
     find: (workspace) => all.get(workspace),
-    planned: () => [...all.values()].flatMap((one) => ('config' in one ? plannedOf(one.config) : [])),
+    planned: () => configs().flatMap(plannedOf),
     read: () => {
       try {
         readAll();

@@ -60,6 +60,8 @@ export function createProcessRunner(options: ProcessRunnerOptions): Runner {
     work: (work) => workInProcess(parts, work),
     outstanding: async (withinMs) => tasks.waiting.length + tasks.active.length + dueWithin(withinMs),
     state: async () => stateOf(parts),
+    recordedFolder: async () => null,
+    recordFolder: async (folder) => folder,
     close: async () => undefined,
   };
 }

@@ -5,8 +5,8 @@ import { SightlineError } from '../base/errors.ts';
 import type { QueueAddress } from '../base/runner-settings.ts';
 import { parseCron } from './cron.ts';
 import { nextRun } from './next.ts';
+import { createPostgresDatabase, createRedisDatabase, type QueueDatabase } from './queue-database.ts';
 import { AwayError, toQueueError, toRunnerError } from './queue-failure.ts';
-import { createPostgresLeases, createRedisLeases, type Leases } from './queue-leases.ts';
 import { loadPackage } from './queue-packages.ts';
 
 /** Connections of a process: one waits for tasks, the others ask. */
@@ -38,7 +38,7 @@ export type TaskProcessor = Processor<TaskData, string, string>;
 /** A connection to the queue. */
 export interface QueueConnection {
   readonly queue: TaskQueue;
-  readonly leases: Leases;
+  readonly database: QueueDatabase;
   createWorker(processor: TaskProcessor, options: Omit<WorkerOptions, 'connection'>): Promise<TaskWorker>;
   close(): Promise<void>;
 }
@@ -112,7 +112,7 @@ async function openPostgres(address: QueueAddress, { clock, say }: OpenQueueOpti
     await queue.waitUntilReady();
     return {
       queue: queue as unknown as TaskQueue,
-      leases: createPostgresLeases(connection, QUEUE),
+      database: createPostgresDatabase(connection, QUEUE),
       createWorker: async (processor, workerOptions) => {
         const worker = new create.Worker<TaskData, string>(QUEUE, processor, {
           ...workerOptions,
@@ -237,7 +237,7 @@ async function openRedis(address: QueueAddress): Promise<QueueConnection> {
   await queue.waitUntilReady();
   return {
     queue: queue as unknown as TaskQueue,
-    leases: createRedisLeases(connection, (name) => queue.toKey(name)),
+    database: createRedisDatabase(connection, (name) => queue.toKey(name)),
     createWorker: async (processor, options) => {
       const worker = new bullmq.Worker<TaskData, string>(QUEUE, processor, { ...options, settings, connection });
       return worker as unknown as TaskWorker;

@@ -12,6 +12,8 @@ import type { Kept, Planned, Runner, WorkspaceJob } from './runner.ts';
 /** Tasks and schedules that are written at a time. */
 const BATCH = 500;
 const SIDE_BY_SIDE = 4;
+/** The field of the queue's metadata that names the data folder of local homes. */
+const FOLDER_FIELD = 'sightline:folder';
 /** A schedule whose next run should have begun so long ago may have lost it. */
 const LATE_MS = 10 * 60_000;
 
@@ -56,6 +58,8 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
     },
     outstanding: (withinMs) => told(countOutstanding(connection, clock.now() + withinMs)),
     state: () => told(readQueueState(connection.queue, clock)),
+    recordedFolder: () => told(connection.queue.getBackend().getQueueMetaField(FOLDER_FIELD)),
+    recordFolder: (folder, replaces) => told(recordFolder(connection, folder, replaces)),
     // A queue whose connections are gone is asked for tasks without a pause by who still works on it.
     close: async () => {
       closing.abort(new SightlineError('interrupted', 'the queue is closed'));
@@ -124,6 +128,13 @@ async function enqueue({ queue }: QueueConnection, tasks: readonly WorkspaceJob[
 async function countOutstanding({ queue }: QueueConnection, untilMs: number): Promise<number> {
   const counts = await queue.getBackend().getCounts(['waiting', 'prioritized', 'active', 'delayed'], untilMs);
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function recordFolder({ queue, database }: QueueConnection, folder: string, replaces: boolean): Promise<string> {
+  const backend = queue.getBackend();
+  if (replaces) await backend.setQueueMeta({ [FOLDER_FIELD]: folder });
+  else await database.setIfAbsent(FOLDER_FIELD, folder);
+  return (await backend.getQueueMetaField(FOLDER_FIELD)) ?? folder;
 }
 
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

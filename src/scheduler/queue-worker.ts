@@ -4,8 +4,8 @@ import type { Job } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { QueueConnection, TaskData, TaskQueue, TaskWorker } from './queue-connection.ts';
+import type { LeaseKey } from './queue-database.ts';
 import { AwayError } from './queue-failure.ts';
-import type { LeaseKey } from './queue-leases.ts';
 import { ENDED_MAX, type Task, type TaskEnd, type WorkOptions } from './runner.ts';
 
 /** How long a task stays a worker's that says nothing more. */
@@ -70,7 +70,7 @@ export interface WorkerParts {
 
 /** Works off the queue until the signal is aborted and all leases have ended. */
 export async function workOnQueue(
-  { queue, leases, createWorker }: QueueConnection,
+  { queue, database, createWorker }: QueueConnection,
   options: WorkOptions,
   { clock, say, leaseMs, toError }: WorkerParts,
 ): Promise<void> {
@@ -102,8 +102,8 @@ export async function workOnQueue(
   };
   const leasesOf = (ids: readonly string[]): Held[] => ids.flatMap((id) => held.get(id) ?? []);
   const renewExpired = async (lease: Held): Promise<void> => {
-    if (leases.renewExpired === null || lease.isLost) return;
-    const isRenewed = await leases.renewExpired(lease.key, leaseMs);
+    if (database.renewExpired === null || lease.isLost) return;
+    const isRenewed = await database.renewExpired(lease.key, leaseMs);
     if (isRenewed) lease.renewedMs = clock.monotonic();
     else lose(lease, TAKEN_OVER);
   };
@@ -125,7 +125,7 @@ export async function workOnQueue(
   worker.on('failed', (job, thrown) => say(`job ${job?.data.job} of ${job?.data.workspace} failed: ${thrown.message}`));
   worker.on('lockRenewalFailed', (ids) => {
     for (const lease of leasesOf(ids)) {
-      if (leases.renewExpired === null) lose(lease, TAKEN_OVER);
+      if (database.renewExpired === null) lose(lease, TAKEN_OVER);
       else void renewExpired(lease).catch(trouble.tell);
     }
   });
@@ -139,7 +139,7 @@ export async function workOnQueue(
   const backend = worker.getBackend();
   const takeOverExpired = backend.moveStalledJobsToWait.bind(backend);
   backend.moveStalledJobsToWait = async () => {
-    const may = await leases.mayReclaim(leaseMs).catch((thrown: unknown) => {
+    const may = await database.mayReclaim(leaseMs).catch((thrown: unknown) => {
       throw toError(thrown);
     });
     return may ? takeOverExpired() : [];

@@ -116,6 +116,10 @@ export interface Runner {
   /** How many tasks wait, are under way, or are due within `withinMs`. */
   outstanding(withinMs: number): Promise<number>;
   state(): Promise<RunnerState>;
+  /** The data folder that is recorded for local homes, as `recordFolder` was given it; null if none is. */
+  recordedFolder(): Promise<string | null>;
+  /** Records a data folder, if none is recorded or `replaces` is true, and returns the recorded one. */
+  recordFolder(folder: string, replaces: boolean): Promise<string>;
   close(): Promise<void>;
 }
 

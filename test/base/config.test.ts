@@ -180,7 +180,7 @@ describe('settings', () => {
     ] as const) {
       const { folder } = await load({ file: { runner: { kind, urlVariable } } });
       const environment = { QUEUE_URL: url };
-      expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable });
+      expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable, sharedFolder: false });
       expect(pickSettings({ environment, folder })).toEqual(environment);
       const read = (given: Record<string, string>) => () => loadRunnerSettings({ environment: given, folder });
       expect(read({})).toThrow('QUEUE_URL is not set; allowed: the address of a ');
@@ -191,6 +191,10 @@ describe('settings', () => {
 
   test.each([
     [{ kind: 'queue' }, 'runner.kind is "queue"; allowed: process, postgres or redis'],
+    [
+      { kind: 'redis', urlVariable: 'QUEUE_URL', sharedFolder: 'yes' },
+      'runner.sharedFolder is "yes"; allowed: true if all workers use one data folder of one machine',
+    ],
     [{ kind: 'redis' }, 'runner.urlVariable is not set; allowed: the name of the variable that holds the address'],
     ['redis://a:secret@b', 'runner is something else; allowed: an object with kind'],
   ])('of the runner are refused where they are %j', async (runner, message) => {

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { RunnerState } from '../../src/scheduler/runner.ts';
-import { type FleetOptions, startFleet } from '../cluster/fleet.ts';
+import { type FleetOptions, type Started, startFleet } from '../cluster/fleet.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { expectRefusal, runCli, until } from './helpers.ts';
 
@@ -103,6 +103,66 @@ test('workers share a queue: one that is stopped gives back what it holds, and a
   const text = await fleet.run('cluster', 'status');
   const logs = [...first.lines, ...second.lines, text, JSON.stringify(after), ...doctor.stdout].join('\n');
   expect(logs).not.toMatch(/gsk_cluster|p@ss|p%40ss/);
+}, 120_000);
+
+test('a shared queue is refused for workspaces whose warehouse is only in a local folder', async () => {
+  const databaseUrl = 'postgres://nobody@127.0.0.1:1/nothing';
+  const runner = { kind: 'postgres', urlVariable: 'CLUSTER_DATABASE_URL' };
+  const fleet = await open({ workspaces: 2, databaseUrl, settings: { runner } });
+  for (const command of [
+    ['worker', '--once'],
+    ['cluster', 'enqueue', 'nightly'],
+  ]) {
+    const { ended, lines } = fleet.start(...command);
+    expect(await ended).toBe(2);
+    const said = lines.join('\n');
+    expect(said).toContain('home of workspaces w01, w02 is "local"');
+    expect(said).toContain('allowed: home with "kind": "s3", or runner with "sharedFolder": true');
+  }
+  const one = fleet.start('cluster', 'enqueue', 'nightly', '--workspace', 'w02');
+  expect(await one.ended).toBe(2);
+  expect(one.lines.join('\n')).toContain('home of workspace w02 is "local"');
+  const doctor = fleet.start('doctor', '--all', '--offline', '--json');
+  await doctor.ended;
+  expect(JSON.parse(doctor.stdout[0] ?? '').checks).toContainEqual(
+    expect.objectContaining({
+      check: 'queue',
+      status: 'failure',
+      message: expect.stringContaining('home of workspaces w01, w02 is "local"'),
+    }),
+  );
+  // With a home in a bucket the queue is asked.
+  const home = { kind: 's3', bucket: 'lake' };
+  const away = await open({ workspaces: 1, databaseUrl, settings: { runner, home } });
+  const asked = away.start('cluster', 'enqueue', 'nightly', '--json');
+  await asked.ended;
+  expect(JSON.parse(asked.stdout.join(''))).toMatchObject({ error: { code: 'queue_unreachable' } });
+}, 120_000);
+
+test('workers of one queue use one data folder for local homes, until a worker records another one', async (context) => {
+  const fleet = await open({
+    workspaces: 1,
+    databaseUrl: urlOf(context),
+    settings: { jobs: { nightly: { steps: ['check'] } } },
+  });
+  const endOf = async ({ ended, lines }: Started) => ({ code: await ended, said: lines.join('\n') });
+  const here = (...flags: string[]) => endOf(fleet.start('worker', '--once', ...flags));
+  const there = async (...flags: string[]) => endOf(await fleet.startOn('other', 'worker', '--once', ...flags));
+  // Another test has used the queue before.
+  expect(await here('--move-folder')).toMatchObject({ code: 0 });
+  expect(await here()).toMatchObject({ code: 0 });
+  expect(await there()).toMatchObject({ code: 2, said: expect.stringContaining(`${fleet.folder}/data on `) });
+  const doctor = await fleet.startOn('other', 'doctor', '--offline', '--json');
+  await doctor.ended;
+  expect(JSON.parse(doctor.stdout[0] ?? '').checks).toContainEqual(
+    expect.objectContaining({
+      check: 'queue',
+      status: 'failure',
+      message: expect.stringContaining('home of workspace w01 is "local", and the queue records'),
+    }),
+  );
+  expect(await there('--move-folder')).toMatchObject({ code: 0 });
+  expect(await here()).toMatchObject({ code: 2, said: expect.stringContaining('sightline worker --move-folder') });
 }, 120_000);
 
 test('a queue that cannot be reached is named by its variable', async (context) => {

@@ -76,7 +76,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     databaseUrl === undefined
       ? {}
       : {
-          runner: { kind: 'postgres', urlVariable: VARIABLE },
+          runner: { kind: 'postgres', urlVariable: VARIABLE, sharedFolder: true },
           budget: { kind: 'postgres', urlVariable: VARIABLE },
         };
   if (databaseUrl !== undefined) environment[VARIABLE] = databaseUrl;

@@ -406,6 +406,20 @@ test.for(['postgres', 'redis'] as const)(
   },
 );
 
+test.for(['postgres', 'redis'] as const)(
+  'workers that record a data folder in %s at the same moment agree on one, until another one replaces it',
+  async (kind, context) => {
+    const open = openAt(await newQueue(kind, context));
+    const runners = await Promise.all([open(), open(), open(), open()]);
+    expect(await runners[0]?.recordedFolder()).toBeNull();
+    const recorded = await Promise.all(runners.map((runner, index) => runner.recordFolder(`folder ${index}`, false)));
+    expect(new Set(recorded).size).toBe(1);
+    expect(await runners[0]?.recordFolder('moved', true)).toBe('moved');
+    expect(await runners[1]?.recordFolder('folder 1', false)).toBe('moved');
+    expect(await runners[2]?.recordedFolder()).toBe('moved');
+  },
+);
+
 test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
   const address = await newQueue(kind, context);
   const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;

@@ -2,6 +2,7 @@ import { type ClusterBudget, type Lag, readClusterBudgets, readLags } from '../.
 import { type ClusterHome, readClusterHomes } from '../../app/cluster-homes.ts';
 import { jobOf } from '../../app/jobs.ts';
 import { openRunner } from '../../app/runner.ts';
+import { rejectLocalHomes } from '../../app/shared-folder.ts';
 import { systemClock } from '../../base/clock.ts';
 import { loadRunnerSettings } from '../../base/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
@@ -57,12 +58,18 @@ export async function clusterStatus(flags: ClusterStatusFlags, signal: AbortSign
 
 /** Runs `sightline cluster enqueue` and returns its exit code. */
 export async function clusterEnqueue(job: string, flags: EnqueueFlags, signal: AbortSignal): Promise<number> {
-  if (loadRunnerSettings(readSurroundings()).kind === 'process') {
+  const settings = loadRunnerSettings(readSurroundings());
+  if (settings.kind === 'process') {
     const how = '"postgres" or "redis" in sightline.config.json; `sightline jobs run` runs a job without a queue';
     throw new SightlineError('config_invalid', `runner.kind is "process", which has no queue; allowed: ${how}`);
   }
   const configured = readConfigured(flags);
   const chosen = flags.workspace === undefined ? configured : flags.workspace.map((name) => choose(configured, name));
+  const rejected = rejectLocalHomes(
+    settings,
+    chosen.flatMap((one) => ('config' in one ? [one.config] : [])),
+  );
+  if (rejected !== null) throw rejected;
   const tasks = chosen.flatMap((one) => {
     if ('error' in one) {
       say(`workspace ${one.name}: ${one.error.message}`);

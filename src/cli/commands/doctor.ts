@@ -23,8 +23,8 @@ export interface DoctorFlags extends WorkspaceFlags {
 /** Runs `sightline doctor` and returns its exit code: `failed` where a check failed, and `done` for warnings. */
 export async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
   if (flags.all === true) return doctorOfAll(flags, signal);
-  const { config, configured } = readSettings(flags);
-  const results = await examineSurroundings(configured, () => examineQueue(signal));
+  const { config, all } = readSettings(flags);
+  const results = await examineSurroundings(all.map(toConfigured), () => examineQueue(all, signal));
   if (config !== null) results.push(...(await examineOne(config, flags, signal)));
   const workspace = config?.name ?? flags.workspace ?? null;
   const status = worstOf(results);
@@ -45,7 +45,7 @@ async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<num
     const found = wrong.length === 0 ? ` ${plural(checks.length, 'check')} passed` : '';
     printData([`${workspace ?? 'all workspaces'}:${found}`, ...wrong.flatMap(describe)].join('\n'));
   };
-  const results = await examineSurroundings(all.map(toConfigured), () => examineQueue(signal));
+  const results = await examineSurroundings(all.map(toConfigured), () => examineQueue(all, signal));
   tell(null, results);
   for (const configured of all) {
     if ('error' in configured) continue;
@@ -56,9 +56,10 @@ async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<num
   return conclude(results);
 }
 
-async function examineQueue(signal: AbortSignal): Promise<Finding[]> {
+async function examineQueue(all: readonly Configured[], signal: AbortSignal): Promise<Finding[]> {
   const settings = loadRunnerSettings(readSurroundings());
-  return (await import('../../app/doctor-queue.ts')).checkQueue(settings, signal);
+  const configs = all.flatMap((one) => ('config' in one ? [one.config] : []));
+  return (await import('../../app/doctor-queue.ts')).checkQueue(settings, configs, signal);
 }
 
 function toConfigured(configured: Configured): ConfiguredWorkspace {
@@ -92,7 +93,7 @@ interface Settings {
   /** The workspace that the flags name; null where its settings cannot be read. */
   readonly config: WorkspaceConfig | null;
   /** All that are configured, and that one. */
-  readonly configured: readonly ConfiguredWorkspace[];
+  readonly all: readonly Configured[];
 }
 
 function readSettings(flags: DoctorFlags): Settings {
@@ -102,7 +103,7 @@ function readSettings(flags: DoctorFlags): Settings {
   } catch (thrown) {
     return {
       config: null,
-      configured: [{ name: flags.workspace ?? DEFAULT_WORKSPACE, error: toSightlineError(thrown) }],
+      all: [{ name: flags.workspace ?? DEFAULT_WORKSPACE, error: toSightlineError(thrown) }],
     };
   }
   const names = [...new Set([config.name, ...listWorkspaces(readSurroundings())])];
@@ -113,7 +114,7 @@ function readSettings(flags: DoctorFlags): Settings {
       return { name, error: toSightlineError(thrown) };
     }
   };
-  return { config, configured: names.map((name) => toConfigured(read(name))) };
+  return { config, all: names.map(read) };
 }
 
 const WIDTH = 15;

@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { openRunner } from '../../app/runner.ts';
+import { claimSharedFolder, rejectLocalHomes } from '../../app/shared-folder.ts';
 import { systemClock } from '../../base/clock.ts';
 import { loadRunnerSettings } from '../../base/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Planned, Runner } from '../../scheduler/runner.ts';
 import { LOG_LEVELS, type LogLevel } from '../../serve/http/log.ts';
-import { readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
+import { type Configured, readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
 import { plural, printData } from '../output.ts';
 import { openTerminalLog } from '../terminal-log.ts';
 import { performTask, type TaskParts } from '../worker-task.ts';
@@ -28,6 +29,7 @@ export interface WorkerFlags extends Pick<WorkspaceFlags, 'dataDir' | 'json'> {
   readonly concurrency: string;
   readonly name?: string;
   readonly once?: boolean;
+  readonly moveFolder?: boolean;
   readonly logLevel: string;
 }
 
@@ -41,6 +43,8 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   const warn = (sentence: string): void => log('warn', { msg: sentence });
   const given = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
   const workspaces = listWorkspaces(given, warn);
+  const rejected = rejectLocalHomes(settings, workspaces.configs());
+  if (rejected !== null) throw rejected;
   const folderOf = (workspace: string): string => {
     const found = workspaces.find(workspace);
     return found !== undefined && 'config' in found ? found.config.folder : '';
@@ -50,13 +54,24 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   const stopped = AbortSignal.any([signal, stop.signal]);
   setMaxListeners(0, stopped);
   const ended = new Map<string, number>();
-  const parts = { command: `worker ${name}`, flags: given, find: workspaces.find, log };
+  // Settings that are read again may have a workspace more.
+  const find = (workspace: string): Configured | undefined => {
+    const found = workspaces.find(workspace);
+    const error = found !== undefined && 'config' in found ? rejectLocalHomes(settings, [found.config]) : null;
+    return error === null ? found : { name: workspace, error };
+  };
+  const parts = { command: `worker ${name}`, flags: given, find, log };
+  const claimFolder = (moves: boolean): Promise<void> =>
+    settings.kind === 'process' ? Promise.resolve() : claimSharedFolder(runner, workspaces.configs(), { moves });
   try {
+    await claimFolder(flags.moveFolder === true);
     const where = settings.kind === 'process' ? 'this process alone' : `the queue of ${settings.urlVariable}`;
     log('info', { msg: `worker ${name} works for ${plural(workspaces.count, 'workspace')}, from ${where}` });
     // The first time thousands take a while, and what waits already need not wait for that.
     const kept = keepAtFirst(runner, workspaces, stopped, log);
-    const watched = kept.then(() => watch(runner, workspaces, stopped, log));
+    const watched = kept.then(() => watch(runner, workspaces, stopped, log, () => claimFolder(false)));
+    // A worker whose folder is not the recorded one any more ends with that error.
+    watched.catch(() => stop.abort(new SightlineError('interrupted', 'the data folder is not the recorded one')));
     const finished = flags.once === true ? kept.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
     const work = runner.work({
       name,
@@ -112,6 +127,7 @@ async function watch(
   workspaces: WorkspaceList,
   signal: AbortSignal,
   log: TaskParts['log'],
+  checkFolder: () => Promise<void>,
 ): Promise<void> {
   let before = fingerprintOf(workspaces.planned());
   let hangUp = new AbortController();
@@ -123,6 +139,11 @@ async function watch(
       if (signal.aborted) return;
       hangUp = new AbortController();
       workspaces.read();
+      await checkFolder().catch((thrown: unknown) => {
+        const error = toSightlineError(thrown);
+        if (error.code === 'config_invalid') throw error;
+        log('warn', { msg: error.message });
+      });
       const planned = workspaces.planned();
       const now = fingerprintOf(planned);
       await keep(runner, planned, log, { removes: now !== before }).then(

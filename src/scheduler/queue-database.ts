@@ -10,8 +10,8 @@ export interface LeaseKey {
   readonly attempt: number;
 }
 
-/** Questions about leases that only the database can answer, because it has one clock for all workers. */
-export interface Leases {
+/** What only the database can do for all workers, because it has one clock and one order, and the queue's package does not offer. */
+export interface QueueDatabase {
   /**
    * Whether expired leases may be taken over now. False for the time of one lease after no worker asked for half a lease, because
    * the database was away then: every worker that still holds a task can renew its lease before others take the task over.
@@ -22,6 +22,8 @@ export interface Leases {
    * expired leases anyway.
    */
   readonly renewExpired: ((key: LeaseKey, leaseMs: number) => Promise<boolean>) | null;
+  /** Sets a field of the queue's metadata if it is not set. */
+  setIfAbsent(field: string, value: string): Promise<void>;
 }
 
 /** The field of the queue's metadata that contains "<last question>/<no takeover before>", in epoch milliseconds. */
@@ -42,14 +44,18 @@ const MAY_RECLAIM = `
     END
   RETURNING split_part(value, '/', 2)::bigint <= split_part(value, '/', 1)::bigint AS may`;
 
-/** Leases of a queue in PostgreSQL, where an expired lease is renewed like any other until somebody takes the task over. */
-export function createPostgresLeases(pool: Pool, queue: string): Leases {
+/** A queue in PostgreSQL, where an expired lease is renewed like any other until another worker takes the task over. */
+export function createPostgresDatabase(pool: Pool, queue: string): QueueDatabase {
   return {
     mayReclaim: async (leaseMs) => {
       const { rows } = await pool.query<{ may: boolean }>(MAY_RECLAIM, [queue, leaseMs]);
       return rows[0]?.may === true;
     },
     renewExpired: null,
+    setIfAbsent: async (field, value) => {
+      const text = 'INSERT INTO meta (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field) DO NOTHING';
+      await pool.query(text, [queue, field, value]);
+    },
   };
 }
 
@@ -70,8 +76,8 @@ const RENEW_SCRIPT = `
   redis.call('SREM', KEYS[3], ARGV[1])
   return 1`;
 
-/** Leases of a queue in Redis, where a lease is a key that is gone when it has expired. */
-export function createRedisLeases(redis: Redis, toKey: (name: string) => string): Leases {
+/** A queue in Redis, where a lease is a key that is gone when it has expired. */
+export function createRedisDatabase(redis: Redis, toKey: (name: string) => string): QueueDatabase {
   return {
     mayReclaim: async (leaseMs) => {
       const keys = [toKey(`${FIELD}:asked`), toKey(`${FIELD}:quiet`)];
@@ -81,5 +87,6 @@ export function createRedisLeases(redis: Redis, toKey: (name: string) => string)
       const keys = [toKey(`${id}:lock`), toKey('active'), toKey('stalled'), toKey(id)];
       return (await redis.eval(RENEW_SCRIPT, keys.length, ...keys, id, token, attempt, leaseMs)) === 1;
     },
+    setIfAbsent: async (field, value) => void (await redis.hsetnx(toKey('meta'), field, value)),
   };
 }
