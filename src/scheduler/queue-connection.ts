@@ -8,6 +8,7 @@ import { nextRun } from './next.ts';
 import { createPostgresDatabase, createRedisDatabase, type QueueDatabase } from './queue-database.ts';
 import { AwayError, toQueueError, toRunnerError } from './queue-failure.ts';
 import { loadPackage } from './queue-packages.ts';
+import { isTimeZone } from './zone.ts';
 
 /** Connections of a process: one waits for tasks, the others ask. */
 const CONNECTIONS_MAX = 5;
@@ -84,7 +85,9 @@ const settings = {
     { pattern, tz }: { pattern?: string | undefined; tz?: string | undefined },
   ): number => {
     const cron = parseCron(pattern ?? '');
-    return typeof cron === 'string' ? Number.NaN : (nextRun(cron, tz ?? 'UTC', afterMs) ?? Number.NaN);
+    // An invalid schedule has no next run. An error would keep the queue from giving out the task of this one.
+    if (typeof cron === 'string' || !isTimeZone(tz ?? 'UTC')) return Number.NaN;
+    return nextRun(cron, tz ?? 'UTC', afterMs) ?? Number.NaN;
   },
 };
 

@@ -12,6 +12,8 @@ import type { Kept, Planned, Runner, WorkspaceJob } from './runner.ts';
 /** Tasks and schedules that are written at a time. */
 const BATCH = 500;
 const SIDE_BY_SIDE = 4;
+/** No schedule has its next run later: 29 February comes again within eight years. */
+const NEXT_MS_MAX = 9 * 366 * 24 * 3_600_000;
 /** The field of the queue's metadata that names the data folder of local homes. */
 const FOLDER_FIELD = 'sightline:folder';
 /** A schedule whose next run should have begun so long ago may have lost it. */
@@ -87,7 +89,7 @@ async function keepSchedules(
   const gone = removes ? [...kept.keys()].filter((id) => !wanted.has(id)) : [];
   const missing = [...wanted].filter(([id]) => !kept.has(id));
   const late = [...wanted].filter(([id]) => (kept.get(id) ?? Number.POSITIVE_INFINITY) < clock.now() - LATE_MS);
-  const lost: typeof late = [];
+  const lost = [...wanted].filter(([id]) => kept.has(id) && !(Number(kept.get(id)) < clock.now() + NEXT_MS_MAX));
   await eachOf(late, async (one) => {
     if ((await queue.getJob(`repeat:${one[0]}:${kept.get(one[0])}`)) === undefined) lost.push(one);
   });

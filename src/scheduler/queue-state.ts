@@ -1,17 +1,16 @@
-import type { Job } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
-import { isRecord } from '../base/json.ts';
-import type { TaskData, TaskQueue } from './queue-connection.ts';
-import { WORKER_PREFIX, type WrittenWorker } from './queue-worker.ts';
+import type { TaskQueue } from './queue-connection.ts';
+import { isMoment, namesOf, type TaskJob } from './queue-task.ts';
+import { PRINTABLE, WORKER_PREFIX, type WrittenWorker, writtenWorkerSchema } from './queue-worker.ts';
 import { ENDED_MAX, type EndedTask, type LeaseState, type RunnerState, type WorkerState } from './runner.ts';
 
 /** Tasks under way that are told of. */
 const LEASES_MAX = 1_000;
+/** How a task ended, as a worker writes it. */
+const STATUS = /^[a-z ]{1,40}$/;
 /** A worker that has said nothing for so long is gone; what it wrote is removed after an hour. */
 const GONE_MS = 60_000;
 const FORGOTTEN_MS = 3_600_000;
-
-type TaskJob = Job<TaskData, string, string>;
 
 /** Reads what the queue and its workers are at. */
 export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<RunnerState> {
@@ -27,11 +26,9 @@ export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<Ru
     queue.getJobs(['failed'], 0, ENDED_MAX - 1, false),
   ]);
   // The queue keeps tasks that were begun before apart from those that were not.
-  const waitingSince = [begun, fresh].flatMap((job) =>
-    job === undefined ? [] : [job.opts.prevMillis ?? job.timestamp],
-  );
+  const waitingSince = [begun, fresh].map((job) => job?.opts.prevMillis ?? job?.timestamp).filter(isMoment);
   const written = await readWorkers(queue, clock);
-  const leases = active.map((job) => toLease(job, written));
+  const leases = active.flatMap((job) => toLease(job, written) ?? []);
   const { waiting = 0, prioritized = 0, active: underWay = 0, delayed = 0, failed: threw = 0 } = counts;
   return {
     counts: { waiting: waiting + prioritized, active: underWay, delayed, failed: threw },
@@ -40,7 +37,9 @@ export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<Ru
     nextDue: next === undefined ? null : iso(Number(next)),
     workers: written.map((worker) => toWorker(worker, leases)),
     leases,
-    ended: [...completed, ...failed].map(toEnded).sort((a, b) => (a.endedAt < b.endedAt ? 1 : -1)),
+    ended: [...completed, ...failed]
+      .flatMap((job) => toEnded(job) ?? [])
+      .sort((a, b) => (a.endedAt < b.endedAt ? 1 : -1)),
   };
 }
 
@@ -57,8 +56,7 @@ async function readWorkers(queue: TaskQueue, clock: Clock): Promise<WrittenWorke
 
 function parse(text: string): WrittenWorker | null {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && typeof value['name'] === 'string' ? (value as unknown as WrittenWorker) : null;
+    return writtenWorkerSchema.parse(JSON.parse(text));
   } catch {
     return null;
   }
@@ -68,22 +66,27 @@ function toWorker({ renewed, ...worker }: WrittenWorker, leases: readonly LeaseS
   return { ...worker, tasks: leases.filter((lease) => lease.worker === worker.name).length };
 }
 
-function toLease(
-  { id = '', data, processedBy = '', processedOn }: TaskJob,
-  workers: readonly WrittenWorker[],
-): LeaseState {
-  const since = iso(processedOn ?? 0);
+// Tasks whose data are invalid are not shown: a worker rejects them.
+function toLease(job: TaskJob, workers: readonly WrittenWorker[]): LeaseState | null {
+  const { id = '', processedOn } = job;
+  const processedBy = PRINTABLE.test(job.processedBy ?? '') ? (job.processedBy ?? '') : 'unknown';
+  const names = namesOf(job);
+  if (names === null) return null;
+  const since = iso(processedOn);
   const own = workers.filter(({ name }) => name === processedBy);
   // One that has just been begun is not spoken of yet.
   const renewed = own.length === 0 ? null : (own.find(({ renewed: tasks }) => id in tasks)?.renewed[id] ?? since);
-  return { workspace: data.workspace, job: data.job, worker: processedBy, since, renewed };
+  return { ...names, worker: processedBy, since, renewed };
 }
 
-function toEnded({ data, returnvalue, failedReason, finishedOn }: TaskJob): EndedTask {
+function toEnded(job: TaskJob): EndedTask | null {
+  const { returnvalue, failedReason, finishedOn } = job;
+  const names = namesOf(job);
+  if (names === null) return null;
   const status = failedReason === undefined ? String(returnvalue) : 'failed';
-  return { workspace: data.workspace, job: data.job, status, endedAt: iso(finishedOn ?? 0) };
+  return { ...names, status: STATUS.test(status) ? status : 'unknown', endedAt: iso(finishedOn) };
 }
 
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
+function iso(ms: number | undefined): string {
+  return new Date(isMoment(ms) ? ms : 0).toISOString();
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Job } from 'bullmq';
+import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
-import type { QueueConnection, TaskData, TaskQueue, TaskWorker } from './queue-connection.ts';
+import type { QueueConnection, TaskQueue, TaskWorker } from './queue-connection.ts';
 import type { LeaseKey } from './queue-database.ts';
 import { AwayError } from './queue-failure.ts';
-import { ENDED_MAX, type Task, type TaskEnd, type WorkOptions } from './runner.ts';
+import { namesOf, type TaskJob, toTask } from './queue-task.ts';
+import { ENDED_MAX, type TaskEnd, type WorkOptions } from './runner.ts';
 
 /** How long a task stays a worker's that says nothing more. */
 export const LEASE_MS = 20_000;
@@ -35,21 +36,25 @@ const CLOSE_MS_MAX = 10_000;
 /** What stands before a worker's name among what is kept about the queue. */
 export const WORKER_PREFIX = 'worker:';
 
-/** What a worker says of itself, as it is kept. */
-export interface WrittenWorker {
-  readonly name: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly since: string;
-  readonly seen: string;
-  readonly concurrency: number;
+/** Names of workers and machines that may be shown in a terminal. */
+export const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+const printable = z.string().regex(PRINTABLE);
+const time = z.iso.datetime();
+/** What a worker writes about itself. */
+export const writtenWorkerSchema = z.object({
+  name: printable,
+  host: printable,
+  pid: z.int(),
+  since: time,
+  seen: time,
+  concurrency: z.int(),
   /** When the lease of each task was last renewed, by the task's id. */
-  readonly renewed: Readonly<Record<string, string>>;
-}
+  renewed: z.record(z.string(), time),
+});
+/** What a worker writes about itself. */
+export type WrittenWorker = Readonly<z.infer<typeof writtenWorkerSchema>>;
 
 const TAKEN_OVER = 'another worker has taken the task over';
-
-type TaskJob = Job<TaskData, string, string>;
 
 interface Held {
   readonly job: TaskJob;
@@ -89,7 +94,7 @@ export async function workOnQueue(
     held.set(id, lease);
     void markBegun(lease);
     try {
-      const end = await performOne(job, lease, options);
+      const end = await performOne(job, lease, options, clock);
       await renewExpired(lease).catch(() => undefined);
       // Another worker has the task now and settles it.
       if (lease.isLost) throw new WaitingError();
@@ -122,7 +127,10 @@ export async function workOnQueue(
     removeOnFail: { count: ENDED_MAX },
   });
   worker.on('error', trouble.tell);
-  worker.on('failed', (job, thrown) => say(`job ${job?.data.job} of ${job?.data.workspace} failed: ${thrown.message}`));
+  worker.on('failed', (job, { message }) => {
+    const names = job === undefined ? null : namesOf(job);
+    say(names === null ? message : `job ${names.job} of ${names.workspace} failed: ${message}`);
+  });
   worker.on('lockRenewalFailed', (ids) => {
     for (const lease of leasesOf(ids)) {
       if (database.renewExpired === null) lose(lease, TAKEN_OVER);
@@ -159,10 +167,10 @@ export async function workOnQueue(
   await Promise.all([run, presence]);
 }
 
-async function performOne(job: TaskJob, lease: Held, options: WorkOptions): Promise<TaskEnd> {
+async function performOne(job: TaskJob, lease: Held, options: WorkOptions, clock: Clock): Promise<TaskEnd> {
   try {
     if (options.signal.aborted) return { kind: 'put back', afterMs: 0 };
-    return await options.perform(toTask(job), { signal: lease.stop.signal });
+    return await options.perform(toTask(job, clock.now()), { signal: lease.stop.signal });
   } catch (thrown) {
     // What was stopped has not failed.
     if (lease.isLost || options.signal.aborted) return { kind: 'put back', afterMs: 0 };
@@ -180,14 +188,6 @@ function lose(lease: Held | undefined, why: string): void {
   if (lease === undefined) return;
   lease.isLost = true;
   lease.stop.abort(new SightlineError('interrupted', why));
-}
-
-/** Reads what a task of the queue is. */
-export function toTask(job: TaskJob): Task {
-  const { id, data, attemptsStarted, repeatJobKey, opts } = job;
-  const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
-  const attempt = Math.max(1, attemptsStarted);
-  return { id: id ?? null, workspace: data.workspace, job: data.job, dueMs, attempt };
 }
 
 // Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once

@@ -335,6 +335,10 @@ describe('a queue in PostgreSQL', () => {
     await runSql(address, 'DELETE FROM bullmq.job; UPDATE bullmq.scheduler SET next_run_ms = 1');
     expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
     expect((await runner.state()).nextDue).toBe(due);
+    // No schedule has its next run in a thousand years.
+    await runSql(address, 'UPDATE bullmq.scheduler SET next_run_ms = 33000000000000');
+    expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
+    expect((await runner.state()).nextDue).toBe(due);
   });
 
   test('goes on where it was when the server was away, and loses nothing', async (context) => {

@@ -1,0 +1,62 @@
+import type { Job } from 'bullmq';
+import { z } from 'zod';
+import type { TaskData } from './queue-connection.ts';
+import type { Task } from './runner.ts';
+
+/** A task is due when it is given out; clocks of machines may differ, but not by more. */
+const AHEAD_MS_MAX = 3_600_000;
+/** Characters of an invalid value that a message shows. */
+const SHOWN_MAX = 80;
+/** The last moment that a Date can hold, epoch milliseconds. */
+const MOMENT_MAX = 8_640_000_000_000_000;
+
+/** A task as the queue's package hands it over. */
+export type TaskJob = Job<TaskData, string, string>;
+
+const dataSchema = z.object({
+  workspace: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+  job: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+});
+const allowed: Readonly<Record<string, string>> = {
+  workspace: 'lower-case letters, digits, - and _, at most 64',
+  job: 'lower-case letters, digits and -, at most 64',
+};
+
+/**
+ * Reads a task of the queue. Anybody who may write to the queue's database may have written it. Throws an error that names the task
+ * and the value that is wrong.
+ */
+export function toTask(given: TaskJob, nowMs: number): Task {
+  const { id = '', data, attemptsStarted, repeatJobKey, opts } = given;
+  const refuse = (what: string, value: unknown, may: string): Error =>
+    new Error(`task ${show(id)} of the queue is invalid: ${what} is ${show(value)}; allowed: ${may}`);
+  const parsed = dataSchema.safeParse(data);
+  if (!parsed.success) {
+    const [field] = parsed.error.issues[0]?.path ?? [];
+    const name = String(field ?? 'data');
+    const value = field === undefined ? data : (data as unknown as Record<PropertyKey, unknown>)[field];
+    throw refuse(name, value, allowed[name] ?? 'an object with workspace and job');
+  }
+  const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
+  if (dueMs !== null && !(isMoment(dueMs) && dueMs <= nowMs + AHEAD_MS_MAX)) {
+    throw refuse('the time at which it was due', dueMs, 'epoch milliseconds, not in the future');
+  }
+  const attempt = Number.isSafeInteger(attemptsStarted) ? Math.max(1, attemptsStarted) : 1;
+  return { ...parsed.data, id, dueMs, attempt };
+}
+
+/** The workspace and job of a task that is only shown; null if they are invalid. */
+export function namesOf({ data }: TaskJob): TaskData | null {
+  const parsed = dataSchema.safeParse(data);
+  return parsed.success ? parsed.data : null;
+}
+
+/** Whether a value is epoch milliseconds of a moment that can be shown. */
+export function isMoment(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOMENT_MAX;
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'not set';
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}
