@@ -44,6 +44,8 @@ export interface Pointer {
   readonly sweep: { readonly by: string; readonly until: string } | null;
   /** The epoch of the home whose holder alone may move the pointer; there only where the home is not a folder. */
   readonly fence?: number;
+  /** The manifest whose Iceberg tables were last copied to numbered metadata, all of them (src/snapshot/iceberg-directory.ts). */
+  readonly numbered?: string;
 }
 
 /** The pointer as it was read, with its version. */
