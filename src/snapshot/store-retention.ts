@@ -97,7 +97,9 @@ export async function findManifests(store: ObjectStore): Promise<Omit<PointerEnt
 // Null for no change.
 function withoutExpired(pointer: Pointer, keep: Keep, now: number, by: string): Pointer | null {
   const gone = new Set(chooseExpired(agesOf(pointer), pointer.manifest, keep, now, STORE_GRACE_MS));
-  const isTaken = pointer.sweep !== null && Date.parse(pointer.sweep.until) > now;
+  // A time further ahead than any publisher writes is not believed: it would stop deletion for good.
+  const until = pointer.sweep === null ? 0 : Date.parse(pointer.sweep.until);
+  const isTaken = until > now && until <= now + SWEEP_MS + HOURS_AHEAD_MAX * HOUR_MS;
   const sweeps = !isTaken && dueOf(pointer, now).length > 0;
   if (gone.size === 0 && !sweeps) return null;
   const since = new Date(now).toISOString();
