@@ -102,7 +102,8 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
 
 async function placeAside(at: string, place: (aside: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(at), { recursive: true });
-  const aside = `${at}.${randomUUID()}${ASIDE}`;
+  // A name that readers of the folder do not look at.
+  const aside = join(dirname(at), `.${randomUUID()}${ASIDE}`);
   try {
     await place(aside);
     await syncToDisk(dirname(at));

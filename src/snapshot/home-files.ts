@@ -21,6 +21,11 @@ export interface KeptFiles {
   readonly folders: readonly string[];
 }
 
+/** Whether a path, relative to the folder, is of a file that is kept. */
+export function isKept({ files, folders }: KeptFiles, path: string): boolean {
+  return files.includes(path) || folders.some((name) => path.startsWith(`${name}/`));
+}
+
 /** The files that there are of those to be kept, by their paths relative to the folder, with their sizes in bytes. */
 export async function listKept(folder: string, kept: KeptFiles): Promise<Map<string, number>> {
   const found = new Map<string, number>();

@@ -4,6 +4,7 @@ import { SightlineError } from '../base/errors.ts';
 import type { Holder } from './home.ts';
 import {
   CLAIM_MS,
+  EPOCH_MAX,
   firstRecord,
   HOME,
   type HomeRecord,
@@ -81,6 +82,10 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
     const claim = { id, holder: holder.name, via: holder.via, until: untilOf(clock, claimMs) };
     // Read after the record: who has it by then has raised its epoch as well, and this claim fails.
     const next = { ...record, epoch: Math.max(record.epoch, await told()) + 1, claim };
+    if (next.epoch > EPOCH_MAX) {
+      const message = `${store.location}${HOME} or latest.json says epoch ${next.epoch - 1}; allowed: below ${EPOCH_MAX}; put an earlier version of that object back`;
+      throw new SightlineError('home_failed', message);
+    }
     // Once in the life of a home: where conditions are not kept two workers would have it at once.
     if (found === null) await checkConditions(store);
     const isWritten =

@@ -20,17 +20,30 @@ export function markPath(folder: string): string {
   return join(folder, 'home.json');
 }
 
-/** The mark of a folder; null for one that is nobody's copy. */
+/**
+ * Reads the mark of a folder; null for a folder that is not a copy.
+ * @throws `home_failed` for a mark that cannot be read: the folder may be an old copy
+ */
 export async function readMark(folder: string): Promise<HomeMark | null> {
-  const text = await readFile(markPath(folder), 'utf8').catch(() => 'null');
-  let value: unknown;
+  const path = markPath(folder);
+  const text = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return null;
+    throw thrown;
+  });
+  if (text === null) return null;
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value) && typeof value['location'] === 'string') {
+      return { location: value['location'], hasData: value['hasData'] === true };
+    }
   } catch {
-    return null;
+    // It is told below.
   }
-  if (!isRecord(value) || typeof value['location'] !== 'string') return null;
-  return { location: value['location'], hasData: value['hasData'] === true };
+  const way = `remove it if ${folder} holds the newest data, or move ${folder} away to receive the home's`;
+  throw new SightlineError(
+    'home_failed',
+    `${path} is damaged, so it is unknown of which home the folder is a copy: ${way}`,
+  );
 }
 
 /** Has a folder say of what it is a copy. */

@@ -1,5 +1,5 @@
+import { z } from 'zod';
 import { SightlineError } from '../base/errors.ts';
-import { isRecord } from '../base/json.ts';
 import type { FileToSend, ObjectStore } from './object-store.ts';
 
 /** The one object of a home that changes, by compare-and-swap. */
@@ -10,6 +10,45 @@ export const CLAIM_MS = 20_000;
 const ROUNDING_MS = 2_000;
 /** Where a store does not tell its time the clocks of two machines may differ by so much. */
 const SKEW_MS = 30_000;
+/** Check-outs of a home, at most: one a second for 30,000 years. A larger epoch could not be raised exactly. */
+export const EPOCH_MAX = 2 ** 40;
+/** Bytes of one file: 16 TB. */
+const BYTES_MAX = 2 ** 44;
+/** A journal is ended after 10,000 pieces (journal.ts), and each check-out adds one segment. */
+const PIECES_MAX = 100_000;
+const SEGMENTS_MAX = 10_000;
+const TEXT_MAX = 500;
+
+const time = z
+  .string()
+  .max(TEXT_MAX)
+  .refine((text) => !Number.isNaN(Date.parse(text)), 'is not a time');
+const text = z
+  .string()
+  .max(TEXT_MAX)
+  .regex(/^\P{Cc}*$/u, 'has control characters');
+const stored = z.looseObject({
+  key: z.string().regex(/^(base|files)\/[\w.-]{1,200}$/, 'is not a key of a home'),
+  bytes: z.int().min(0).max(BYTES_MAX),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'is not a SHA-256'),
+});
+const base = stored.extend({ savedAt: time }).nullable();
+const pieces = z.int().min(0).max(PIECES_MAX);
+const recordSchema = z.looseObject({
+  format: z.literal(1),
+  epoch: z.int().min(0).max(EPOCH_MAX),
+  claim: z.looseObject({ id: text, holder: text, via: text.nullable(), until: time }).nullable(),
+  base,
+  checkedIn: base,
+  // A path is written to: it must not lead out of the folder.
+  files: z.array(stored.extend({ path: z.string().refine(isInnerPath, 'leads out of the folder') })),
+  journal: z
+    .array(z.looseObject({ prefix: z.string().regex(/^journal\/[\w-]{1,100}\/$/), pieces: pieces.nullable() }))
+    .max(SEGMENTS_MAX),
+  journalPieces: z.int().min(0),
+  former: z.array(z.looseObject({ key: stored.shape.key, since: time })),
+  sweptAt: time,
+});
 
 /** A file that is in the store; nothing else is ever written under its key. */
 export interface StoredFile extends Pick<FileToSend, 'bytes' | 'sha256'> {
@@ -75,11 +114,7 @@ export async function readHome(store: ObjectStore): Promise<ReadHome | null> {
   const found = await store.read(HOME);
   if (found === null) return null;
   const { body, version, modifiedAt, readAt } = found;
-  const record = toRecord(body.toString());
-  if (record === null) {
-    const message = `${store.location}${HOME} is not what this version of sightline writes, and is not replaced`;
-    throw new SightlineError('home_failed', message);
-  }
+  const record = toRecord(store.location + HOME, body.toString());
   const ageMs = modifiedAt === null || readAt === null ? null : readAt - modifiedAt;
   return { record, version, modifiedAt, ageMs };
 }
@@ -102,30 +137,21 @@ export function isFree(
   return now - renewedAt > claimMs + SKEW_MS;
 }
 
-function toRecord(text: string): HomeRecord | null {
+function toRecord(location: string, body: string): HomeRecord {
+  const refuse = (why: string): SightlineError => {
+    const message = `${location} is not what this version of sightline writes, and is not replaced: ${why}; put an earlier version of that object back`;
+    return new SightlineError('home_failed', message);
+  };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(body);
   } catch {
-    return null;
+    throw refuse('it is not JSON');
   }
-  if (!isRecord(value) || value['format'] !== 1 || !Number.isSafeInteger(value['epoch'])) return null;
-  const { claim, base, checkedIn, files, journal, former } = value;
-  if (claim !== null && !(isRecord(claim) && typeof claim['holder'] === 'string')) return null;
-  if (![base, checkedIn].every((file) => file === null || isStored(file))) return null;
-  if (![files, journal, former].every(Array.isArray) || !(files as unknown[]).every(isStoredPath)) return null;
-  return value as unknown as HomeRecord;
-}
-
-function isStored(value: unknown): value is Record<string, unknown> {
-  if (!isRecord(value)) return false;
-  const { key, bytes, sha256 } = value;
-  return typeof key === 'string' && Number.isSafeInteger(bytes) && typeof sha256 === 'string';
-}
-
-// A path is written to: it must not lead out of the folder.
-function isStoredPath(value: unknown): boolean {
-  return isStored(value) && isInnerPath(value['path']);
+  const parsed = recordSchema.safeParse(value);
+  if (parsed.success) return parsed.data as HomeRecord;
+  const [issue] = parsed.error.issues;
+  throw refuse(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'unknown'}`);
 }
 
 /** Whether a path of a record or of a journal stays within the folder that it is relative to. */

@@ -4,11 +4,12 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, syncToDisk } from '../base/files.ts';
 import { foldLog, refuseIfOpen } from '../warehouse/log-file.ts';
+import { logOf } from '../warehouse/open-files.ts';
 import type { CheckedOut, Holder, Home } from './home.ts';
-import { bring, type KeptFiles, receiveKept } from './home-files.ts';
+import { bring, isKept, type KeptFiles, receiveKept } from './home-files.ts';
 import { type Lease, type LeaseTiming, takeLease } from './home-lease.ts';
 import { judgeFolder, writeMark } from './home-mark.ts';
-import { readHome } from './home-record.ts';
+import { HOME, readHome } from './home-record.ts';
 import { type CheckedInRecord, sweepHome, withCheckedIn } from './home-sweep.ts';
 import { createJournal, type KeptJournal } from './journal.ts';
 import { applyJournal } from './journal-piece.ts';
@@ -111,12 +112,16 @@ async function takeIn(warehouse: string, journal: KeptJournal): Promise<void> {
 async function receive({ open, layout, kept }: StoreHomeParts, lease: Lease, signal: AbortSignal): Promise<number> {
   const folder = dirname(layout.warehouse);
   const { base, files, journal } = lease.found;
+  const other = files.find(({ path }) => !isKept(kept, path));
+  if (other !== undefined) throw new SightlineError('home_failed', `${HOME} names ${other.path}, which no home keeps`);
   await clear(folder, basename(layout.warehouse), base === null);
   const store = await open(signal);
   try {
     if (base !== null) await bring(store, base, layout.warehouse);
     await receiveKept(store, folder, kept, files);
-    const taken = await applyJournal(store, journal, folder, signal);
+    const log = basename(logOf(layout.warehouse));
+    const mayBe = (path: string): boolean => path === log || isKept(kept, path);
+    const taken = await applyJournal(store, journal, folder, mayBe, signal);
     signal.throwIfAborted();
     // From here on nobody reads what whoever was here before may still be writing.
     const closed = taken.filter(({ pieces }) => pieces > 0);

@@ -42,7 +42,10 @@ export async function sweepHome(store: ObjectStore, keys: readonly string[], aft
   const { record, gone, isDue } = after;
   const needed = neededBy(record);
   try {
-    await removeAll(store, [...keys.filter((key) => !needed.has(key)), ...gone]);
+    await removeAll(
+      store,
+      [...keys, ...gone].filter((key) => !needed.has(key)),
+    );
     if (isDue) await removeAll(store, await findLeft(store, needed, record.epoch));
   } catch (thrown) {
     if (!(thrown instanceof SightlineError)) throw thrown;

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SightlineError } from '../base/errors.ts';
 import { openScratch } from '../warehouse/scratch.ts';
+import { catchUpAfterCommit } from './iceberg-directory.ts';
 import { findEngine, isPlainPath, openEngine } from './iceberg-engine.ts';
 import { writeManifestList } from './iceberg-manifests.ts';
 import { type IcebergSnapshot, toMetadata } from './iceberg-metadata.ts';
@@ -28,8 +28,6 @@ const SCRATCH_MB = 512;
 const QUIET_MS = 15 * 60_000;
 /** No folder of files that wait to be sent is used for longer, whatever process has its number by now. */
 const LEFT_MS = 24 * 3_600_000;
-/** How many versions are tried for a name that is free. */
-const VERSIONS_MAX = 1000;
 
 /** What a publisher of Iceberg tables is told. */
 export interface IcebergPublisherOptions extends StorePublisherOptions {
@@ -39,20 +37,30 @@ export interface IcebergPublisherOptions extends StorePublisherOptions {
   readonly timeOf: (table: string) => string | null;
   /** A folder for what waits to be sent. */
   readonly sending: string;
+  /** Changed by tests only. */
+  readonly openEngine?: typeof openEngine;
 }
 
 /**
  * Publishes each table as an Iceberg table, in `tables/<name>/`. `latest.json` leads to a manifest as for files, which names
- * the metadata file of each table: it moves in one step for all of them. A table's metadata are numbered by the second
- * when its rows were read, so that who takes the highest number has the newest too. Throws `config_invalid` where the
- * engine is not installed.
+ * the metadata file of each table: moving it commits all tables in one step. Only then are the metadata copied to where
+ * readers of a table's folder find them (see iceberg-directory.ts).
+ * @throws `config_invalid` if the engine is not installed
  */
 export function createIcebergPublisher(
   store: ObjectStore,
   options: IcebergPublisherOptions,
 ): Publisher<StoredSnapshot> {
-  findEngine();
-  return createStorePublisher(store, options, bringer(store, options));
+  if (options.openEngine === undefined) findEngine();
+  const publisher = createStorePublisher(store, options, bringer(store, options));
+  return {
+    ...publisher,
+    point: async (placed) => {
+      const result = await publisher.point(placed);
+      await catchUpAfterCommit(store, options);
+      return result;
+    },
+  };
 }
 
 function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
@@ -62,24 +70,20 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
     const sent = { files: 0, bytes: 0 };
     const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: join(aside, 'scratch') });
     try {
-      const engine = openEngine(join(aside, 'engine'), signal);
+      const engine = (options.openEngine ?? openEngine)(join(aside, 'engine'), signal);
       const lake: LakeParts = { store, engine, scratch, signal, folder, aside, begunAt, sent };
       try {
         const remembered = await readRemembered(store, pointer, manifest, options.keep);
-        const isLate = pointer !== null && Date.parse(pointer.createdAt) > Date.parse(manifest.createdAt);
-        const least = Math.floor(Date.parse(manifest.createdAt) / 1000);
         const rows = new Map<string, LakeRows>();
         await inParallel(manifest.tables, signal, async (table) => {
           rows.set(table.name, await bringRows(table, timeOf(table.name), stateOf(base, table.name), lake));
           onProgress?.({ done: rows.size, of: manifest.tables.length });
         });
-        // At the end, all at once: who looks for the highest number sees them from then on.
         const states = new Map<string, IcebergState>();
         await inParallel(manifest.tables, signal, async (table) => {
           const before = stateOf(base, table.name);
           const others = remembered.flatMap((each) => stateOf(each, table.name) ?? []);
-          const version = isLate ? least : Math.max(least, (before?.version ?? 0) + 1);
-          const next = { id: manifest.id, version, now: options.clock.now() };
+          const next = { id: manifest.id, now: options.clock.now() };
           states.set(table.name, await settle(table, rows.get(table.name) as LakeRows, before, others, next, lake));
         });
         const tables = manifest.tables.map((table): LakeTable => {
@@ -143,7 +147,7 @@ async function settle(
   rows: LakeRows,
   before: IcebergState | null,
   remembered: readonly IcebergState[],
-  { id, version, now }: { id: string; version: number; now: number },
+  { id, now }: { id: string; now: number },
   lake: LakeParts,
 ): Promise<IcebergState> {
   const { shape, parts } = rows;
@@ -172,8 +176,8 @@ async function settle(
   )
     return { ...before, parts };
   const body = toMetadata(shape, named, table.about, now);
-  const written = await writeMetadata(table, Buffer.from(`${JSON.stringify(body, null, 2)}\n`), version, lake);
-  return { ...shape, ...written, list, snapshot, snapshots, parts };
+  const metadata = await writeMetadata(table, Buffer.from(`${JSON.stringify(body, null, 2)}\n`), lake);
+  return { ...shape, metadata, list, snapshot, snapshots, parts };
 }
 
 // Of two that were published at once each may have given an id to another column; only one of them goes on.
@@ -230,25 +234,20 @@ function tally(which: string, of: string, parts: IcebergState['parts']): Record<
   return { [`${which}${of}-files`]: String(files.length), [`${which}-records`]: sum('rows'), [sizes]: sum('bytes') };
 }
 
-// Created only where nothing is: whoever comes second takes the next number.
-async function writeMetadata(
-  table: SnapshotTable,
-  body: Buffer,
-  from: number,
-  { store, sent }: LakeParts,
-): Promise<{ metadata: SnapshotFile; version: number }> {
-  for (let version = from; version < from + VERSIONS_MAX; version++) {
-    const path = `${TABLES}${table.name}/metadata/v${version}.metadata.json`;
-    if (!(await store.create(path, body))) continue;
-    sent.files += 1;
-    sent.bytes += body.length;
-    const sha256 = createHash('sha256').update(body).digest('hex');
-    return { metadata: { path, rows: 0, bytes: body.length, sha256, min: null, max: null }, version };
-  }
-  throw new SightlineError(
-    'publish_failed',
-    `${store.location}${TABLES}${table.name} has no number free for its metadata`,
-  );
+// Under a name that was never used, and in a folder in which no reader looks for the newest.
+async function writeMetadata(table: SnapshotTable, body: Buffer, { store, sent }: LakeParts): Promise<SnapshotFile> {
+  const path = `${TABLES}${table.name}/catalog/${randomUUID()}.metadata.json`;
+  await store.create(path, body);
+  sent.files += 1;
+  sent.bytes += body.length;
+  return {
+    path,
+    rows: 0,
+    bytes: body.length,
+    sha256: createHash('sha256').update(body).digest('hex'),
+    min: null,
+    max: null,
+  };
 }
 
 function filesOf({ metadata, list, parts }: IcebergState): SnapshotFile[] {

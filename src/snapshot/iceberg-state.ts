@@ -21,9 +21,8 @@ export interface LakePart {
 
 /** An Iceberg table as it was published: what the next publishing needs to know of it. */
 export interface IcebergState extends IcebergShape {
-  /** The file that readers are to be given; its key is its path. */
+  /** The metadata file for readers that follow `latest.json`; its key is its path. */
   readonly metadata: SnapshotFile;
-  readonly version: number;
   readonly list: SnapshotFile;
   readonly snapshot: IcebergSnapshot;
   /** Ids of all snapshots that the metadata names. */

@@ -57,12 +57,13 @@ export function fromPiece(body: Buffer): Appended[] | null {
 
 /**
  * Appends to the files of a folder what the pieces of a journal hold, and gives the segments with the number of pieces that
- * were taken. Throws `home_failed` where one is missing or does not follow on what is there.
+ * were taken. Throws `home_failed` where one is missing, does not follow on what is there, or is of a file that `mayBe` refuses.
  */
 export async function applyJournal(
   store: ObjectStore,
   segments: readonly Segment[],
   folder: string,
+  mayBe: (path: string) => boolean,
   signal: AbortSignal,
 ): Promise<(Segment & { pieces: number })[]> {
   const files = new Map<string, { handle: FileHandle; bytes: number }>();
@@ -76,6 +77,7 @@ export async function applyJournal(
         const parts = fromPiece(body);
         if (parts === null) throw damaged(store, pieceKey(segment, pieces), 'it is not what was written');
         for (const part of parts) {
+          if (!mayBe(part.path)) throw damaged(store, pieceKey(segment, pieces), `no journal holds ${part.path}`);
           const file = files.get(part.path) ?? (await openAt(folder, part.path));
           files.set(part.path, file);
           if (part.offset !== file.bytes) throw damaged(store, pieceKey(segment, pieces), `${part.path} has a gap`);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type BigIntStats, statSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
-import { logOf } from '../warehouse/log-file.ts';
+import { logOf, readOpened } from '../warehouse/open-files.ts';
 import type { FollowedWarehouse, Journal } from './home.ts';
 import { type KeptFiles, listKept, sendKept } from './home-files.ts';
 import type { Lease } from './home-lease.ts';
@@ -258,12 +258,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-async function readPart(path: string, offset: number, bytes: number): Promise<Buffer> {
-  const handle = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, offset);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
-  }
+function readPart(path: string, offset: number, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(bytes);
+  return readOpened(path, async (readAt) => buffer.subarray(0, await readAt(buffer, offset)));
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, open, rename, stat } from 'node:fs/promises';
+import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
 import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
+import { readOpened } from '../warehouse/open-files.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
@@ -117,18 +118,19 @@ function comments(table: WarehouseTable): string {
   return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}}`;
 }
 
-/** A file's SHA-256, hexadecimal; read through one buffer, because those of a stream pile up until they are collected. */
+/**
+ * Returns a file's SHA-256, hexadecimal. It uses one buffer, because those of a stream pile up until they are collected. The
+ * file may be one that DuckDB has open.
+ */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(HASHED_AT_A_TIME_BYTES);
-  const handle = await open(path, 'r');
-  try {
-    for (;;) {
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+  return readOpened(path, async (readAt) => {
+    for (let position = 0; ; ) {
+      const bytesRead = await readAt(buffer, position);
       if (bytesRead === 0) return hash.digest('hex');
       hash.update(buffer.subarray(0, bytesRead));
+      position += bytesRead;
     }
-  } finally {
-    await handle.close();
-  }
+  });
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { once, setMaxListeners } from 'node:events';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SightlineError } from '../base/errors.ts';
 import type { S3Target } from '../base/publish-settings.ts';
+import { type ReadAt, readOpened } from '../warehouse/open-files.ts';
 import { type FileToSend, type ObjectStore, PUBLISHING, type StoredObject, type StoreUse } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 import {
@@ -21,6 +21,8 @@ import { receiveFile } from './s3-receive.ts';
 
 /** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
 const PART_BYTES = 8 * 1024 * 1024;
+/** Bytes of a large file that are read at a time. */
+const CHUNK_BYTES = 1024 * 1024;
 /** Parts of one file that are under way at once. */
 const PARTS_AT_ONCE = 2;
 const PARTS_MAX = 10_000;
@@ -224,7 +226,7 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
   const { sdk, client, signal, partBytes, target } = connection;
   const { path, bytes, sha256 } = file;
   const isSmall = bytes <= partBytes;
-  const body = isSmall ? await readFile(path) : null;
+  const body = isSmall ? await readSmall(path, bytes) : null;
   const found = body === null ? await hashFile(path) : createHash('sha256').update(body).digest('hex');
   if (found !== sha256) {
     throw new SightlineError(connection.use.code, `${path} is not what was written: its SHA-256 is another`);
@@ -235,26 +237,55 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
       await client.send(new sdk.PutObjectCommand({ ...about, ...checksum, Body: body }), { abortSignal: signal });
       return;
     }
-    const abort = new AbortController();
-    const onAbort = (): void => abort.abort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    const partSize = Math.max(partBytes, Math.ceil(bytes / PARTS_MAX));
-    const stream = createReadStream(path, { highWaterMark: 1024 * 1024 });
-    const params = { ...about, ...checksum, Body: stream, ContentLength: bytes };
-    const upload = new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort });
-    try {
-      await upload.done();
-    } catch (thrown) {
-      if (signal.aborted && upload.uploadId !== undefined) await dropParts(connection, at, upload.uploadId);
-      // Where the answer to its end was lost, the second trial finds no upload any more.
-      const isEnded = failureOf(thrown).name === 'NoSuchUpload';
-      const there = isEnded ? await headOf(connection, at).catch(() => null) : null;
-      if (there?.bytes !== bytes || there.sha256 !== sha256) throw thrown;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      stream.destroy();
-    }
+    await readOpened(path, (readAt) => sendParts(connection, at, { ...about, ...checksum }, file, readAt));
   });
+}
+
+async function sendParts(
+  connection: Connection,
+  at: { Bucket: string; Key: string },
+  about: Omit<PutObjectCommandInput, 'Body'>,
+  { bytes, sha256 }: FileToSend,
+  readAt: ReadAt,
+): Promise<void> {
+  const { sdk, client, signal, partBytes } = connection;
+  const abort = new AbortController();
+  const onAbort = (): void => abort.abort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const partSize = Math.max(partBytes, Math.ceil(bytes / PARTS_MAX));
+  const stream = Readable.from(chunksOf(readAt, bytes), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  const params = { ...about, Body: stream, ContentLength: bytes };
+  const upload = new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort });
+  try {
+    await upload.done();
+  } catch (thrown) {
+    if (signal.aborted && upload.uploadId !== undefined) await dropParts(connection, at, upload.uploadId);
+    // Where the answer to its end was lost, the second trial finds no upload any more.
+    const isEnded = failureOf(thrown).name === 'NoSuchUpload';
+    const there = isEnded ? await headOf(connection, at).catch(() => null) : null;
+    if (there?.bytes !== bytes || there.sha256 !== sha256) throw thrown;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    stream.destroy();
+    // A read may still be under way.
+    if (!stream.closed) await once(stream, 'close');
+  }
+}
+
+// One byte more than expected, so that a file that has grown has another SHA-256.
+function readSmall(path: string, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(bytes + 1);
+  return readOpened(path, async (readAt) => buffer.subarray(0, await readAt(buffer, 0)));
+}
+
+async function* chunksOf(readAt: ReadAt, bytes: number): AsyncGenerator<Buffer> {
+  for (let position = 0; position < bytes; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - position));
+    const bytesRead = await readAt(chunk, position);
+    if (bytesRead === 0) return;
+    yield chunk.subarray(0, bytesRead);
+    position += bytesRead;
+  }
 }
 
 // The library does so itself where an upload fails; where a signal ends it, only after what is under way, which is not

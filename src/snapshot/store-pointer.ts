@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { type Manifest, toManifest } from './manifest.ts';
@@ -16,6 +17,24 @@ export const TABLES = 'tables/';
 export const STORE_GRACE_MS = 24 * 3_600_000;
 /** A publisher relies on nothing that it saw longer ago, so that what it relies on is not deleted meanwhile. */
 export const TRUST_MS = STORE_GRACE_MS / 2;
+
+/** A pointer whose data are of later than this, by the publisher's clock, is not newer: its time is wrong. */
+const AHEAD_MAX_MS = 24 * 3_600_000;
+/** As of homes (home-record.ts): a larger epoch could not be raised exactly. */
+const EPOCH_MAX = 2 ** 40;
+
+const time = z.string().refine(isTime, 'is not a time');
+const manifestKey = z.string().regex(/^manifests\/[\w.-]{1,200}\.json$/, 'is not the key of a manifest');
+const lead = { id: z.string().min(1), manifest: manifestKey, createdAt: time, publishedAt: time };
+const pointerSchema = z.looseObject({
+  format: z.literal(1),
+  ...lead,
+  snapshots: z.array(z.looseObject({ ...lead, supersededAt: time.nullable() })),
+  leaving: z.array(z.looseObject({ id: z.string(), manifest: manifestKey, since: time })),
+  sweep: z.looseObject({ by: z.string(), until: time }).nullable().default(null),
+  fence: z.int().min(0).max(EPOCH_MAX).optional(),
+  numbered: z.string().optional(),
+});
 
 /** A snapshot, as the pointer knows it; times are ISO 8601. */
 export interface PointerEntry {
@@ -44,6 +63,8 @@ export interface Pointer {
   readonly sweep: { readonly by: string; readonly until: string } | null;
   /** The epoch of the home whose holder alone may move the pointer; there only where the home is not a folder. */
   readonly fence?: number;
+  /** The manifest whose Iceberg tables were last copied to numbered metadata, all of them (src/snapshot/iceberg-directory.ts). */
+  readonly numbered?: string;
 }
 
 /** The pointer as it was read, with its version. */
@@ -57,19 +78,28 @@ export async function readPointer(store: ObjectStore): Promise<ReadPointer | nul
   const found = await store.read(POINTER);
   if (found === null) return null;
   const pointer = toPointer(found.body.toString());
-  if (pointer === null) {
+  if (typeof pointer === 'string') {
     const what = isLater(found.body.toString())
       ? 'was written by a later version of sightline, and is not replaced; install that version'
-      : 'is not what sightline writes, and is not replaced; choose another prefix';
+      : `is not what sightline writes, and is not replaced (${pointer}); put an earlier version of it back, or choose another prefix`;
     throw new SightlineError('publish_failed', `${store.location}${POINTER} ${what}`);
   }
   return { pointer, version: found.version };
 }
 
-/** Reads a manifest of the store; null where there is none that can be read. */
+/** Reads a manifest of the store; null if there is none that can be read, or one that names files outside of its place. */
 export async function readStoredManifest(store: ObjectStore, key: string): Promise<Manifest | null> {
   const found = await store.read(key);
-  return found === null ? null : toManifest(found.body.toString());
+  const manifest = found === null ? null : toManifest(found.body.toString());
+  const isPlain = manifest?.tables.every(
+    ({ files }) => Array.isArray(files) && files.every((file) => isOwnKey(file?.path)),
+  );
+  return isPlain === true ? manifest : null;
+}
+
+function isOwnKey(key: unknown): boolean {
+  if (typeof key !== 'string' || !(key.startsWith(FILES) || key.startsWith(TABLES))) return false;
+  return !key.split('/').some((part) => part === '' || part === '.' || part === '..');
 }
 
 /** The bytes of a pointer, or of a manifest. */
@@ -86,7 +116,8 @@ export function withSnapshot(pointer: Pointer | null, entry: Omit<PointerEntry, 
   const lead = { format: 1, id, createdAt, publishedAt, manifest } as const;
   if (pointer === null) return { ...lead, snapshots: [{ ...entry, supersededAt: null }], leaving: [], sweep: null };
   const at = new Date(now).toISOString();
-  if (isNewer(pointer, entry)) {
+  const isPlausible = Date.parse(pointer.createdAt) <= now + AHEAD_MAX_MS;
+  if (isPlausible && isNewer(pointer, entry)) {
     return { ...pointer, snapshots: [...pointer.snapshots, { ...entry, supersededAt: at }] };
   }
   const superseded = pointer.snapshots.map((other) =>
@@ -115,19 +146,18 @@ export function isReliable({ snapshots, leaving }: Pointer, manifest: string, no
   return leaving.some((entry) => entry.manifest === manifest && Date.parse(entry.since) + TRUST_MS > now);
 }
 
-function toPointer(text: string): Pointer | null {
+// What is wrong with it, in words, for what is none.
+function toPointer(text: string): Pointer | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return null;
+    return 'it is not JSON';
   }
-  if (!isRecord(value) || value['format'] !== 1 || !isEntry(value)) return null;
-  const { snapshots, leaving, sweep = null } = value;
-  if (!Array.isArray(snapshots) || !snapshots.every(isEntry)) return null;
-  if (!Array.isArray(leaving) || !leaving.every((one) => isRecord(one) && isTime(one['since']))) return null;
-  if (sweep !== null && !(isRecord(sweep) && isTime(sweep['until']))) return null;
-  return { ...value, sweep } as unknown as Pointer;
+  const parsed = pointerSchema.safeParse(value);
+  if (parsed.success) return parsed.data as unknown as Pointer;
+  const [issue] = parsed.error.issues;
+  return `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'unknown'}`;
 }
 
 function isLater(text: string): boolean {
@@ -137,12 +167,6 @@ function isLater(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isEntry(value: unknown): value is Record<string, unknown> {
-  if (!isRecord(value)) return false;
-  const { id, manifest, createdAt, publishedAt } = value;
-  return typeof id === 'string' && typeof manifest === 'string' && isTime(createdAt) && isTime(publishedAt);
 }
 
 function isTime(value: unknown): boolean {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { catchUpDirectories, hintKey, parseNumbered } from './iceberg-directory.ts';
 import { isSnapshotId } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import { chooseExpired, type Keep } from './retention.ts';
@@ -33,7 +34,8 @@ const OURS = new RegExp(
   [
     `^${FILES}.+[.]parquet$`,
     `^${TABLES}[^/]+/data/[^/]+[.]parquet$`,
-    `^${TABLES}[^/]+/metadata/[^/]+[.](avro|metadata[.]json)$`,
+    `^${TABLES}[^/]+/metadata/[^/]+[.]avro$`,
+    `^${TABLES}[^/]+/catalog/[^/]+[.]metadata[.]json$`,
     `^${MANIFESTS}[^/]+[.]json$`,
   ].join('|'),
 );
@@ -55,6 +57,8 @@ export async function retainStored(
   now: number,
   options: StoreRetentionOptions,
 ): Promise<string[]> {
+  // Folder readers must not be left with a snapshot whose files are deleted.
+  await catchUpDirectories(store, options);
   const by = randomUUID();
   const claimed = await change(store, options, (pointer) => withoutExpired(pointer, keep, now, by));
   if (claimed?.sweep?.by !== by) return [];
@@ -93,7 +97,9 @@ export async function findManifests(store: ObjectStore): Promise<Omit<PointerEnt
 // Null for no change.
 function withoutExpired(pointer: Pointer, keep: Keep, now: number, by: string): Pointer | null {
   const gone = new Set(chooseExpired(agesOf(pointer), pointer.manifest, keep, now, STORE_GRACE_MS));
-  const isTaken = pointer.sweep !== null && Date.parse(pointer.sweep.until) > now;
+  // A time further ahead than any publisher writes is not believed: it would stop deletion for good.
+  const until = pointer.sweep === null ? 0 : Date.parse(pointer.sweep.until);
+  const isTaken = until > now && until <= now + SWEEP_MS + HOURS_AHEAD_MAX * HOUR_MS;
   const sweeps = !isTaken && dueOf(pointer, now).length > 0;
   if (gone.size === 0 && !sweeps) return null;
   const since = new Date(now).toISOString();
@@ -143,6 +149,7 @@ async function sweep(
   const begunAt = clock.monotonic();
   const due = new Set(dueOf(pointer, now).map(({ manifest }) => manifest));
   const named = new Set<string>();
+  const tables = new Set<string>();
   for (const { manifest } of [...pointer.snapshots, ...pointer.leaving]) {
     if (due.has(manifest)) continue;
     const read = await readStoredManifest(store, manifest);
@@ -152,16 +159,51 @@ async function sweep(
     }
     named.add(manifest);
     for (const { path } of read.tables.flatMap((table) => table.files)) named.add(path);
+    for (const { name } of read.tables) tables.add(name);
   }
   // Manifests before the files that they name: where this is stopped, none is left that a lost pointer could be made of and
   // whose files are gone.
+  const numbered: Numbered[] = [];
+  const isOutOfTime = (): boolean => clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS;
+  const remove = async (key: string): Promise<void> => {
+    signal.throwIfAborted();
+    await store.remove(key);
+  };
   for (const prefix of [MANIFESTS, TABLES, FILES]) {
     for await (const { key, modifiedAt } of store.list(prefix)) {
+      const parsed = parseNumbered(key);
+      if (parsed !== null) numbered.push({ ...parsed, key, modifiedAt });
       if (!OURS.test(key) || named.has(key) || modifiedAt + STORE_GRACE_MS > now) continue;
-      if (clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS) return false;
-      signal.throwIfAborted();
-      await store.remove(key);
+      if (isOutOfTime()) return false;
+      await remove(key);
     }
   }
+  for (const key of expiredNumbers(numbered, tables, now)) {
+    if (named.has(key)) continue;
+    if (isOutOfTime()) return false;
+    await remove(key);
+  }
   return true;
+}
+
+interface Numbered {
+  readonly table: string;
+  readonly number: number;
+  readonly key: string;
+  readonly modifiedAt: number;
+}
+
+// The highest number of a table stays as long as the table does; a lower one goes a day after the next one was written.
+function expiredNumbers(numbered: readonly Numbered[], tables: ReadonlySet<string>, now: number): string[] {
+  const expired: string[] = [];
+  const next = new Map<string, Numbered>();
+  for (const file of [...numbered].sort((a, b) => b.number - a.number)) {
+    const after = next.get(file.table);
+    next.set(file.table, file);
+    const isGone = !tables.has(file.table);
+    if (isGone && after === undefined && file.modifiedAt + STORE_GRACE_MS <= now) expired.push(hintKey(file.table));
+    const supersededAt = isGone ? file.modifiedAt : (after?.modifiedAt ?? Number.POSITIVE_INFINITY);
+    if (supersededAt + STORE_GRACE_MS <= now) expired.push(file.key);
+  }
+  return expired;
 }

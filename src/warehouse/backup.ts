@@ -2,6 +2,7 @@ import { SightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { copyDatabase } from './copy-database.ts';
 import { type Database, openDatabase } from './database.ts';
+import { registerOpen } from './open-files.ts';
 import { openReader, type Reader } from './reader.ts';
 import { literal, quoted, SCHEMA_VERSION } from './schema.ts';
 
@@ -40,6 +41,7 @@ export async function copyClosed(
   path: string,
   { temporaryFolder, forReaders }: { temporaryFolder: string; forReaders: boolean },
 ): Promise<CountedTable[]> {
+  const release = registerOpen(from, 'read');
   const database = await openDatabase(':memory:', { memoryLimitMb: COPY_MEMORY_MB, temporaryFolder });
   try {
     return await database.exclusive(async (session) => {
@@ -52,6 +54,7 @@ export async function copyClosed(
     throw toDamage(from, thrown);
   } finally {
     await database.close();
+    release();
   }
 }
 

@@ -8,6 +8,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { registerOpen } from './open-files.ts';
 
 /** How long a lock that a process just killed may linger. */
 const LOCK_WAIT_MS = 1_500;
@@ -61,29 +62,26 @@ export interface DatabaseOptions {
   readonly describeOwner?: (pid: number | null) => string;
 }
 
-const open = new Set<string>();
-
 /**
  * Opens, or creates, the warehouse for reading and writing. Throws `warehouse_locked` when another process has it and
- * `warehouse_invalid` when the file is no DuckDB database. A second open of one file in this process would lose data
- * without a word, and is refused.
+ * `warehouse_invalid` when the file is no DuckDB database. A second open of one file in this process would lose data without
+ * an error, so it throws `warehouse_locked`.
  */
 export async function openDatabase(path: string, options: DatabaseOptions = {}): Promise<Database> {
-  if (open.has(path)) throw new SightlineError('internal', `${path} is open in this process already`);
-  open.add(path);
+  const release = path === ':memory:' ? () => undefined : registerOpen(path, 'write');
   try {
     const instance = await createInstance(path, options);
     const connection = await instance.connect();
     const log = options.keepsLog === true ? 'PRAGMA disable_checkpoint_on_shutdown' : "SET wal_autocheckpoint = '32MB'";
     await connection.run(`SET TimeZone = 'UTC'; ${log}`);
-    return database(path, instance, connection);
+    return database(path, instance, connection, release);
   } catch (thrown) {
-    open.delete(path);
+    release();
     throw thrown;
   }
 }
 
-function database(path: string, instance: DuckDBInstance, connection: DuckDBConnection): Database {
+function database(path: string, instance: DuckDBInstance, connection: DuckDBConnection, release: () => void): Database {
   const session = createSession(connection);
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -117,7 +115,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
       session.dispose();
       connection.closeSync();
       instance.closeSync();
-      open.delete(path);
+      release();
     },
   };
 }

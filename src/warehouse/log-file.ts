@@ -1,12 +1,8 @@
 import { existsSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { openDatabase } from './database.ts';
+import { logOf } from './open-files.ts';
 import { openReadOnly } from './read-only.ts';
-
-/** Where DuckDB keeps what it has committed and not yet written into a file. */
-export function logOf(path: string): string {
-  return `${path}.wal`;
-}
 
 /** Writes a closed warehouse's log into its file, which is whole by itself then. Throws `warehouse_locked` and `warehouse_invalid`. */
 export async function foldLog(path: string): Promise<void> {

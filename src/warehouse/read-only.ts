@@ -1,5 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { NO_EXTENSIONS, toOpenError } from './database.ts';
+import { registerOpen } from './open-files.ts';
 import { literal } from './schema.ts';
 import { spillFolder } from './spill.ts';
 
@@ -14,7 +15,8 @@ export interface ReadOnlyOptions {
 
 /**
  * Opens a DuckDB file read-only, without access to other files, extensions or the network but for what is `writable`. Any
- * number of processes may do so while none has the file open for writing; throws `warehouse_locked` when one has.
+ * number of processes may do so while none has the file open for writing; throws `warehouse_locked` when one has, this
+ * process included.
  */
 export async function openReadOnly(
   path: string,
@@ -28,12 +30,19 @@ export async function openReadOnly(
     temp_directory: spill,
     ...(writable === undefined ? { enable_external_access: 'false' } : {}),
   };
+  const release = registerOpen(path, 'read');
   let instance: DuckDBInstance;
   try {
     instance = await DuckDBInstance.create(path, settings);
   } catch (thrown) {
+    release();
     throw toOpenError(path, thrown);
   }
+  const close = instance.closeSync.bind(instance);
+  instance.closeSync = () => {
+    close();
+    release();
+  };
   if (writable === undefined) return instance;
   const allowed =
     'file' in writable

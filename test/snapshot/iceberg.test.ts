@@ -22,6 +22,7 @@ import {
   sayWithoutEngine,
   stageTables,
   stateOf,
+  viewFolder,
 } from './lake.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { comparable, lines, typesOf, warehouseRows } from './readers.ts';
@@ -173,7 +174,14 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     await expect(lake.read(old)).rejects.toThrow();
     expect(await numbers()).toEqual([0, 1, 2, 300, 301, 302]);
     const named = (await lake.read()).tables.flatMap(({ files }) => files.map(({ path }) => path));
-    expect(filesBelow(lake.folder).filter((path) => path.startsWith('tables/'))).toEqual(named.sort());
+    // Besides what the manifest names there is what readers of the folder find.
+    const found = filesBelow(lake.folder).filter((path) => path.startsWith('tables/facts/'));
+    const numbered = found.filter((path) => /metadata\/v/.test(path));
+    expect(numbered).toEqual([
+      expect.stringMatching(/v\d+\.metadata\.json$/),
+      expect.stringMatching(/version-hint\.text$/),
+    ]);
+    expect(found.filter((path) => !numbered.includes(path))).toEqual(named.sort());
   });
 
   test(
@@ -187,6 +195,8 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
         generation += 2;
         expect(new Set((await numbers()).map((n) => Math.floor(n / 10))).size).toBe(1);
         await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
+        const { id } = await lake.read();
+        expect(viewFolder(lake.folder, 'facts')).toEqual({ highest: id, hinted: id, hadoop: id });
         expect(await numbers()).toEqual([0, 1, 2, 100, 101, 102]);
       }
     },

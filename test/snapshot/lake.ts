@@ -1,4 +1,4 @@
-import { createReadStream, type Dirent, readdirSync } from 'node:fs';
+import { createReadStream, type Dirent, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -64,6 +64,39 @@ export async function openLake(timeOf: (table: string) => string | null): Promis
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+/** Ids of the snapshots that readers of a table's folder find, by their rules; null where they find none. */
+export interface FolderView {
+  /** ClickHouse, and DuckDB when it guesses: the highest number of all metadata files. */
+  readonly highest: string | null;
+  /** PyIceberg, DuckDB: what the version hint names. */
+  readonly hinted: string | null;
+  /** Iceberg's hadoop tables, as Spark has them: from the hint, or else the highest number, on as long as there is a next. */
+  readonly hadoop: string | null;
+}
+
+/** Looks into the folder of a table as engines do that are given nothing but the folder. */
+export function viewFolder(lakeFolder: string, table: string): FolderView {
+  const folder = join(lakeFolder, 'tables', table, 'metadata');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const read = (number: number): string | null => {
+    if (!names.includes(`v${number}.metadata.json`)) return null;
+    const { snapshots } = JSON.parse(readFileSync(join(folder, `v${number}.metadata.json`), 'utf8'));
+    return snapshots.at(-1).summary['sightline.snapshot'];
+  };
+  // Everything that either of them takes for metadata, so that a name of another form shows.
+  const numbers = names.flatMap((name) => {
+    const [, number] = /^v?(\d+)[.-].*|.*metadata\.json/.exec(name) ?? [];
+    return name.endsWith('.avro') || number === undefined ? [] : [Number(number)];
+  });
+  const highest = Math.max(0, ...numbers);
+  const hint = names.includes('version-hint.text')
+    ? Number(readFileSync(join(folder, 'version-hint.text'), 'utf8'))
+    : 0;
+  let version = hint > 0 ? hint : highest;
+  while (names.includes(`v${version + 1}.metadata.json`)) version += 1;
+  return { highest: read(highest), hinted: hint === 0 ? null : read(hint), hadoop: read(version) };
 }
 
 /** What a manifest says of a table's state. */

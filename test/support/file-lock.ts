@@ -1,0 +1,87 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+/** Why locks are not tested here; null on Linux, whose /proc lists them. */
+export const NO_LOCK_LIST = process.platform === 'linux' ? null : 'NOT TRIED: /proc/locks is there on Linux only';
+
+const OTHER = fileURLToPath(new URL('other-duckdb.mjs', import.meta.url));
+/** Pauses between two looks, in milliseconds. */
+const LOOK_MS = 5;
+/** DuckDB locks a file right after opening it: one look may fall between. A lost lock stays lost. */
+const LOOKS_WITHOUT = 4;
+
+/** Whether a process has a write lock on all of a file, as /proc/locks says. */
+export function hasWriteLock(path: string, pid = process.pid): boolean {
+  const inode = statSync(path, { throwIfNoEntry: false })?.ino;
+  return readFileSync('/proc/locks', 'utf8')
+    .split('\n')
+    .some((line) => {
+      const [, kind, , mode, owner, file = ''] = line.trim().split(/\s+/);
+      return kind === 'POSIX' && mode === 'WRITE' && owner === String(pid) && file.endsWith(`:${inode}`);
+    });
+}
+
+/** Starts a process that tries to open databases for writing; each trial ends with `opened`, `refused`, or another error. */
+export function startOther(): (path: string) => Promise<string> {
+  const child = fork(OTHER, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return async (path) => {
+    const answered = once(child, 'message');
+    child.send(path);
+    return String((await answered)[0]);
+  };
+}
+
+/** What a watch has seen. */
+export interface Watched {
+  /** Looks at which the process had the file open for writing and locked. */
+  readonly locked: number;
+  /** Looks at which it had it open for writing without a lock, for longer than opening takes. */
+  readonly unlocked: number;
+}
+
+/** Looks at a process again and again: whenever it has a file open for writing it has to have it locked. */
+export function watchLock(path: string, pid = process.pid): () => Watched {
+  let [locked, unlocked, inARow] = [0, 0, 0];
+  const timer = setInterval(() => {
+    if (!isOpenForWriting(path, pid)) {
+      inARow = 0;
+    } else if (hasWriteLock(path, pid)) {
+      inARow = 0;
+      locked += 1;
+    } else {
+      inARow += 1;
+      if (inARow >= LOOKS_WITHOUT) unlocked += 1;
+    }
+  }, LOOK_MS);
+  return () => {
+    clearInterval(timer);
+    return { locked, unlocked };
+  };
+}
+
+function isOpenForWriting(path: string, pid: number): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  return descriptorsOf(pid).some((descriptor) => {
+    try {
+      const { ino, dev } = statSync(`/proc/${pid}/fd/${descriptor}`);
+      if (ino !== found.ino || dev !== found.dev) return false;
+      const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? '0';
+      return (Number.parseInt(flags, 8) & 3) === 2;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function descriptorsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`);
+  } catch {
+    return [];
+  }
+}

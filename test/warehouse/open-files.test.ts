@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hashFile } from '../../src/snapshot/parquet.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { logOf, readOpened } from '../../src/warehouse/open-files.ts';
+import { openReadOnly } from '../../src/warehouse/read-only.ts';
+import { hasWriteLock, NO_LOCK_LIST } from '../support/file-lock.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+if (NO_LOCK_LIST !== null) process.stderr.write(`${NO_LOCK_LIST}\n`);
+
+async function openOne(): Promise<{ path: string; database: Database; run: (sql: string) => Promise<number> }> {
+  const path = join(await temporaryFolder(), 'warehouse.duckdb');
+  const database = await openDatabase(path, { keepsLog: true, memoryLimitMb: 64 });
+  onTestFinished(() => database.close());
+  return { path, database, run: (sql) => database.exclusive((session) => session.run(sql)) };
+}
+
+/** What the descriptors of this process lead to, in a folder. */
+function openIn(folder: string): string[] {
+  const found = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      return '';
+    }
+  });
+  return found.filter((target) => target.startsWith(folder)).map((target) => relative(folder, target));
+}
+
+describe.skipIf(NO_LOCK_LIST !== null)('a file that DuckDB has open in this process', () => {
+  test('stays locked when it and its log are read, and no descriptor is left after it is closed', async () => {
+    const { path, database, run } = await openOne();
+    const folder = join(path, '..');
+    for (let round = 0; round < 3; round++) {
+      await run(`CREATE TABLE t${round} AS SELECT * FROM range(1000)`);
+      await hashFile(path);
+      await Promise.all([hashFile(path), hashFile(logOf(path)), hashFile(path)]);
+      expect([hasWriteLock(path), hasWriteLock(logOf(path))]).toEqual([true, true]);
+      await run('CHECKPOINT');
+      expect(hasWriteLock(path)).toBe(true);
+    }
+    // One log a checkpoint, each deleted: those before the last must not keep their disk space.
+    expect(openIn(folder).filter((name) => name.endsWith('(deleted)')).length).toBeLessThanOrEqual(1);
+    await database.close();
+    expect(openIn(folder)).toEqual([]);
+  });
+
+  test('stays locked under another name when a new file takes its place', async () => {
+    const { path, database } = await openOne();
+    await hashFile(path);
+    await rename(path, `${path}.kept`);
+    await writeFile(path, 'new');
+    await readOpened(path, async (readAt) => {
+      const buffer = Buffer.alloc(8);
+      expect(buffer.subarray(0, await readAt(buffer, 0)).toString()).toBe('new');
+    });
+    expect(hasWriteLock(`${path}.kept`)).toBe(true);
+    await database.close();
+    expect(openIn(join(path, '..'))).toEqual([]);
+  });
+
+  test('is not closed under a read that is under way when DuckDB closes it', async () => {
+    const { path, database, run } = await openOne();
+    await run('CREATE TABLE t AS SELECT * FROM range(1000)');
+    await run('CHECKPOINT');
+    await readOpened(path, async (readAt) => {
+      await database.close();
+      expect(await readAt(Buffer.alloc(100), 0)).toBe(100);
+    });
+    expect(openIn(join(path, '..'))).toEqual([]);
+  });
+
+  test('is not opened a second time by DuckDB, whose close would drop the lock', async () => {
+    const { path, database } = await openOne();
+    const options = { memoryLimitMb: 64 };
+    await expect(openReadOnly(path, options)).rejects.toMatchObject({ code: 'warehouse_locked' });
+    await expect(openDatabase(path)).rejects.toMatchObject({ code: 'internal' });
+    expect(hasWriteLock(path)).toBe(true);
+    await database.close();
+    const reader = await openReadOnly(path, options);
+    await expect(openDatabase(path)).rejects.toMatchObject({ code: 'warehouse_locked' });
+    reader.closeSync();
+    await (await openDatabase(path)).close();
+  });
+});
+
+describe('the source', () => {
+  const root = join(import.meta.dirname, '../..');
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ path: `src/${name}`, text: readFileSync(join(root, 'src', name), 'utf8') }));
+  /** Functions that open a file, and close it. Those that only look at a path, such as `stat` and `rename`, do no harm. */
+  const OPENERS =
+    /^(open|openSync|openAsBlob|createReadStream|createWriteStream|syncToDisk|((read|write|append|copy)File|cp|truncate)(Sync)?)$/;
+  const openersOf = (text: string): string[] =>
+    [...text.matchAll(/import \{([^}]*)\} from '(?:node:fs(?:\/promises)?|[./]+base\/files\.ts)'/g)]
+      .flatMap(([, names = '']) => names.split(',').map((name) => name.trim()))
+      .filter((name) => OPENERS.test(name));
+
+  test('opens neither the live file nor its log but through readOpened', () => {
+    const found = files.flatMap(({ path, text }) =>
+      openersOf(text).flatMap((name) =>
+        [...text.matchAll(new RegExp(`(?<![.\\w])${name}\\(([^;]*?)\\)`, 'g'))]
+          .filter(([, given = '']) =>
+            /\b(warehouse|live)\b|\blog\b|logOf|\.wal\b|\.duckdb\b|database\.path/.test(given),
+          )
+          .map(([call]) => `${path}: ${call}`),
+      ),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('opens files directly beside the live one only where they are others', () => {
+    const near = files.filter(({ path }) =>
+      /^src\/(warehouse\/|snapshot\/(home|journal|s3-)|app\/home\.ts)/.test(path),
+    );
+    const found = near.flatMap(({ path, text }) => openersOf(text).map((name) => `${path}: ${name}`));
+    expect(found.sort()).toEqual([
+      // copy.json, beside the replica.
+      'src/app/home.ts: readFile',
+      'src/app/home.ts: writeFile',
+      // Job records and raw pages.
+      'src/snapshot/home-files.ts: copyFile',
+      // home.json.
+      'src/snapshot/home-mark.ts: readFile',
+      'src/snapshot/home-mark.ts: writeFile',
+      // The replica, after it was received.
+      'src/snapshot/home-store.ts: syncToDisk',
+      // The log that a check-out receives, before DuckDB opens it.
+      'src/snapshot/journal-piece.ts: open',
+      // A file that is received under a name of its own.
+      'src/snapshot/s3-receive.ts: open',
+      'src/warehouse/open-files.ts: openSync',
+    ]);
+  });
+});
