@@ -125,6 +125,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     const resource = catalogue.get(chain.resource);
     let answer: { body: unknown; bytes: Uint8Array; forms: ReadonlyMap<string, string> } | null = null;
     let date = clock.now();
+    let askedAt = Number.POSITIVE_INFINITY;
     let refused = 0;
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
@@ -141,10 +142,12 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       });
       for await (const page of walk) {
         // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
+        const sentAt = requests.at(-1)?.sentAt ?? askedAt;
         await agreeOnClock(chain, page.date, onAttempt);
         const received = clock.dateOf(page.date);
         if (received.implausible !== null) await noteDate(chain, received.implausible);
-        const isOld = page.cursor === from || received.date - date > CURSOR_MS_MIN;
+        const isOld = page.cursor === from || sentAt - askedAt > CURSOR_MS_MIN;
+        askedAt = sentAt;
         if (page.cursor !== null && isOld && isEmpty(page.value)) throw new CursorLost(chain.path);
         pages.count += 1;
         date = received.date;
