@@ -16,6 +16,8 @@ export const forumOpportunities = defineResource({
     cursor: cursorParameter(),
   },
   order: ['-createdAt'],
+  // Threads may be much older than the service that found them.
+  earliest: '1990-01-01',
   tables: [
     {
       name: 'forum_opportunities',

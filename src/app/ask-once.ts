@@ -44,7 +44,13 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
         },
       },
     );
-    return { baseUrl: upstream.baseUrl, items: value ?? [], date, sentAt, rateLimit: budget.state().limit };
+    return {
+      baseUrl: upstream.baseUrl,
+      items: value ?? [],
+      date: date ?? clock.now(),
+      sentAt,
+      rateLimit: budget.state().limit,
+    };
   } finally {
     await client.close();
     await close();

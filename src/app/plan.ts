@@ -23,7 +23,7 @@ export interface PricedPlan extends SyncPlan {
  */
 export async function priceWorkspace(context: Context, options: SyncOptions, offline: boolean): Promise<PricedPlan> {
   const { config, clock, signal } = context;
-  const parts = { catalogue, clock, connections: config.connections };
+  const parts = { catalogue, clock, connections: config.connections, signal };
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
     const counts = [providerOf(catalogue, 'brand').name, ...censuses()];

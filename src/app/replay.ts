@@ -140,7 +140,8 @@ async function build(
   return inWarehouse(path, async (opened) => {
     const records = await openRecords({ catalogue, warehouse: opened, clock, raw: null });
     const folder = layoutOf(config.folder).raw;
-    const result = await replayPages({ catalogue, warehouse: records.warehouse, folder, signal, onProgress }, options);
+    const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal, onProgress };
+    const result = await replayPages(parts, options);
     await records.close();
     return result;
   });

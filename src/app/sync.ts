@@ -73,7 +73,8 @@ async function syncThrough(
 ): Promise<SyncSummary[]> {
   const { connections } = config;
   const summaries: SyncSummary[] = [];
-  const raw = { folder: layout.raw, limits: config.raw };
+  const removesExpired = runs.some(({ acceptExpiry }) => acceptExpiry === true);
+  const raw = { folder: layout.raw, limits: config.raw, removesExpired };
   const records = await openRecords({ catalogue, warehouse, clock, raw });
   const startedAt = clock.monotonic();
   let tally: Tally = createTally();
@@ -90,6 +91,7 @@ async function syncThrough(
       warehouse: keptElsewhere(records.warehouse, durable),
       client,
       clock,
+      clockPolicy: config.clock,
       connections,
       signal,
       onProgress: take,
@@ -102,11 +104,13 @@ async function syncThrough(
       summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
       if (error !== null) break;
     }
-    return summaries;
   } finally {
     await told.close();
     await records.close();
   }
+  // What the end of the records had to say is for the last run.
+  const last = summaries.pop();
+  return last === undefined ? [] : [...summaries, { ...last, warnings: [...last.warnings, ...records.takeWarnings()] }];
 }
 
 // A page is asked for only once the one before would outlive this machine: whoever takes the work over goes on there.

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { providerOf } from '../contract/catalogue.ts';
-import { addDays } from '../contract/time.ts';
+import { addDays, eachDay } from '../contract/time.ts';
 import { mergeConventions, toOverrides } from '../metrics/overrides.ts';
 import { readConventions, readLearned } from '../metrics/stored.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../metrics/verify.ts';
@@ -160,7 +160,7 @@ function rangesToRepair(brands: readonly BrandVerification[]): Repaired[] {
     const wrong = new Set(days.filter(({ status }) => status === 'differs').map(({ day }) => day));
     for (const { status, countsDiffer, from, to } of reports) {
       if (status !== 'differs' || !countsDiffer || [...wrong].some((day) => from <= day && day <= to)) continue;
-      for (let day = from; day <= to; day = addDays(day, 1)) wrong.add(day);
+      for (const day of eachDay(from, to)) wrong.add(day);
     }
     const runs: { from: string; to: string }[] = [];
     for (const day of [...wrong].sort()) {

@@ -13,6 +13,8 @@ export const CONFIG_FILE = 'sightline.config.json';
 
 /** Headers that can carry the key. */
 export const KEY_HEADERS = ['authorization', 'x-api-key'] as const;
+/** Whether upstream's clock is compared with this machine's (src/plausibility/run-clock.ts). */
+export const CLOCKS = ['checked', 'upstream'] as const;
 /** Of Parquet files. */
 export const COMPRESSIONS = ['snappy', 'zstd'] as const;
 
@@ -22,6 +24,7 @@ export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 /** What a setting may be, in words. */
 export const allowed = {
   keyHeader: KEY_HEADERS.join(' or '),
+  clock: CLOCKS.join(' or '),
   budget: budgetAllowed,
   // Of a member whose name another setting has too, with the name of what it is a member of.
   'budget.kind': 'file or postgres',
@@ -57,6 +60,7 @@ const connections = z.int().min(1).max(64);
 /** Settings that the environment has too. */
 export const common = {
   keyHeader: z.enum(KEY_HEADERS).optional(),
+  clock: z.enum(CLOCKS).optional(),
   budgetShare: share.optional(),
   connections: connections.optional(),
   compression: z.enum(COMPRESSIONS).optional(),

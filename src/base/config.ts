@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
   allowed,
+  type CLOCKS,
   type COMPRESSIONS,
   common,
   type FileConfig,
@@ -40,6 +41,8 @@ export interface WorkspaceConfig {
   budget(): BudgetSettings;
   /** Chains of pages read side by side. */
   readonly connections: number;
+  /** Whether a sync ends if upstream's clock is far from this machine's (`checked`), or follows upstream's. */
+  readonly clock: (typeof CLOCKS)[number];
   readonly compression: (typeof COMPRESSIONS)[number];
   /** How long pages are kept as they came, in days, and how much of them, in MB; with 0 of either none are. */
   readonly raw: { readonly days: number; readonly megabytes: number };
@@ -127,6 +130,7 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
+    clock: setting('clock', 'SIGHTLINE_CLOCK', lowerCase) ?? 'checked',
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
     raw: {
       days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,

@@ -32,10 +32,21 @@ export const errorTable = {
     about: 'The upstream API did not answer: refused, reset, timed out or unknown host.',
     hint: 'Check SIGHTLINE_BASE_URL and the network, then run the command again; it goes on where it stopped.',
   },
+  plan_too_large: {
+    exit: EXIT.failed,
+    about:
+      'A sync plans far more requests than the last complete one took, so a count or a date from upstream may be wrong.',
+    hint: 'See `sightline plan` for the reasons. If they are right, run `sightline sync --accept-plan`.',
+  },
   bad_answer: {
     exit: EXIT.failed,
     about: 'Upstream answered with something that is not what the API specifies, such as a page that is not JSON.',
     hint: 'Check that SIGHTLINE_BASE_URL is the root of the versioned API (it usually ends in /v1).',
+  },
+  clock_differs: {
+    exit: EXIT.failed,
+    about: "Upstream's clock and this machine's differ by more than 36 hours, so the current day is not known.",
+    hint: 'Correct the clock of this machine. If upstream is meant to be at another date, set SIGHTLINE_CLOCK=upstream.',
   },
   unauthorized: {
     exit: EXIT.failed,

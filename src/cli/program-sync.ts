@@ -15,6 +15,8 @@ export function addSync(program: Command, onWorkspace: (command: Command) => Com
     .option('--max-requests <number>', 'stop after so many requests; the next run goes on')
     .option('--max-minutes <number>', 'stop after so many minutes')
     .option('--until <time>', 'stop at a time of the day, HH:MM, local')
+    .option('--accept-plan', 'go on even if the plan is far larger than the last one')
+    .option('--accept-expiry', 'remove all expired raw pages, not only those of one day')
     .option('--all', 'every configured workspace, side by side')
     .action((flags) =>
       choose(

@@ -15,6 +15,8 @@ export interface SyncFlags extends WorkspaceFlags {
   readonly to?: string;
   readonly all?: boolean;
   readonly full?: boolean;
+  readonly acceptPlan?: boolean;
+  readonly acceptExpiry?: boolean;
   readonly maxRequests?: string;
   readonly maxMinutes?: string;
   readonly until?: string;

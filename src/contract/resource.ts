@@ -104,6 +104,8 @@ export interface ResourceDeclaration {
   readonly tables: readonly TableDeclaration[];
   /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
   readonly order?: readonly string[];
+  /** Earliest day that a time of an item may lie on, where it differs from the default of src/plausibility/item-times.ts. */
+  readonly earliest?: string;
   /** Query parameters whose resolved values the answer repeats, in order. */
   readonly echoes?: readonly string[];
   /** The specification shows the list but not whether it stands under its name or bare. */

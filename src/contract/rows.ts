@@ -4,6 +4,7 @@ import { isRecord, toCanonicalJson } from '../base/json.ts';
 import { BodyError, frameOf, itemsOf } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
+import type { Implausible } from './implausible.ts';
 import type { ChildTable, Column, ResourceTable } from './tables.ts';
 import { toDay, toTimestamp } from './time.ts';
 
@@ -29,10 +30,18 @@ export interface ChildRows {
   readonly rows: readonly { readonly values: Values; readonly extra: unknown }[];
 }
 
+/** Why a well-formed row is not stored: a value of it is outside its bounds. */
+export interface Refusal {
+  readonly reason: string;
+  readonly implausible: Implausible;
+}
+
 /** An item that could not be taken as a row. */
 export interface Rejected {
   readonly table: string;
   readonly reason: string;
+  /** The value outside its bounds, if that is the reason. */
+  readonly implausible?: Implausible;
   readonly item: unknown;
 }
 
@@ -47,22 +56,25 @@ export interface TableRows {
   readonly unidentified: number;
 }
 
+/** Decides whether a well-formed row is stored: null if it is. */
+export type RowCheck = (table: ResourceTable, values: Values) => Refusal | null;
+
 /** Reads an answer of one resource into rows. */
 export interface RowReader {
   /**
-   * `fixed` gives the columns that the request fixes (brand, range, row mode).
+   * `fixed` gives the columns that the request fixes (brand, range, row mode); `check` refuses rows, which are rejected.
    * Throws a BodyError when the body misses its rows or when upstream ignored the parameter of `each`.
    */
-  read(body: unknown, fixed: Values): readonly TableRows[];
+  read(body: unknown, fixed: Values, check?: RowCheck): readonly TableRows[];
 }
 
 /** Compiles the reader of a resource; costly enough to be done once. */
 export function createRowReader(catalogue: Catalogue, resource: Resource): RowReader {
   const readers = resource.derived.map((table) => tableReader(catalogue, resource, table));
   return {
-    read: (body, fixed) => {
+    read: (body, fixed, check = () => null) => {
       try {
-        return readers.map((read) => read(body, fixed));
+        return readers.map((read) => read(body, fixed, check));
       } catch (thrown) {
         // The stack ends before JSON does: an item nested that deeply cannot be hashed or written.
         if (thrown instanceof RangeError) throw new BodyError('the body is nested too deeply', { cause: thrown });
@@ -86,7 +98,7 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
   const readChildren = table.children.map(childReader);
   const hashOf = createHasher(table);
 
-  return (body: unknown, fixed: Values): TableRows => {
+  return (body: unknown, fixed: Values, check: RowCheck): TableRows => {
     const listed = itemsOf(resource, table, body);
     const items = listed ?? [];
     const frame = beside.safeParse(declaration.beside === undefined || Array.isArray(body) ? {} : body);
@@ -110,6 +122,11 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
         continue;
       }
       const values = Object.assign(readItem(parsed.data), common);
+      const refusal = check(table, values);
+      if (refusal !== null) {
+        rejected.push({ table: table.name, ...refusal, item: writable(raw) });
+        continue;
+      }
       const children = readChildren.map((read) => read(parsed.data, values));
       const extra = readExtra(raw);
       rows.set(keyText, { values, key, extra, children, hash: hashOf(values, children, extra) });

@@ -70,6 +70,15 @@ export function daysInRange(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS) + 1;
 }
 
+/**
+ * The days of a range in order, both ends included, or every `step`-th of them. Ends at 9999-12-31, after which years have
+ * five digits and sort before all others.
+ */
+export function* eachDay(from: string, to: string, step = 1): Generator<string> {
+  const count = daysInRange(from, to);
+  for (let index = 0; index < count; index += step) yield addDays(from, index);
+}
+
 function isCalendarDay(year: number, month: number, day: number): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false;
   // The calendar repeats itself every 400 years, and Date.UTC takes the first hundred for others.

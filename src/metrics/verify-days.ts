@@ -1,5 +1,5 @@
 import type { ResourceTable } from '../contract/tables.ts';
-import { addDays } from '../contract/time.ts';
+import { addDays, eachDay } from '../contract/time.ts';
 import { createBindings, liveConditions, rangeCondition } from '../warehouse/conditions.ts';
 import { quoted } from '../warehouse/schema.ts';
 import { answerTables, type GroupTally, tally } from './aggregate.ts';
@@ -54,7 +54,7 @@ export async function verifyDays(
   const [first, last] = [named[0], named.at(-1)];
   if (first === undefined || last === undefined) return [];
   const days: DayVerification[] = [];
-  for (let day = first; day <= last; day = addDays(day, 1)) {
+  for (const day of eachDay(first, last)) {
     const theirs = reported.get(day) ?? new Map<string, ReportedRow[]>();
     const ours = held.get(day) ?? new Map<string, GroupTally>();
     const differences = compareDay(scope, theirs, ours, !unlabelled.has(day));

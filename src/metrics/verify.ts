@@ -1,5 +1,5 @@
 import type { Catalogue } from '../contract/catalogue.ts';
-import { addDays, dayOf, earlierDay, laterDay } from '../contract/time.ts';
+import { addDays, dayOf, eachDay, earlierDay, laterDay } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import { readShapes } from '../warehouse/shapes.ts';
 import { REPEATED_MENTIONS } from './aggregate.ts';
@@ -77,7 +77,7 @@ async function chunks({ query, brandId, range }: VerifyOptions, reads: DayReads)
   const least = laterDay(row[0], addDays(last, 1 - DAYS_MAX));
   const first = range === null ? least : laterDay(range.from, least);
   const ranges: { from: string; to: string }[] = [];
-  for (let from = first; from <= last; from = addDays(from, DAYS_AT_A_TIME)) {
+  for (const from of eachDay(first, last, DAYS_AT_A_TIME)) {
     ranges.push({ from, to: earlierDay(last, addDays(from, DAYS_AT_A_TIME - 1)) });
   }
   return ranges;
@@ -95,7 +95,7 @@ async function readDayReads(query: Query, brandId: string): Promise<DayReads> {
     const days = new Map<string, number>();
     for (const [from, to, closedAt] of rows as [string, string, number][]) {
       const last = earlierDay(to, dayOf(closedAt));
-      for (let day = laterDay(from, addDays(last, -DAYS_MAX)); day <= last; day = addDays(day, 1)) {
+      for (const day of eachDay(laterDay(from, addDays(last, -DAYS_MAX)), last)) {
         days.set(day, Number(closedAt));
       }
     }

@@ -1,4 +1,4 @@
-import { addDays, dayOf, earlierDay, laterDay } from '../contract/time.ts';
+import { dayOf, eachDay, earlierDay, laterDay } from '../contract/time.ts';
 import { type GroupTally, tally } from './aggregate.ts';
 import { avgPosition, sentiment, share, type Tally } from './definitions.ts';
 import {
@@ -51,7 +51,7 @@ function allDays({ brand, asked, nowMs }: ReportRequest, isCombined: boolean): (
   const keys: (string | null)[][] = [];
   const last = earlierDay(asked.to, dayOf(nowMs));
   const first = laterDay(asked.from, brand.since ?? asked.from);
-  for (let day = first; day <= last; day = addDays(day, 1)) {
+  for (const day of eachDay(first, last)) {
     if (isCombined) keys.push([day]);
     else keys.push(...engines.map((slug) => [day, slug]));
   }

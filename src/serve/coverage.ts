@@ -1,6 +1,6 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query.ts';
-import { addDays, DAY_MS } from '../contract/time.ts';
+import { DAY_MS, eachDay } from '../contract/time.ts';
 import { looksBack, sourcesOf } from '../metrics/reports.ts';
 import { rangeBefore } from '../metrics/request.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -132,7 +132,7 @@ function toDays(chains: readonly Chain[]): Map<string, number> {
   const days = new Map<string, number>();
   for (const { from, to, closedAt } of chains) {
     if (from === null || to === null) continue;
-    for (let day = from; day <= to; day = addDays(day, 1)) days.set(day, closedAt);
+    for (const day of eachDay(from, to)) days.set(day, closedAt);
   }
   return days;
 }
@@ -141,7 +141,7 @@ function coveredDays(days: ReadonlyMap<string, number>, { from, to, since }: Cov
   let asOf: number | null = null;
   let partial = false;
   const first = since !== null && since > from ? since : from;
-  for (let day = first; day <= to; day = addDays(day, 1)) {
+  for (const day of eachDay(first, to)) {
     const startMs = Date.parse(`${day}T00:00:00Z`);
     if (startMs > nowMs) break;
     const closedAt = days.get(day);

@@ -1,4 +1,5 @@
-import { addDays, DAY_MS, dayOf } from '../contract/time.ts';
+import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
+import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import type { ClosedChain, OpenChain } from '../warehouse/state.ts';
 import type { DayRange, ParameterNames } from './chain.ts';
 
@@ -32,6 +33,8 @@ export interface PlanContext {
   /** Chains of the unfinished run that this one continues. */
   readonly closed: readonly ClosedChain[];
   readonly open: readonly OpenChain[];
+  /** Brands of which an earlier pass has read something. */
+  readonly read: ReadonlySet<string>;
   /** Every chain that was ever read whole. */
   readonly covered: Covered;
   /** Reads everything again, whatever is known of it. */
@@ -66,7 +69,8 @@ export function coveredBy(chains: readonly ClosedChain[]): Covered {
 /** Whether what a chain has read still counts for the run that continues it. */
 export function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
   const past = chain.to !== null && chain.to < dayOf(at);
-  return context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
+  // A time from the future is wrong, so it proves nothing.
+  return at <= context.now + FUTURE_MS_MAX && context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
 }
 
 /** The end of a day, epoch milliseconds. */
@@ -78,7 +82,7 @@ function daysIn(chains: readonly ClosedChain[]): Map<string, number> {
   const days = new Map<string, number>();
   for (const { from, to, closedAt } of chains) {
     if (from === null || to === null) continue;
-    for (let day = from; day <= to; day = addDays(day, 1)) days.set(day, closedAt);
+    for (const day of eachDay(from, to)) days.set(day, closedAt);
   }
   return days;
 }

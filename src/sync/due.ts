@@ -1,4 +1,4 @@
-import { addDays, DAY_MS, daysInRange } from '../contract/time.ts';
+import { addDays, DAY_MS, eachDay } from '../contract/time.ts';
 import type { DayRange } from './chain.ts';
 
 /** A day of a window as planning sees it; what is not known is null. */
@@ -38,11 +38,7 @@ export type Due =
 export function dueDays(options: DueOptions): ReadonlyMap<string, Due> {
   const { range } = options;
   const days = new Map<string, Due>();
-  const count = daysInRange(range.from, range.to);
-  for (let index = 0; index < count; index++) {
-    const day = addDays(range.from, index);
-    days.set(day, dueOf(day, options));
-  }
+  for (const day of eachDay(range.from, range.to)) days.set(day, dueOf(day, options));
   return days;
 }
 

@@ -3,6 +3,7 @@ import type { ResourceTable } from '../contract/tables.ts';
 import { earlierDay } from '../contract/time.ts';
 import { compareCensus } from '../metrics/census.ts';
 import { readConventions, readLearned } from '../metrics/stored.ts';
+import { firstPlannedDay } from '../plausibility/item-times.ts';
 import { type Audit, readAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Member, readFirstDay, readMembers } from '../warehouse/state.ts';
@@ -106,7 +107,7 @@ export async function countDays(
     compareCensus(query, {
       catalogue,
       brandId: brand.id,
-      from: '0001-01-01',
+      from: firstPlannedDay(today),
       to: today,
       conventions: await readConventions(query),
       learned: await readLearned(query),

@@ -4,6 +4,8 @@ import type { Resource } from '../contract/catalogue.ts';
 import { formsOf } from '../contract/forms.ts';
 import type { RowReader, TableRows, Values } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
+import { toDay } from '../contract/time.ts';
+import { createTimeCheck } from '../plausibility/item-times.ts';
 
 /** What a page is read for: the part of a chain on which its rows depend. */
 export interface PageScope {
@@ -13,14 +15,22 @@ export interface PageScope {
   readonly member: string | null;
 }
 
-/** Reads a page, whether it comes from upstream or was kept. Throws a BodyError when it cannot be used. */
+/**
+ * Reads a page, whether it comes from upstream or was kept; `today` is upstream's day when it was sent. Throws a BodyError
+ * when it cannot be used.
+ */
 export function readPage(
   resource: Resource,
   reader: RowReader,
   scope: PageScope,
   body: unknown,
+  today: string,
 ): { tables: readonly TableRows[]; forms: ReadonlyMap<string, string> } {
-  const tables = aboutMember(scope, reader.read(body, scope.fixed));
+  checkEcho(resource, scope, body);
+  const { from, to } = scope.query;
+  const range = from === undefined || to === undefined ? null : { from, to };
+  const check = createTimeCheck(resource, { range, today });
+  const tables = aboutMember(scope, reader.read(body, scope.fixed, check));
   const isOpen = resource.paging === 'cursor' && mayGoOn(scope, body, tables);
   return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body) };
 }
@@ -33,6 +43,20 @@ export function nextOf(resource: Resource, body: unknown): string | null {
 /** The rows, without anything to be concluded from what is not among them. */
 export function inconclusive(tables: readonly TableRows[]): readonly TableRows[] {
   return tables.map((rows) => ({ ...rows, unidentified: rows.unidentified + 1 }));
+}
+
+// Numbers over a range do not say which days they are for; the echoed range does. Upstream may begin it later than asked,
+// with the brand, but not earlier, and must end it as asked.
+function checkEcho(resource: Resource, { query }: PageScope, body: unknown): void {
+  if (!isRecord(body)) return;
+  for (const name of resource.echoes ?? []) {
+    const [asked, echoed] = [query[name], body[name]];
+    if (asked === undefined || echoed === undefined || echoed === null) continue;
+    const day = typeof echoed === 'string' ? (toDay(echoed) ?? echoed) : echoed;
+    if (day === asked || (name === 'from' && typeof day === 'string' && day > asked && day <= (query['to'] ?? '')))
+      continue;
+    throw new BodyError(`it is for ${name}=${JSON.stringify(echoed)}, not for ${name}=${asked}`);
+  }
 }
 
 // A detail that is another row's is not written over that row.

@@ -1,5 +1,6 @@
 import type { Resource } from '../contract/catalogue.ts';
-import { addDays, daysInRange, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { addDays, eachDay, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { firstPlannedDay } from '../plausibility/item-times.ts';
 import type { Audit } from '../warehouse/audits.ts';
 import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
 import { type Chain, chainsOf, type DayRange } from './chain.ts';
@@ -39,9 +40,8 @@ export function planWindows(
   const brandId = brand.id;
   const counts = new Map((counted?.days ?? []).map(({ day, upstream }) => [day, upstream]));
   const covered = context.covered.days(resource.name, brandId);
-  const first = [...counts.keys(), ...covered.keys(), ...(brand.since === null ? [] : [brand.since])].sort()[0];
   const to = context.range?.to ?? context.today;
-  const from = context.range?.from ?? (first !== undefined && first < to ? first : to);
+  const from = context.range?.from ?? firstDayOf([...counts.keys(), ...covered.keys(), brand.since], to, context);
   const unreliable = counted !== null && isUnreliable(counted);
   const days = dueDays({
     range: { from, to },
@@ -64,15 +64,15 @@ export function planWindows(
   );
   const skip = [...days].flatMap(([day, { kind }]) => (kind === 'whole' ? [{ from: day, to: day }] : []));
   const pageItems = resource.query['limit']?.max ?? 1;
-  const due = [...days].filter(([, { kind }]) => kind === 'due').map(([day]) => day);
-  const total = due.reduce((sum, day) => sum + (counts.get(day) ?? 0), 0);
+  const isDue = (day: string): boolean => days.get(day)?.kind === 'due';
+  const total = [...days.keys()].reduce((sum, day) => sum + (isDue(day) ? (counts.get(day) ?? 0) : 0), 0);
   const windows = packWindows({
     range: { from, to },
     counts,
     skip: [...skip, ...closed, ...open],
     pageItems,
     pagesMin: pagesPerWindow(total, pageItems, context.connections),
-  }).filter((window) => due.some((day) => window.from <= day && day <= window.to));
+  }).filter((window) => [...eachDay(window.from, window.to)].some(isDue));
   const [oldest] = windows;
   // What lies before the first known day costs nothing to ask for with it, and whatever is there is not missed.
   if (oldest !== undefined && oldest.from === from && context.range === null && (!covered.has(from) || context.full)) {
@@ -93,7 +93,7 @@ export function planWindows(
       context.names,
     ),
   );
-  return { chains, whole: skip.length, reasons: reasonsOf(days), unreliable };
+  return { chains, whole: skip.length, reasons: reasonsOf(days.values()), unreliable };
 }
 
 /**
@@ -158,7 +158,7 @@ function chainsOver(
   if (from === undefined || to === undefined) return [];
   const pageItems = resource.query['limit']?.max ?? 1;
   const counts = new Map(counted.days.map(({ day, upstream }) => [day, upstream]));
-  const between = Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
+  const between = [...eachDay(from, to)];
   const skip = between.filter((day) => !days.has(day)).map((day) => ({ from: day, to: day }));
   return packWindows({ range: { from, to }, counts, skip, pageItems, pagesMin: 1 }).flatMap((window) =>
     chainsOf(
@@ -173,6 +173,14 @@ function chainsOver(
       context.names,
     ),
   );
+}
+
+// The first of the days that is plausible; `to` if there is none before it.
+function firstDayOf(days: Iterable<string | null>, to: string, { today }: PlanContext): string {
+  const least = firstPlannedDay(today);
+  let first = to;
+  for (const day of days) if (day !== null && day >= least && day < first) first = day;
+  return first;
 }
 
 function rangesOf(
@@ -216,13 +224,13 @@ function areMost(differing: number, days: number): boolean {
 }
 
 function reasonOf({ from, to }: DayRange, days: ReadonlyMap<string, Due>): string {
-  const counts = reasonsOf(new Map([...days].filter(([day]) => from <= day && day <= to)));
+  const counts = reasonsOf([...eachDay(from, to)].flatMap((day) => days.get(day) ?? []));
   return [...counts].map(([reason, count]) => `${reason} (${count} ${count === 1 ? 'day' : 'days'})`).join(', ');
 }
 
-function reasonsOf(days: ReadonlyMap<string, Due>): Map<string, number> {
+function reasonsOf(days: Iterable<Due>): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const due of days.values()) {
+  for (const due of days) {
     if (due.kind === 'due') counts.set(due.reason, (counts.get(due.reason) ?? 0) + 1);
   }
   return counts;

@@ -1,5 +1,6 @@
 import { type Catalogue, detailsOf, providerOf, type Resource } from '../contract/catalogue.ts';
-import { addDays, DAY_MS, daysInRange, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { addDays, DAY_MS, eachDay, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { firstPlannedDay } from '../plausibility/item-times.ts';
 import type { Member } from '../warehouse/state.ts';
 import { type Chain, type ChainScope, chainsOf, type DayRange } from './chain.ts';
 import { endOf, isFresh, type PlanContext, PRIORITY } from './context.ts';
@@ -7,8 +8,6 @@ import { planWindows } from './plan-windows.ts';
 
 /** Days of a recent report, the API's own default. */
 const RECENT_DAYS = 30;
-/** Ranges of 366 days that a history may go back through. */
-const HISTORY_RANGES_MAX = 20;
 /** How often it is looked at all pages of a list of which else only what is new is read. */
 const FULL_WALK_EVERY_MS = 7 * DAY_MS;
 /** How often the ranges of a history before the newest are read again. */
@@ -102,7 +101,7 @@ export function planOlder(
 ): Chain[] {
   const { from } = chain;
   if (!chain.oldest || from === null || context.range?.from === from) return [];
-  const limit = addDays(context.today, -HISTORY_RANGES_MAX * RANGE_DAYS_MAX);
+  const limit = firstPlannedDay(context.today);
   const isNewest = chain.to === (context.range?.to ?? context.today);
   const wasThere = brand.since !== null && brand.since < from;
   const mayHaveMore = isNewest || wasThere || firstDay !== null;
@@ -120,8 +119,7 @@ export function planDays(resource: Resource, chain: Chain, firstDay: string | nu
   const { brandId, to } = chain;
   if (firstDay === null || to === null || brandId === null) return [];
   const moving = addDays(context.today, -context.settleDays);
-  const days = Array.from({ length: daysInRange(firstDay, to) }, (_, index) => addDays(firstDay, index));
-  return days.flatMap((day) =>
+  return [...eachDay(firstDay, to)].flatMap((day) =>
     make(context, resource, {
       brandId,
       range: { from: day, to: day },
@@ -156,7 +154,7 @@ function shortened(chain: Chain, resource: Resource, settled: boolean, context: 
   const pages = Math.max(1, Math.ceil((before?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
   if (!settled) return { ...chain, expected: pages };
   const walkedAt = Number(before?.state ?? Number.NaN);
-  const isDue = context.full || !(context.now - walkedAt < FULL_WALK_EVERY_MS);
+  const isDue = context.full || !(walkedAt <= context.now && context.now - walkedAt < FULL_WALK_EVERY_MS);
   return isDue
     ? { ...chain, expected: pages, state: String(context.now) }
     : { ...chain, untilKnown: true, reason: 'what is new', state: before?.state ?? null };
@@ -166,7 +164,7 @@ function shortened(chain: Chain, resource: Resource, settled: boolean, context: 
 function wereReadLately({ from, resource, brandId }: Chain, { covered, now, full }: PlanContext): boolean {
   if (full || from === null || brandId === null) return false;
   const readAt = covered.days(resource, brandId).get(addDays(from, -OLDER_RANGES_EVERY_MS / DAY_MS - 1));
-  return readAt !== undefined && now - readAt < OLDER_RANGES_EVERY_MS;
+  return readAt !== undefined && readAt <= now && now - readAt < OLDER_RANGES_EVERY_MS;
 }
 
 function recentRange({ range, today }: PlanContext): DayRange {

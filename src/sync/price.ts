@@ -1,4 +1,5 @@
-import type { Catalogue } from '../contract/catalogue.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { plausibleSince } from '../plausibility/item-times.ts';
 import type { Member } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Chain } from './chain.ts';
@@ -7,6 +8,8 @@ import { createFollower } from './follow.ts';
 import { planBrand, planWorkspace } from './plan.ts';
 import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from './run.ts';
 
+/** Chains that are planned between two turns of the event loop, in which signals arrive. */
+const CHAINS_AT_A_TIME = 200;
 /** Requests beside the chains: upstream's own description, which is asked for once a run. */
 const DESCRIPTION_REQUESTS = 1;
 
@@ -36,13 +39,14 @@ export interface PlannedResource {
  * rows yet, so what would follow from them is not counted.
  */
 export async function planSync(
-  parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections'> & { readonly warehouse: Warehouse },
+  parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections' | 'signal'> & { readonly warehouse: Warehouse },
   options: SyncOptions,
 ): Promise<SyncPlan> {
-  const { catalogue, warehouse } = parts;
-  const context = await readContext(parts, options, null);
-  const brands = chooseBrands(await readBrands(parts), options.brands);
-  const { chains, skippedDays, unreliable } = await unroll(catalogue, warehouse, brands, context);
+  const context = await readContext(parts, options, null, parts.clock.now());
+  const listed = await readBrands(parts);
+  const believed = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
+  const brands = chooseBrands(believed, options.brands);
+  const { chains, skippedDays, unreliable } = await unroll(parts, brands, context);
   const byResource = new Map<string, Map<string, number>>();
   for (const { resource, reason, expected } of chains) {
     const reasons = byResource.get(resource) ?? new Map<string, number>();
@@ -60,21 +64,21 @@ export async function planSync(
 
 // As if every chain had been read and had brought what is held already.
 async function unroll(
-  catalogue: Catalogue,
-  { database }: Warehouse,
+  { catalogue, warehouse: { database }, signal }: Pick<SyncParts, 'catalogue' | 'warehouse' | 'signal'>,
   brands: readonly Member[],
   context: PlanContext,
 ): Promise<{ chains: Chain[]; skippedDays: number; unreliable: string[] }> {
   const follower = createFollower({ catalogue, database }, context);
   follower.brands(brands);
-  const chains: Chain[] = [];
-  const waiting = [
+  const chains = [
     ...planWorkspace(catalogue, context),
     ...brands.flatMap((brand) => planBrand(catalogue, brand, context)),
   ];
-  for (let chain = waiting.shift(); chain !== undefined; chain = waiting.shift()) {
-    chains.push(chain);
-    waiting.push(...(await follower.after(chain, true)));
+  // The list grows while it is walked: what follows a chain is planned after it.
+  for (let index = 0; index < chains.length; index++) {
+    chains.push(...(await follower.after(chains[index] as Chain, true)));
+    if (index % CHAINS_AT_A_TIME === 0) await nextTurn();
+    signal.throwIfAborted();
   }
   const windows = follower.windows();
   return {

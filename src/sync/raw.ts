@@ -135,32 +135,49 @@ export async function openRawLog(folder: string, limits: RawLimits): Promise<Raw
   };
 }
 
+/** What retention left. */
+export interface Retained {
+  /** Names of the files that stay. */
+  readonly kept: readonly string[];
+  /** Days whose files have expired and stay, because only one day is removed at a time. */
+  readonly expiredDays: number;
+}
+
 /**
- * Removes the files older than the newest by too many days, and the oldest of those that take too much room. Returns the
- * names of those that stay.
+ * Removes the files of the oldest expired day, and the oldest of those that take too much room. `today` is by this
+ * machine's clock. If that clock has jumped ahead, every day has expired, so only one day goes at a time unless
+ * `removesAll`.
  */
-export async function retainRawFiles(folder: string, limits: RawLimits): Promise<string[]> {
+export async function retainRawFiles(
+  folder: string,
+  limits: RawLimits,
+  { today, removesAll = false }: { readonly today: string; readonly removesAll?: boolean },
+): Promise<Retained> {
   const files = await listRawFiles(folder);
-  if (limits.days === 0 || limits.megabytes === 0) return files.map(({ name }) => name);
-  // Counted from the newest page and not from our clock, which may be wrong about all of them.
-  const newest =
-    files
-      .map(({ day }) => day)
-      .sort()
-      .at(-1) ?? '';
-  const oldest = newest === '' ? '' : addDays(newest, 1 - limits.days);
+  if (limits.days === 0 || limits.megabytes === 0) return { kept: files.map(({ name }) => name), expiredDays: 0 };
+  const oldest = addDays(today, 1 - limits.days);
   let room = limits.megabytes * MEGABYTE;
-  const kept: string[] = [];
-  // The newest first: what does not fit any more is older than all that does.
+  let latest = today;
+  const kept: { name: string; day: string }[] = [];
+  const expired: { name: string; day: string }[] = [];
+  const remove = async (name: string): Promise<void> => {
+    await rm(join(folder, name));
+    await rmdir(join(folder, name, '..')).catch(() => undefined);
+  };
+  // The newest first: a file that does not fit is older than all that do.
   for (const { name, day } of files.reverse()) {
-    const path = join(folder, name);
-    const { size } = await stat(path);
-    room -= size;
-    if (room >= 0 && day >= oldest) kept.push(name);
-    else {
-      await rm(path);
-      await rmdir(join(folder, day)).catch(() => undefined);
-    }
+    // A day to come was filed by a wrong clock; the file is not newer than the one written after it.
+    if (day <= today) latest = day;
+    room -= (await stat(join(folder, name))).size;
+    if (room < 0) await remove(name);
+    else (latest < oldest ? expired : kept).push({ name, day: latest });
   }
-  return kept;
+  const first = expired.at(-1)?.day;
+  const leaving = expired.filter(({ day }) => removesAll || day === first);
+  for (const { name } of leaving) await remove(name);
+  const staying = expired.filter((file) => !leaving.includes(file));
+  return {
+    kept: [...kept, ...staying].map(({ name }) => name),
+    expiredDays: new Set(staying.map(({ day }) => day)).size,
+  };
 }

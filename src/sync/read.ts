@@ -1,9 +1,11 @@
-import type { Clock } from '../base/clock.ts';
 import { inSpan } from '../base/trace.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
 import { parameterForm } from '../contract/forms.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
+import { dayOf } from '../contract/time.ts';
+import type { RunClock } from '../plausibility/run-clock.ts';
 import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
@@ -20,7 +22,9 @@ import type { Tally } from './tally.ts';
 export interface ChainReader {
   /**
    * Reads a chain to its end, committing every page, and returns upstream's time of the last answer. Goes on where an
-   * unfinished run stopped; when upstream no longer takes that cursor, begins the chain anew, once. `pages` counts.
+   * unfinished run stopped; when upstream no longer takes that cursor, begins the chain anew, once. `pages` counts. The
+   * first page of a run settles its clock before it is stored. Throws an UpstreamError once the chain is read if items
+   * were quarantined because of their times: the next run reads it again.
    */
   read(chain: Chain, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
   /** Asks upstream's own description for the parameter names that the specification leaves open. */
@@ -34,7 +38,7 @@ export interface ReaderParts {
   readonly catalogue: Catalogue;
   readonly warehouse: Warehouse;
   readonly client: Client;
-  readonly clock: Clock;
+  readonly clock: RunClock;
   readonly signal: AbortSignal;
   readonly onProgress?: (tally: Tally) => void;
 }
@@ -53,13 +57,18 @@ class CursorLost extends UpstreamError {
   }
 }
 
+function implausibleTimes(chain: Chain, items: number): UpstreamError {
+  const message = `${items} ${items === 1 ? 'item' : 'items'} of ${chain.path} with implausible times went to sync.quarantine`;
+  return new UpstreamError('bad_answer', `${message}; the next sync reads them again`, { status: 200 });
+}
+
 function isEmpty(tables: readonly TableRows[]): boolean {
   return tables.every(({ seen, unidentified }) => seen.length + unidentified === 0);
 }
 
 /** The chain reader of a run. */
 export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally): ChainReader {
-  const { catalogue, warehouse, client, signal } = parts;
+  const { catalogue, warehouse, client, clock, signal } = parts;
   const readers = new Map<string, RowReader>();
   const readerOf = (name: string): RowReader => {
     const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name));
@@ -74,6 +83,29 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     if (fresh.length === 0) return;
     await warehouse.noteForms(resource, new Map(fresh));
     for (const [name, value] of fresh) noted.set(`${resource} ${name}`, value);
+  };
+
+  // The first response of the run is compared with this machine's clock; in doubt, its request is sent again.
+  let isClockAgreed = false;
+  const agreeOnClock = async (chain: Chain, first: number | null, onAttempt: (attempt: Attempt) => void) => {
+    if (isClockAgreed) return;
+    isClockAgreed = true;
+    const asked = { path: chain.path, query: chain.query, route: catalogue.get(chain.resource).path };
+    await clock.agree(first, async () => (await client.get(asked, () => null, { signal, onAttempt })).date);
+    const difference = clock.difference();
+    if (difference === null) return;
+    const hours = `${Math.abs(difference / 3_600_000).toFixed(1)} hours ${difference > 0 ? 'ahead of' : 'behind'}`;
+    const message = `upstream's clock is ${hours} this machine's; days and times of this run are upstream's`;
+    tally.warned({ chain: chain.id, code: 'clock_differs', message });
+  };
+
+  let hasWarned = false;
+  const noteDate = async (chain: Chain, implausible: Implausible): Promise<void> => {
+    await warehouse.noteImplausible(run, chain.resource, [implausible], clock.now());
+    if (hasWarned) return;
+    hasWarned = true;
+    const message = `a response is dated ${String(implausible.value)}, ${implausible.allowed} is allowed; such dates are ignored`;
+    tally.warned({ chain: chain.id, code: 'implausible_value', message });
   };
 
   // What was sent and is not in the ledger yet.
@@ -92,12 +124,14 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     const reader = readerOf(chain.resource);
     const resource = catalogue.get(chain.resource);
     let answer: { body: unknown; bytes: Uint8Array; forms: ReadonlyMap<string, string> } | null = null;
-    let date = parts.clock.now();
+    let date = clock.now();
+    let askedAt = Number.POSITIVE_INFINITY;
+    let refused = 0;
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query, route: resource.path },
         read: (body, bytes) => {
-          const page = readPage(resource, reader, chain, body);
+          const page = readPage(resource, reader, chain, body, dayOf(clock.now()));
           answer = { body, bytes, forms: page.forms };
           return page.tables;
         },
@@ -108,10 +142,18 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       });
       for await (const page of walk) {
         // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
-        const isOld = page.cursor === from || page.date - date > CURSOR_MS_MIN;
+        const sentAt = requests.at(-1)?.sentAt ?? askedAt;
+        await agreeOnClock(chain, page.date, onAttempt);
+        const received = clock.dateOf(page.date);
+        if (received.implausible !== null) await noteDate(chain, received.implausible);
+        const isOld = page.cursor === from || sentAt - askedAt > CURSOR_MS_MIN;
+        askedAt = sentAt;
         if (page.cursor !== null && isOld && isEmpty(page.value)) throw new CursorLost(chain.path);
         pages.count += 1;
-        date = page.date;
+        date = received.date;
+        refused += page.value
+          .flatMap(({ rejected }) => rejected)
+          .filter((item) => item.implausible !== undefined).length;
         const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;
         answer = null;
         const query = page.cursor === null ? chain.query : { ...chain.query, cursor: page.cursor };
@@ -123,6 +165,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           page: pages.count,
           next: page.next,
           untilKnown: chain.untilKnown,
+          doubtful: refused > 0,
           requests: requests.splice(0),
           arrival: { body, bytes, path: chain.path, query, member: chain.member },
         };
@@ -133,6 +176,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         parts.onProgress?.(tally);
         if (result.ended) break;
       }
+      if (refused > 0) throw implausibleTimes(chain, refused);
       return date;
     } finally {
       if (requests.length > 0) await warehouse.noteRequests(run, chain, requests);

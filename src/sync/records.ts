@@ -34,7 +34,12 @@ export interface RecordsOptions {
   readonly warehouse: Warehouse;
   readonly clock: Clock;
   /** The folder of raw pages and its limits; null keeps none. */
-  readonly raw: { readonly folder: string; readonly limits: RawLimits } | null;
+  readonly raw: {
+    readonly folder: string;
+    readonly limits: RawLimits;
+    /** Whether all expired files are removed, and not only those of the oldest day. */
+    readonly removesExpired?: boolean;
+  } | null;
 }
 
 /** Files in which pages of a killed run may stand that were never committed. */
@@ -49,7 +54,7 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
   const { catalogue, warehouse: inner, clock } = options;
   const warnings: Trouble[] = [];
   const isOff = options.raw === null || options.raw.limits.days === 0 || options.raw.limits.megabytes === 0;
-  const keeper = await openKeeper(isOff ? null : options.raw, inner, warnings);
+  const keeper = await openKeeper(isOff ? null : options.raw, inner, { clock, warnings });
   const watch = await openDriftWatch(catalogue, inner);
   let lastRun: string | null = null;
 
@@ -57,10 +62,12 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
     const { arrival, chain, date, run } = page;
     lastRun = run.runId;
     if (arrival === undefined) return inner.commitPage(page);
-    const rejected = page.tables.flatMap((table) => table.rejected);
+    const all = page.tables.flatMap((table) => table.rejected);
+    const rejected = all.filter((item) => item.implausible === undefined);
+    const implausible = [...implausibleIn(page.requests), ...all.flatMap((item) => item.implausible ?? [])];
     const raw = page.notes?.raw ?? (await keeper.keep(pageRecord(page, arrival), arrival.bytes));
     // Looked at only now: who waits for the disk is not overtaken, so that learning and committing have one order.
-    const drift = watch.look(chain.resource, arrival.body, rejected, implausibleIn(page.requests), date);
+    const drift = watch.look(chain.resource, arrival.body, rejected, implausible, date);
     try {
       return await inner.commitPage({ ...page, notes: { raw, drift } });
     } catch (thrown) {
@@ -115,7 +122,11 @@ interface Keeper {
   close(): Promise<void>;
 }
 
-async function openKeeper(raw: RecordsOptions['raw'], warehouse: Warehouse, warnings: Trouble[]): Promise<Keeper> {
+async function openKeeper(
+  raw: RecordsOptions['raw'],
+  warehouse: Warehouse,
+  { clock, warnings }: { readonly clock: Clock; readonly warnings: Trouble[] },
+): Promise<Keeper> {
   let log: RawLog | null = null;
   let uncommitted: RawRecord[] = [];
   const giveUp = (thrown: unknown): null => {
@@ -136,7 +147,8 @@ async function openKeeper(raw: RecordsOptions['raw'], warehouse: Warehouse, warn
   const append = async (record: RawRecord, body: Uint8Array | null): Promise<RawPlace | null> => {
     if (log === null) return null;
     try {
-      return await log.append(dayOf(record.date), describeRecord(record), record, body);
+      // Filed by this machine's clock: a wrong Date header must not decide when a file expires.
+      return await log.append(dayOf(clock.now()), describeRecord(record), record, body);
     } catch (thrown) {
       return giveUp(thrown);
     }
@@ -154,12 +166,25 @@ async function openKeeper(raw: RecordsOptions['raw'], warehouse: Warehouse, warn
       try {
         await log?.close();
         log = null;
-        await forgetRawPages(warehouse.database, await retainRawFiles(raw.folder, raw.limits));
+        const today = dayOf(clock.now());
+        const { kept, expiredDays } = await retainRawFiles(raw.folder, raw.limits, {
+          today,
+          removesAll: raw.removesExpired === true,
+        });
+        await forgetRawPages(warehouse.database, kept);
+        if (expiredDays > 0) warnings.push(expiredLeft(expiredDays, today));
       } catch (thrown) {
         giveUp(thrown);
       }
     },
   };
+}
+
+function expiredLeft(days: number, today: string): Trouble {
+  const message =
+    `raw pages of ${days} more ${days === 1 ? 'day' : 'days'} have expired by this machine's clock (${today}); one day is removed ` +
+    'at a time, in case that clock is wrong. If it is right, `sightline sync --accept-expiry` removes all of them';
+  return { chain: 'raw pages', code: 'expired', message };
 }
 
 // Pages that a killed run had kept and not committed when it ended. A warehouse that knows nothing of a file is not the

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import { BodyError } from '../contract/body.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { createRowReader, type RowReader } from '../contract/rows.ts';
 import { dayOf } from '../contract/time.ts';
+import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import type { RunRef, RunTotals } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inconclusive, nextOf, readPage } from './page.ts';
@@ -31,6 +33,7 @@ export interface ReplayParts {
   readonly warehouse: Warehouse;
   /** The folder of raw pages. */
   readonly folder: string;
+  readonly clock: Pick<Clock, 'now'>;
   /** Aborted to stop between two pages. */
   readonly signal: AbortSignal;
   readonly onProgress?: (done: number, of: number) => void;
@@ -182,13 +185,18 @@ interface Place {
 }
 
 // Does again what a sync did; returns whether there was anything to do.
-function createApplier({ catalogue, warehouse }: ReplayParts, { from, to, only, runs: writesRuns }: ReplayOptions) {
+function createApplier(
+  { catalogue, warehouse, clock }: ReplayParts,
+  { from, to, only, runs: writesRuns }: ReplayOptions,
+) {
   const readers = new Map<string, RowReader>();
   const lastPages = new Map<string, number>();
+  const doubtful = new Set<string>();
   const runs = new Map<string, RunRef>();
   const tables: Record<string, TableTally> = {};
   let pages = 0;
   let quarantined = 0;
+  let lastDate: number | null = null;
 
   const isWanted = (resource: string, date: number): boolean => {
     const day = dayOf(date);
@@ -212,12 +220,15 @@ function createApplier({ catalogue, warehouse }: ReplayParts, { from, to, only, 
     const resource = catalogue.get(name);
     // A chain that begins has forgotten how far it was; one of which a page is missing says nothing of what it lacks.
     if (page === 1) await warehouse.restartChain(id);
+    if (page === 1) doubtful.delete(id);
     const isGap = page > 1 && lastPages.get(id) !== page - 1;
     const read = readBody(() => {
       const body = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
-      const { tables: rows } = readPage(resource, readerOf(name), { fixed, query, member }, body);
+      const { tables: rows } = readPage(resource, readerOf(name), { fixed, query, member }, body, dayOf(date));
       return { body, rows: isGap ? inconclusive(rows) : rows, next: nextOf(resource, body) };
     });
+    const items = read.rows.flatMap(({ rejected }) => rejected);
+    if (items.some(({ implausible }) => implausible !== undefined)) doubtful.add(id);
     const result = await warehouse.commitPage({
       run: runs.get(record.runId) ?? { runId: record.runId, passId: record.passId },
       chain: { id, resource: name, fixed, from: record.from, to: record.to },
@@ -226,6 +237,7 @@ function createApplier({ catalogue, warehouse }: ReplayParts, { from, to, only, 
       page,
       next: read.next,
       ...(record.untilKnown === undefined ? {} : { untilKnown: record.untilKnown }),
+      doubtful: doubtful.has(id),
       requests: [],
       arrival: { body: read.body, bytes, path, query, member },
       notes: { raw: { ...place, sha256: createHash('sha256').update(bytes).digest('hex') }, drift: null },
@@ -240,7 +252,10 @@ function createApplier({ catalogue, warehouse }: ReplayParts, { from, to, only, 
     }
   };
 
-  const apply = async (record: RawRecord, body: Buffer, place: Place): Promise<boolean> => {
+  const apply = async (kept: RawRecord, body: Buffer, place: Place): Promise<boolean> => {
+    // Earlier versions stored whatever Date header came; a record from the future gets the date of the one before it.
+    const record = kept.date > clock.now() + FUTURE_MS_MAX ? { ...kept, date: lastDate ?? clock.now() } : kept;
+    lastDate = record.date;
     switch (record.kind) {
       case 'page':
         if (!isWanted(record.resource, record.date)) return false;

@@ -5,10 +5,21 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan, inThisSpan } from '../base/trace.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
+import { EARLIEST_DAY, plausibleSince } from '../plausibility/item-times.ts';
+import { checkPlanSize } from '../plausibility/plan-size.ts';
+import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
-import type { RunRef, RunStatus } from '../warehouse/runs.ts';
-import { type Member, readBegunChains, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
+import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/runs.ts';
+import {
+  type ClosedChain,
+  type Member,
+  type OpenChain,
+  readBegunChains,
+  readClosedChains,
+  readMembers,
+  readOpenChains,
+} from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { auditWindow } from './audit.ts';
 import type { Chain, DayRange } from './chain.ts';
@@ -30,6 +41,10 @@ export interface SyncOptions {
   readonly brands: readonly string[] | null;
   /** Reads everything again, whatever is known of it. */
   readonly full?: boolean;
+  /** Whether the plan may be far larger than the last one. */
+  readonly acceptPlan?: boolean;
+  /** Whether all expired raw pages are removed at the end, and not only those of one day. */
+  readonly acceptExpiry?: boolean;
   /** What the run may use at most; the next one goes on. */
   readonly allowance?: Allowance;
 }
@@ -40,6 +55,8 @@ export interface SyncParts {
   readonly warehouse: Warehouse;
   readonly client: Client;
   readonly clock: Clock;
+  /** Default `checked`. */
+  readonly clockPolicy?: ClockPolicy;
   /** Chains read side by side. */
   readonly connections: number;
   /** Aborted to stop: pages under way are finished or dropped, nothing is left half-written. */
@@ -134,20 +151,30 @@ async function readAll(
 ): Promise<void> {
   const { catalogue, warehouse, signal } = parts;
   const { database } = warehouse;
+  const passId = run.continues ? run.passId : null;
   const queue = new PQueue({ concurrency: parts.connections });
-  const reader = createChainReader(parts, run, tally);
-  const before = await readContext(parts, options, run.continues ? run.passId : null);
+  const clock = createRunClock(parts.clock, parts.clockPolicy);
+  const reader = createChainReader({ ...parts, clock }, run, tally);
 
   // The list of brands goes first and alone: it shows whether upstream can be reached and what day it is there.
   const provider = providerOf(catalogue, 'brand');
-  const [opening] = planWorkspace(catalogue, { ...before, wanted: new Set([provider.name]) }) as [Chain];
+  const nothing = createContext(parts, options, {
+    now: clock.now(),
+    passId: null,
+    chains: [],
+    open: [],
+    begun: new Set(),
+  });
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Chain];
   tally.planned([opening]);
-  const { date } = await reader.read(opening, before);
+  const { date } = await reader.read(opening, nothing);
+  await removeImplausible(warehouse, date, tally);
   const names = await reader.learnNames();
-  // Upstream's clock, as in the checkpoints: ours may be wrong.
-  const context: PlanContext = { ...before, now: date, today: dayOf(date), names };
+  // The agreed clock, as in the checkpoints.
+  const context: PlanContext = { ...(await readContext(parts, options, passId, date)), names };
+  const checkPlan = await createPlanCheck(parts, options, context);
 
-  const perform = createPerformer(parts, reader, tally, context);
+  const perform = createPerformer({ ...parts, clock }, reader, tally, context);
   const follower = createFollower({ catalogue, database }, context);
   const enqueue = (chain: Chain, task: () => Promise<void>): void => {
     const run = async (): Promise<void> => {
@@ -158,6 +185,7 @@ async function readAll(
   };
   const add = (chains: readonly Chain[]): void => {
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
+    checkPlan(wanted);
     tally.planned(wanted);
     parts.onProgress?.(tally);
     for (const chain of chains) {
@@ -173,7 +201,9 @@ async function readAll(
     signal.throwIfAborted();
   };
 
-  const brands = await readBrands(parts);
+  const listed = await readBrands(parts);
+  const brands = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
+  await noteSince(warehouse, run, { provider, listed, believed: brands, tally, at: date });
   const chosen = chooseBrands(brands, options.brands);
   follower.brands(chosen);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
@@ -183,7 +213,7 @@ async function readAll(
   await drain();
 
   // What was under way when the run began is closed by now: these chains begin at their first page.
-  const performAnew = createPerformer(parts, reader, tally, { ...context, open: [] });
+  const performAnew = createPerformer({ ...parts, clock }, reader, tally, { ...context, open: [] });
   const readAnew = async (chains: readonly Chain[]): Promise<void> => {
     tally.planned(chains);
     for (const chain of chains) {
@@ -200,27 +230,95 @@ async function readAll(
   }
 }
 
-/** What is known before anything was asked. `passId` is the pass that is continued, if any. */
+/** What is known of earlier runs at the time `now`. `passId` is the pass that is continued, if any. */
 export async function readContext(
-  { catalogue, warehouse, clock, connections }: Pick<SyncParts, 'catalogue' | 'warehouse' | 'clock' | 'connections'>,
+  parts: Pick<SyncParts, 'catalogue' | 'warehouse' | 'connections'>,
   options: SyncOptions,
   passId: string | null,
+  now: number,
 ): Promise<PlanContext> {
-  const { database } = warehouse;
-  const chains = await readClosedChains(database, { passId, ...lastingChains(catalogue) });
+  const { database } = parts.warehouse;
+  const chains = await readClosedChains(database, { passId, ...lastingChains(parts.catalogue) });
+  const open = passId === null ? [] : await readOpenChains(database, passId);
+  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunChains(database) });
+}
+
+interface Known {
+  readonly now: number;
+  readonly passId: string | null;
+  readonly chains: readonly ClosedChain[];
+  readonly open: readonly OpenChain[];
+  readonly begun: ReadonlySet<string>;
+}
+
+function createContext(
+  { catalogue, connections }: Pick<SyncParts, 'catalogue' | 'connections'>,
+  { range, full, only }: SyncOptions,
+  { now, passId, chains, open, begun }: Known,
+): PlanContext {
   return {
-    range: options.range,
-    full: options.full === true,
+    range,
+    full: full === true,
     settleDays: SETTLE_DAYS,
-    wanted: withDependencies(catalogue, options.only),
+    wanted: withDependencies(catalogue, only),
     connections,
-    now: clock.now(),
-    today: dayOf(clock.now()),
+    now,
+    today: dayOf(now),
     names: new Map(),
     covered: coveredBy(chains),
     closed: chains.filter((chain) => chain.passId === passId),
-    open: passId === null ? [] : await readOpenChains(database, passId),
-    begun: await readBegunChains(database),
+    read: new Set(chains.flatMap((chain) => (chain.passId === passId ? [] : (chain.brandId ?? [])))),
+    open,
+    begun,
+  };
+}
+
+// Rows that an earlier version stored, or a run whose clock was ahead.
+async function removeImplausible(warehouse: Warehouse, now: number, tally: Tally): Promise<void> {
+  const rows = await warehouse.removeImplausible(now);
+  if (rows === 0) return;
+  const message = `${rows} ${rows === 1 ? 'row' : 'rows'} with implausible times, or of days to come, marked as deleted`;
+  tally.warned({ chain: 'warehouse', code: 'implausible_value', message });
+}
+
+// A brand exists whatever its creation says; only its age is not believed.
+async function noteSince(
+  warehouse: Warehouse,
+  run: RunRef,
+  {
+    provider,
+    listed,
+    believed,
+    tally,
+    at,
+  }: { provider: Resource; listed: readonly Member[]; believed: readonly Member[]; tally: Tally; at: number },
+): Promise<void> {
+  const wrong = listed.filter(({ since }, index) => since !== believed[index]?.since);
+  const path = `data[].${provider.provides?.since ?? ''}`;
+  const allowed = `within ${EARLIEST_DAY} to the day after today`;
+  for (const { id, since } of wrong) {
+    const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if it were not known`;
+    tally.warned({ chain: provider.name, code: 'implausible_value', message });
+  }
+  const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
+  if (values.length > 0) await warehouse.noteImplausible(run, provider.name, values, at);
+}
+
+// Counts the requests planned for brands that an earlier pass has read, and refuses far more than the last run took. What
+// was asked for in so many words, a range or everything, is not refused.
+async function createPlanCheck(
+  { warehouse }: SyncParts,
+  options: SyncOptions,
+  { read }: PlanContext,
+): Promise<(chains: readonly Chain[]) => void> {
+  const isFree = options.acceptPlan === true || options.full === true || options.range !== null;
+  const last = isFree
+    ? null
+    : await warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
+  let planned = 0;
+  return (chains) => {
+    for (const { brandId, expected } of chains) if (brandId !== null && read.has(brandId)) planned += expected;
+    checkPlanSize(planned, last);
   };
 }
 

@@ -1,4 +1,4 @@
-import { addDays, daysInRange, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { eachDay, earlierDay, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { DayRange } from './chain.ts';
 
 /** Part of its least size from which on a window may end. */
@@ -33,13 +33,13 @@ export interface WindowOptions {
  */
 export function packWindows(options: WindowOptions): Window[] {
   const { range, counts, skip } = options;
-  const isSkipped = (day: string): boolean => skip.some((covered) => covered.from <= day && day <= covered.to);
+  const skipped = new Set(
+    skip.flatMap(({ from, to }) => [...eachDay(laterDay(from, range.from), earlierDay(to, range.to))]),
+  );
   const windows: Window[] = [];
   let days: string[] = [];
-  const count = daysInRange(range.from, range.to);
-  for (let index = 0; index < count; index++) {
-    const day = addDays(range.from, index);
-    if (isSkipped(day)) {
+  for (const day of eachDay(range.from, range.to)) {
+    if (skipped.has(day)) {
       windows.push(...packDays(days, counts, options));
       days = [];
     } else days.push(day);

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
 import { inSpan, type Span } from '../base/trace.ts';
 import { BodyError } from '../contract/body.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt, Request } from '../contract/request.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
 import type { Budget } from './budget.ts';
@@ -50,8 +51,8 @@ export const CLIENT_LIMITS: ClientLimits = {
 /** An answer that was read. */
 export interface Answer<T> {
   readonly value: T;
-  /** Upstream's clock (Date header), epoch milliseconds; ours when it sends none. */
-  readonly date: number;
+  /** Upstream's clock (Date header), epoch milliseconds; null without a well-formed one. */
+  readonly date: number | null;
 }
 
 /** The one way to upstream. */
@@ -112,6 +113,7 @@ export function createClient(options: ClientOptions): Client {
     let bytes = 0;
     let error: UpstreamError | null = null;
     let reading = false;
+    let implausible: readonly Implausible[] = [];
     try {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
       const target = targetOf(base, request);
@@ -124,9 +126,10 @@ export function createClient(options: ClientOptions): Client {
       const body = await head.body.bytes();
       bytes = body.length;
       reading = true;
-      const date = toDate(head.headers['date']) ?? clock.now();
+      const date = toDate(head.headers['date']);
+      implausible = malformedDate(head.headers['date'], date);
       if (status === 200) return { value: read(parseJson(body), body), date };
-      const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date);
+      const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date ?? clock.now());
       throw statusError(status, redact(request.path), excerpt(redact(messageOf(body))), retryAfterMs);
     } catch (thrown) {
       slot.failed();
@@ -138,7 +141,8 @@ export function createClient(options: ClientOptions): Client {
     } finally {
       const { waitedMs } = slot;
       const tookMs = clock.monotonic() - startedAt;
-      onAttempt?.({ ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null });
+      const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null };
+      onAttempt?.(implausible.length === 0 ? sent : { ...sent, implausible });
     }
   };
 
@@ -205,6 +209,11 @@ interface Run {
 }
 
 type Outcome<T> = Answer<T> | { readonly error: UpstreamError };
+
+function malformedDate(header: string | string[] | undefined, date: number | null): Implausible[] {
+  if (header === undefined || date !== null) return [];
+  return [{ path: 'header date', allowed: 'one date such as Sun, 22 Nov 2026 07:00:00 GMT', value: header }];
+}
 
 function targetOf(base: URL, request: Request): string {
   const query = new URLSearchParams(request.query).toString();

@@ -8,7 +8,8 @@ export const PAGES_MAX = 10_000;
 /** A page as it was read, and the cursor of the one after it. */
 export interface Page<T> {
   readonly value: T;
-  readonly date: number;
+  /** Date header, epoch milliseconds; null without a well-formed one. */
+  readonly date: number | null;
   /** Cursor that this page was asked with; null for the first. */
   readonly cursor: string | null;
   readonly next: string | null;

@@ -1,7 +1,8 @@
+import type { Extent } from '../contract/resource.ts';
 import type { Values } from '../contract/rows.ts';
 import type { Column, ResourceTable } from '../contract/tables.ts';
 import { parentKeyOf } from './children.ts';
-import type { Session } from './database.ts';
+import type { ResultRow, Session } from './database.ts';
 import type { HistoryWriter } from './history.ts';
 import { quoted, sqlTypes } from './schema.ts';
 import { sameKey, stage, staged } from './staging.ts';
@@ -20,11 +21,14 @@ export interface ReadExtent {
 
 /** Writes the deletion marks of a table and of its children. */
 export interface TableReaper {
+  readonly extent: Extent;
   /**
    * Marks every live row of the extent that chain `chain` did not see, neither on its earlier pages nor on the last
    * one, whose keys are `seen`, and returns how many. Only for a chain whose every page was read without error.
    */
   markUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent, at: string): Promise<number>;
+  /** Marks the live rows that a condition on the table's columns holds for, and returns how many. */
+  markWhere(session: Session, condition: string, at: string): Promise<number>;
   /** Marks the rows with these keys. */
   mark(session: Session, keys: readonly Values[], at: string): Promise<number>;
 }
@@ -41,8 +45,9 @@ export function createTableReaper(
     const value = kind === 'uuid' || kind === 'text' ? quoted(name) : `CAST(${quoted(name)} AS VARCHAR)`;
     return `${quoted(name)} := ${value}`;
   });
-  const unseen = `SELECT CAST(to_json(struct_pack(${keyList.join(', ')})) AS VARCHAR) AS key FROM ${quoted(table.name)} t
-    WHERE "_deleted_at" IS NULL ${extentSql.where} AND NOT EXISTS (
+  const live = `SELECT CAST(to_json(struct_pack(${keyList.join(', ')})) AS VARCHAR) AS key FROM ${quoted(table.name)} t
+    WHERE "_deleted_at" IS NULL`;
+  const unseen = `${live} ${extentSql.where} AND NOT EXISTS (
       SELECT 1 FROM ${staged(keys, SEEN)} s
       WHERE ${sameKey('t', 's', table.key)})`;
   const own = markOf(table.name, keys);
@@ -62,13 +67,19 @@ export function createTableReaper(
     return marked;
   };
   return {
+    extent: table.extent,
     mark,
+    markWhere: async (session, condition, at) =>
+      mark(session, toKeys(await session.all(`${live} AND (${condition})`)), at),
     markUnseen: async (session, chain, seen, extent, at) => {
       const rows = await session.all(unseen, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
-      const gone = rows.map((row) => JSON.parse(String(row['key'])) as Values);
-      return mark(session, gone, at);
+      return mark(session, toKeys(rows), at);
     },
   };
+}
+
+function toKeys(rows: readonly ResultRow[]): Values[] {
+  return rows.map((row) => JSON.parse(String(row['key'])) as Values);
 }
 
 function markOf(table: string, key: readonly Column[]): string {

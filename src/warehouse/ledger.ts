@@ -143,7 +143,7 @@ export async function writeCoverage(
   rows: number,
   at: number,
 ): Promise<void> {
-  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chain.id]);
+  await forgetCoverage(session, chain.id);
   await session.run(
     `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
        CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9, $10`,
@@ -160,6 +160,11 @@ export async function writeCoverage(
       chain.state ?? null,
     ],
   );
+}
+
+/** Forgets that a chain was read whole. */
+export async function forgetCoverage(session: Session, chainId: string): Promise<void> {
+  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chainId]);
 }
 
 /** Keeps an item that could not be taken as a row; the same item again only renews its date. */

@@ -85,6 +85,15 @@ export async function endRun(
   );
 }
 
+/** Requests of the last complete run with these options; null if there was none. */
+export async function readLastRequests(query: Query, options: string): Promise<number | null> {
+  const [row] = await query(
+    `SELECT requests FROM sync.runs WHERE status = 'complete' AND options = $1 ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    [options],
+  );
+  return row?.[0] === null || row?.[0] === undefined ? null : Number(row[0]);
+}
+
 /** When the last complete run ended that was not narrowed to a part, epoch milliseconds; null where there was none. */
 export async function readLastWholeRun(query: Query): Promise<number | null> {
   const [row] = await query(

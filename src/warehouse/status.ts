@@ -1,6 +1,6 @@
 import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { addDays, DAY_MS } from '../contract/time.ts';
+import { addDays, DAY_MS, eachDay, earlierDay } from '../contract/time.ts';
 import { columnAt } from './conditions.ts';
 import type { Query } from './database.ts';
 import { readDrift } from './drift.ts';
@@ -148,7 +148,7 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
     const known = days.get(brandId) ?? new Set<string>();
     days.set(brandId, known);
     const over = new Date(closedAt - DAY_MS).toISOString().slice(0, 10);
-    for (let day = from; day <= to && day <= over; day = addDays(day, 1)) known.add(day);
+    for (const day of eachDay(from, earlierDay(to, over))) known.add(day);
   }
   const last = new Date(nowMs - DAY_MS).toISOString().slice(0, 10);
   const gaps: Gap[] = [];

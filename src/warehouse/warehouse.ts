@@ -8,9 +8,11 @@ import { type Database, type DatabaseOptions, openDatabase, type Session } from 
 import { createTableReaper, type TableReaper } from './deletion.ts';
 import { type DriftNotes, writeDrift } from './drift.ts';
 import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts';
+import { removeImplausible } from './implausible-rows.ts';
 import {
   type ChainRef,
   clearCheckpoints,
+  forgetCoverage,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -41,6 +43,11 @@ export interface PageCommit {
   readonly next: string | null;
   /** Whether the chain may end with a page that brings nothing new, because what follows does not change. */
   readonly untilKnown?: boolean;
+  /**
+   * Whether an item of this page or of an earlier one of the chain was refused because of its times. Then the chain counts
+   * as not read: it leaves no coverage, and nothing is concluded from rows that it lacks.
+   */
+  readonly doubtful?: boolean;
   readonly requests: readonly Attempt[];
   /** The answer itself, for who keeps answers. */
   readonly arrival?: Arrival;
@@ -92,6 +99,8 @@ export interface Warehouse {
   restartChain(chainId: string): Promise<void>;
   /** Marks rows of a list as deleted, because upstream no longer knows them. */
   markDeleted(resource: Resource, keys: readonly Values[], date: number): Promise<number>;
+  /** Removes what a wrong date or clock has left behind, as of the run's time; returns how many rows were marked as deleted. */
+  removeImplausible(now: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -147,7 +156,10 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     if (page.next === null || isKnown) {
       deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
       if (await writeListings(session, page)) dataVersion += 1;
-    } else await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
+    } else if (page.doubtful !== true) {
+      // Without a checkpoint the chain resumes at the first doubtful page.
+      await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
+    }
     const sums = { rows: 0, inserted: 0, updated: 0, deleted: 0 };
     let completed = 0;
     for (const changes of tables.values()) {
@@ -164,7 +176,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
 
   const closeChain = async (
     session: Session,
-    { run, chain, date, page, next }: PageCommit,
+    { run, chain, date, page, next, doubtful = false }: PageCommit,
     seen: readonly SeenRows[],
     tables: Map<string, Changes & { read: number }>,
     syncedAt: string,
@@ -181,13 +193,16 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
       for (const { table, keys } of seen) {
         const reaper = reaperOf(chain.resource, table);
+        // A list that came as one page is known by its keys, whatever the times of its items are.
+        if (doubtful && (page > 1 || reaper.extent.kind === 'time')) continue;
         const changes = tables.get(table) as Changes;
         changes.deleted += await reaper.markUnseen(session, chain.id, keys, extent, syncedAt);
       }
     }
     if (page > 1) await clearCheckpoints(session, chain.id);
     const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
-    await writeCoverage(session, run, chain, rows, earlier.since ?? date);
+    if (doubtful) await forgetCoverage(session, chain.id);
+    else await writeCoverage(session, run, chain, rows, earlier.since ?? date);
     return skipped;
   };
 
@@ -221,6 +236,12 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         for (const table of resource.derived) {
           marked += await reaperOf(resource.name, table.name).mark(session, keys, toTimestampText(date));
         }
+        if (marked > 0) dataVersion += 1;
+        return marked;
+      }),
+    removeImplausible: (now) =>
+      database.transaction(async (session) => {
+        const marked = await removeImplausible(session, catalogue, reaperOf, now);
         if (marked > 0) dataVersion += 1;
         return marked;
       }),

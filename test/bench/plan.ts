@@ -54,7 +54,7 @@ export async function planFigures(folder: string, responses: number): Promise<st
 }
 
 const catalogue = createCatalogue(declarations);
-const parts = { catalogue, connections: 8, clock: systemClock };
+const parts = { catalogue, connections: 8, clock: systemClock, signal: new AbortController().signal };
 const windowed = catalogue.resources.filter(({ change }) => change.kind === 'window');
 const options = { only: null, range: null, brands: null };
 
@@ -64,7 +64,7 @@ function open({ warehouse }: Generated): Promise<Warehouse> {
 
 // Every brand's day counted upstream as held, but for one in ten.
 async function decisions(warehouse: Warehouse, today: string): Promise<() => Promise<void>> {
-  const context = await readContext({ ...parts, warehouse }, options, null);
+  const context = await readContext({ ...parts, warehouse }, options, null, Date.now());
   const brands = await readBrands({ catalogue, warehouse });
   const days = Array.from({ length: DAYS }, (_, index) => {
     const isOff = index % 10 === 0;
@@ -100,7 +100,7 @@ async function planAll(warehouse: Warehouse): Promise<void> {
 async function begin(warehouse: Warehouse): Promise<void> {
   const run = await warehouse.beginRun({ runId: crypto.randomUUID(), options: 'bench', now: Date.now() });
   if (!run.continues) throw new Error('there is nothing to go on with');
-  const context = await readContext({ ...parts, warehouse }, options, run.passId);
+  const context = await readContext({ ...parts, warehouse }, options, run.passId, Date.now());
   if (context.open.length !== PAGES_UNDER_WAY) throw new Error(`${context.open.length} chains are under way`);
   const brands = await readBrands({ catalogue, warehouse });
   createFollower({ catalogue, database: warehouse.database }, context).brands(brands);

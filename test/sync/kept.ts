@@ -64,7 +64,7 @@ export async function replayAll(
   onTestFinished(() => warehouse.close());
   const records = await openRecords({ catalogue, warehouse, clock, raw: null });
   const { signal } = new AbortController();
-  const parts = { catalogue, warehouse: records.warehouse, folder, signal };
+  const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal };
   const result = await replayPages(parts, { from: null, to: null, only: null, runs: true, ...options });
   await records.close();
   return { ...result, warehouse };

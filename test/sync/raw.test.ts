@@ -3,7 +3,7 @@ import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { listRawFiles, openRawLog, retainRawFiles } from '../../src/sync/raw.ts';
+import { listRawFiles, openRawLog, type RawLimits, retainRawFiles } from '../../src/sync/raw.ts';
 import { type Member, readMember, walkMembers } from '../../src/sync/raw-format.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace } from '../support/workspace.ts';
@@ -74,10 +74,11 @@ describe('raw files', () => {
       await log.append(day, 'record', {}, Buffer.from(Array.from({ length: 400_000 }, () => Math.random() * 256)));
       await log.close();
     }
-    expect(await retainRawFiles(folder, { days: 0, megabytes: 1 })).toHaveLength(4);
-    expect(await retainRawFiles(folder, { days: 30, megabytes: 100 })).toHaveLength(3);
+    const retain = async (limits: RawLimits) => (await retainRawFiles(folder, limits, { today: '2026-03-02' })).kept;
+    expect(await retain({ days: 0, megabytes: 1 })).toHaveLength(4);
+    expect(await retain({ days: 30, megabytes: 100 })).toHaveLength(3);
     expect(await daysKept(folder)).toEqual(['2026-02-01', '2026-03-01', '2026-03-02']);
-    expect(await retainRawFiles(folder, { days: 30, megabytes: 1 })).toHaveLength(2);
+    expect(await retain({ days: 30, megabytes: 1 })).toHaveLength(2);
     expect(await daysKept(folder)).toEqual(['2026-03-01', '2026-03-02']);
     const log = await openRawLog(folder, KEEP_ALL);
     await log.append('2026-03-03', 'record', {}, null);

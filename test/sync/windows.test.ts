@@ -121,6 +121,7 @@ function context(changes: Partial<PlanContext> = {}): PlanContext {
     closed: [],
     open: [],
     begun: new Set(),
+    read: new Set(),
     covered: coveredBy([]),
     full: false,
     settleDays: 2,

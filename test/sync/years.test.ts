@@ -9,9 +9,10 @@ test('what a plan looks at grows by the nights only where every one of them coun
   const { database } = warehouse();
   const context = async () =>
     readContext(
-      { catalogue, clock, connections: 8, warehouse: warehouse() },
+      { catalogue, connections: 8, warehouse: warehouse() },
       { only: null, range: null, brands: null },
       null,
+      clock.now(),
     );
   const ranged = catalogue.resources.filter(({ query }) => query['from'] !== undefined).map(({ name }) => name);
   // A range of each that ends on each of three years' days, and the day alone; every one read on its last day.

@@ -20,6 +20,8 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
     range: rangeOf(flags),
     brands: listOf('--brand', flags.brand),
     full: flags.full === true,
+    acceptPlan: flags.acceptPlan === true,
+    acceptExpiry: flags.acceptExpiry === true,
     ...allowanceOf(flags, Date.now()),
   };
   if (flags.all === true) return (await import('./sync-all.ts')).syncAll(flags, options, signal);

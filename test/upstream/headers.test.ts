@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { toDate } from '../../src/upstream/headers.ts';
+
+test('a Date header is read in the one form that servers must send', () => {
+  expect(toDate('Sun, 22 Nov 2026 07:00:00 GMT')).toBe(Date.parse('2026-11-22T07:00:00Z'));
+  expect(toDate('Fri, 31 Dec 9999 23:59:59 GMT')).toBe(Date.parse('9999-12-31T23:59:59Z'));
+  const wrong = [
+    'Mon, 22 Nov 2026 07:00:00 GMT',
+    'Sun, 22 Nov 2026 07:00:00',
+    'Sun, 22 Nov 2026 07:00:00 UTC',
+    'Sun, 22 Nov 2026 25:00:00 GMT',
+    'Tue, 31 Feb 2026 07:00:00 GMT',
+    'Sunday, 22-Nov-26 07:00:00 GMT',
+    'Sun Nov 22 07:00:00 2026',
+    '2026-11-22T07:00:00Z',
+    '1795330800',
+    ' Sun, 22 Nov 2026 07:00:00 GMT',
+    '',
+  ];
+  for (const header of wrong) expect(toDate(header), header).toBeNull();
+  expect(toDate(undefined)).toBeNull();
+  expect(toDate(['Sun, 22 Nov 2026 07:00:00 GMT', 'Sun, 22 Nov 2026 07:00:00 GMT'])).toBeNull();
+});
