@@ -15,6 +15,7 @@ export interface SyncFlags extends WorkspaceFlags {
   readonly to?: string;
   readonly all?: boolean;
   readonly full?: boolean;
+  readonly acceptDeletions?: boolean;
   readonly maxRequests?: string;
   readonly maxMinutes?: string;
   readonly until?: string;

@@ -30,6 +30,8 @@ export interface SyncOptions {
   readonly brands: readonly string[] | null;
   /** Reads everything again, whatever is known of it. */
   readonly full?: boolean;
+  /** Deletes rows that upstream no longer lists, however many they are. */
+  readonly acceptDeletions?: boolean;
   /** What the run may use at most; the next one goes on. */
   readonly allowance?: Allowance;
 }
@@ -106,7 +108,8 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   const tables = Object.fromEntries(tally.tables);
   const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = tally;
   const reason = error?.message ?? failures[0]?.message ?? allowance;
-  const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason };
+  const isDoubtful = status === 'failed' || failures.length > 0;
+  const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason, isDoubtful };
   await warehouse.endRun(run, totals, clock.now()).catch((thrown: unknown) => {
     error ??= toSightlineError(thrown);
   });
@@ -195,8 +198,10 @@ async function readAll(
     await drain();
   };
   const { maxRequests = null } = options.allowance ?? {};
+  const { runId } = run;
+  const { lackingDays } = reader;
   for (const window of follower.windows()) {
-    await auditWindow({ catalogue, database, tally, context, maxRequests, read: readAnew }, window);
+    await auditWindow({ catalogue, database, runId, tally, context, maxRequests, lackingDays, read: readAnew }, window);
   }
 }
 
@@ -211,6 +216,7 @@ export async function readContext(
   return {
     range: options.range,
     full: options.full === true,
+    acceptDeletions: options.acceptDeletions === true,
     settleDays: SETTLE_DAYS,
     wanted: withDependencies(catalogue, options.only),
     connections,

@@ -20,6 +20,7 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
     range: rangeOf(flags),
     brands: listOf('--brand', flags.brand),
     full: flags.full === true,
+    acceptDeletions: flags.acceptDeletions === true,
     ...allowanceOf(flags, Date.now()),
   };
   if (flags.all === true) return (await import('./sync-all.ts')).syncAll(flags, options, signal);
