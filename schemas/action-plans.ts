@@ -10,6 +10,8 @@ export const actionPlans = defineResource({
   paging: 'single',
   change: { kind: 'set' },
   query: {},
+  // The list covers 14 days, so all of its rows may be replaced between two syncs.
+  maxLoss: { share: 1, rows: 0 },
   tables: [
     {
       name: 'action_plans',

@@ -11,6 +11,8 @@ export const brands = defineResource({
   change: { kind: 'set' },
   query: {},
   envelopeUnknown: true,
+  // A lost brand hides all of its data, so the brand itself must confirm the loss.
+  maxLoss: { share: 0, rows: 0 },
   provides: { scope: 'brand', id: 'id', since: 'createdAt' },
   tables: [
     {

@@ -1,16 +1,22 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { SightlineError } from '../base/errors.ts';
 import { readJobRuns } from '../scheduler/book.ts';
 import { lastRun } from '../scheduler/next.ts';
 import { listRawFiles } from '../sync/raw.ts';
+import { readStatus } from '../warehouse/status.ts';
 import { megabytes } from './doctor-files.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { jobsOf } from './jobs.ts';
 import { readTold } from './notify/state.ts';
+import { readNewest } from './status.ts';
+import { catalogue } from './workspace.ts';
 
 const MEGABYTE = 1_000_000;
 /** The oldest file goes when a sync ends: until then there may be this much more than is to be kept. */
 const RAW_SLACK = 1.25;
+/** Days that a finding names one by one. */
+const DAYS_NAMED_MAX = 5;
 /** A job has this long to begin, and to be done, before it is late. */
 const LATE_MS = 6 * 3_600_000;
 
@@ -51,6 +57,37 @@ export async function checkJobs({ context }: Patient): Promise<Finding[]> {
   const ran = jobs.filter(({ name }) => runs.some((run) => run.job === name)).length;
   const message = `${counted(jobs.length, 'job')} by the clock; ${ran} ran so far, and none failed or is late`;
   return findings.length > 0 ? findings : [{ status: 'ok', message }];
+}
+
+/** Whether upstream's own counts confirm the stored rows, and no mass deletion is held back; silent if the warehouse is damaged. */
+export async function checkCompleteness({ context }: Patient, isSick: boolean): Promise<Finding[]> {
+  if (isSick) return [];
+  const none: Finding = { status: 'ok', message: 'no day differs from the day counts, and no deletion is held back' };
+  const status = await readNewest(context.config, (query) => readStatus(query, catalogue, context.clock.now())).catch(
+    (thrown: unknown) => {
+      if (thrown instanceof SightlineError && thrown.code === 'no_data') return null;
+      throw thrown;
+    },
+  );
+  if (status === null) return [none];
+  const { differing, heldDeletions } = status.value;
+  const findings = heldDeletions.map(({ resource, brandId, table, before, lost }): Finding => {
+    const scope = brandId === null ? resource : `${resource} of brand ${brandId}`;
+    const message = `upstream no longer lists ${lost} of ${before} stored rows of ${table} (${scope}); they stay`;
+    return { status: 'warning', message, advice: 'If they are really gone, run `sightline sync --accept-deletions`.' };
+  });
+  const retried = differing.filter(({ isPermanent }) => !isPermanent);
+  if (retried.length > 0) {
+    const named = retried
+      .slice(0, DAYS_NAMED_MAX)
+      .map(({ resource, brandId, day, counted: upstream, stored }) => {
+        return `${resource} ${brandId} ${day} (${upstream} counted, ${stored} stored)`;
+      })
+      .join(', ');
+    const message = `${counted(retried.length, 'day')} not equal to upstream's day counts: ${named}`;
+    findings.push({ status: 'warning', message, advice: 'Run `sightline sync`, which reads them again.' });
+  }
+  return findings.length > 0 ? findings : [none];
 }
 
 /** Whether the webhooks' settings are whole, and nothing waits to be told to them. */

@@ -7,7 +7,7 @@ import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doct
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
 import { checkHome } from './doctor-home.ts';
 import { checkPublishing } from './doctor-publish.ts';
-import { checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
+import { checkCompleteness, checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
 import { checkUpstream } from './doctor-upstream.ts';
 import { type Owner, readOwner } from './workspace.ts';
 
@@ -47,6 +47,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: checkSnapshots },
   { name: 'publishing', run: checkPublishing },
+  { name: 'completeness', run: (patient, earlier) => checkCompleteness(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'raw pages', run: checkRawPages },
   { name: 'jobs', run: checkJobs },
   { name: 'webhooks', run: checkWebhooks },

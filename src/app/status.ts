@@ -6,6 +6,7 @@ import { SightlineError } from '../base/errors.ts';
 import { type JobRun, readJobRuns } from '../scheduler/book.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
+import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/held-deletions.ts';
 import { readStatus, type WarehouseStatus } from '../warehouse/status.ts';
 import { agesOf, catalogue, type Owner, openNewest, readOwner } from './workspace.ts';
 
@@ -56,6 +57,11 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     if (!isFirst) throw thrown;
     return { ...beside, asOf: null, stale: false, data: null };
   }
+}
+
+/** The mass deletions that are held back. Throws `no_data`. */
+export async function readHeld(config: WorkspaceConfig): Promise<HeldDeletionRow[]> {
+  return (await readNewest(config, readHeldDeletions)).value;
 }
 
 /** What was read from the newest data that can be read, and of when they are. */

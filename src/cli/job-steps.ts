@@ -4,6 +4,7 @@ import { isRecord } from '../base/json.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import type { StepResult } from '../scheduler/run-job.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
+import { HELD_HINT, heldText } from './held.ts';
 import { plural, printData, reportError, say, size } from './output.ts';
 import { withTerminal } from './terminal.ts';
 
@@ -54,6 +55,7 @@ async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: Ab
           ...common,
           ...(step.only === undefined ? {} : { only: step.only }),
           ...(step.full === undefined ? {} : { full: step.full }),
+          ...(step.acceptDeletions === undefined ? {} : { acceptDeletions: step.acceptDeletions }),
           ...(maxRequests === undefined ? {} : { maxRequests: String(maxRequests) }),
           ...(maxMinutes === undefined ? {} : { maxMinutes: String(maxMinutes) }),
         },
@@ -65,8 +67,14 @@ async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: Ab
       const { fresh = false, repair = false } = step;
       return (await import('./commands/verify.ts')).verify({ ...common, fresh, repair }, signal);
     }
-    case 'export':
-      return (await import('./commands/export.ts')).exportCommand(common, signal);
+    case 'export': {
+      const held = await (await import('../app/status.ts')).readHeld(context().config);
+      if (held.length === 0) return (await import('./commands/export.ts')).exportCommand(common, signal);
+      const message = `not exported: ${held.map(heldText).join('; ')}`;
+      const error = { code: 'deletions_held', message, hint: HELD_HINT };
+      end(json, { held, error }, `${message}\n${HELD_HINT}`);
+      return EXIT.partial;
+    }
     case 'report':
       return (await import('./commands/report.ts')).report({ ...common, weeks: String(step.weeks ?? 26) });
     case 'retention': {

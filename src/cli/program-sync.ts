@@ -12,6 +12,7 @@ export function addSync(program: Command, onWorkspace: (command: Command) => Com
     .option('--to <day>', 'last day, YYYY-MM-DD (default: today)')
     .option('--base-url <url>', 'root of the versioned API (default: SIGHTLINE_BASE_URL)')
     .option('--full', 'read everything again, whatever is known of it')
+    .option('--accept-deletions', 'delete stored rows that upstream no longer lists, however many they are')
     .option('--max-requests <number>', 'stop after so many requests; the next run goes on')
     .option('--max-minutes <number>', 'stop after so many minutes')
     .option('--until <time>', 'stop at a time of the day, HH:MM, local')

@@ -7,7 +7,7 @@ const meanings: Readonly<Record<keyof typeof EXIT, string>> = {
   done: 'done',
   failed: 'failed; the error says why and what to do',
   usage: 'wrong usage or configuration; nothing was done',
-  partial: 'partial: something is left, and the next run goes on',
+  partial: 'partial: something is left or not proven, and the next run goes on',
   locked: 'another process owns the warehouse',
   interrupted: 'interrupted by Ctrl-C or a signal; nothing is lost',
 };

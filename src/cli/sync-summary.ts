@@ -17,6 +17,7 @@ export interface SyncFlags extends WorkspaceFlags {
   readonly full?: boolean;
   readonly acceptPlan?: boolean;
   readonly acceptExpiry?: boolean;
+  readonly acceptDeletions?: boolean;
   readonly maxRequests?: string;
   readonly maxMinutes?: string;
   readonly until?: string;

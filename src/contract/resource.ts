@@ -101,6 +101,11 @@ export interface ResourceDeclaration {
   /** Parameters that every read of the resource sends. */
   readonly ask?: Readonly<Record<string, string>>;
   readonly each?: Each;
+  /**
+   * Largest loss of one read that is stored without confirmation: `share` of the rows, for lists of more than `rows` rows.
+   * Default: the bounds in src/plausibility/mass-deletion.ts.
+   */
+  readonly maxLoss?: { readonly share: number; readonly rows: number };
   readonly tables: readonly TableDeclaration[];
   /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
   readonly order?: readonly string[];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { addDays } from '../contract/time.ts';
-import type { Audit } from '../warehouse/audits.ts';
+import type { Audit, Comparison } from '../warehouse/audits.ts';
 import type { Query } from '../warehouse/database.ts';
 import { quoted } from '../warehouse/schema.ts';
 import { answerTables, type GroupTally, REPEATED_MENTIONS, tally } from './aggregate.ts';
@@ -38,16 +38,15 @@ interface Figures {
 
 /**
  * Compares upstream's daily numbers with the answers held, for every day of the range that has either. A day agrees
- * when every figure does: answers by engine, mentions by entity, and means where it is known how they are made. Empty
- * when upstream gave no daily numbers at all.
+ * when every figure does: answers by engine, mentions by entity, and means where it is known how they are made. A day
+ * without daily numbers counts 0 answers.
  */
-export async function compareCensus(query: Query, scope: CensusScope): Promise<Audit[]> {
+export async function compareCensus(query: Query, scope: CensusScope): Promise<Comparison[]> {
   const rules = await readRules(query, scope);
   const marks = await readMarks(query, scope, rules);
-  if (![...marks.values()].some(({ isReported }) => isReported)) return [];
-  const audits = new Map<string, Audit>();
+  const audits = new Map<string, Comparison>();
   const changed: string[] = [];
-  for (const [day, { mark }] of marks) {
+  for (const [day, mark] of marks) {
     const known = scope.audits.get(day);
     if (known?.mark === mark) audits.set(day, known);
     else changed.push(day);
@@ -57,7 +56,7 @@ export async function compareCensus(query: Query, scope: CensusScope): Promise<A
     const held = await readHeld(query, { ...scope, ...range }, rules);
     for (const day of changed.filter((candidate) => range.from <= candidate && candidate <= range.to)) {
       const sides = { upstream: upstream.get(day) ?? new Map(), held: held.get(day) ?? new Map() };
-      audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day)?.mark ?? null });
+      audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day) ?? null });
     }
   }
   return [...marks.keys()].flatMap((day) => audits.get(day) ?? []);
@@ -84,7 +83,7 @@ async function readMarks(
   query: Query,
   { catalogue, brandId, from, to, conventions, learned }: CensusScope,
   { mayRepeat, tracked }: Rules,
-): Promise<Map<string, { readonly mark: string; readonly isReported: boolean }>> {
+): Promise<Map<string, string>> {
   const { answers } = answerTables(catalogue);
   const rules = JSON.stringify([conventions, [...learned].sort(), mayRepeat, [...tracked].sort()]);
   const rows = await query(
@@ -98,12 +97,7 @@ async function readMarks(
      SELECT strftime(day, '%Y-%m-%d'), reported.rows, held.rows FROM reported FULL JOIN held USING (day) ORDER BY day`,
     [brandId, from, to],
   );
-  return new Map(
-    rows.map(([day, reported, held]) => {
-      const mark = hashOf(JSON.stringify([rules, reported, held]));
-      return [String(day), { mark, isReported: reported !== null }];
-    }),
-  );
+  return new Map(rows.map(([day, reported, held]) => [String(day), hashOf(JSON.stringify([rules, reported, held]))]));
 }
 
 function rangesOf(days: readonly string[]): { from: string; to: string }[] {
@@ -192,7 +186,7 @@ function compareDay(
   day: string,
   { upstream, held }: Readonly<Record<'upstream' | 'held', ReadonlyMap<string, Figures>>>,
   learned: ReadonlySet<string>,
-): Omit<Audit, 'mark'> {
+): Omit<Comparison, 'mark'> {
   const keys = [...new Set([...upstream.keys(), ...held.keys()])].sort();
   const agreed = keys.every((key) => agrees(key, upstream.get(key), held.get(key), learned));
   const text = JSON.stringify(keys.map((key) => [key, upstream.get(key) ?? null, held.get(key) ?? null]));

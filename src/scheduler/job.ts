@@ -24,6 +24,8 @@ export type Step = Common &
         /** Resources, with what they depend on; all where not given. */
         readonly only?: readonly string[];
         readonly full?: boolean;
+        /** Deletes rows that upstream no longer lists, however many they are. */
+        readonly acceptDeletions?: boolean;
         readonly allowance?: StepAllowance;
       }
     | { readonly do: 'verify'; readonly fresh?: boolean; readonly repair?: boolean }
@@ -36,7 +38,7 @@ export type Step = Common &
 
 /** The kinds of steps there are, each with the settings that it takes beside `do` and `onFailure`. */
 export const STEP_KINDS = {
-  sync: ['only', 'full', 'allowance'],
+  sync: ['only', 'full', 'acceptDeletions', 'allowance'],
   verify: ['fresh', 'repair'],
   export: [],
   retention: [],

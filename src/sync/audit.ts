@@ -1,79 +1,213 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { addDays, daysInRange } from '../contract/time.ts';
-import { type Audit, writeAudits } from '../warehouse/audits.ts';
+import { isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
+import { dropOf, hasDropped } from '../plausibility/mass-deletion.ts';
+import { type Audit, type Comparison, writeAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
-import { type Member, readChainsOf } from '../warehouse/state.ts';
+import { writeHeldDeletion } from '../warehouse/held-deletions.ts';
+import { toTimestampText } from '../warehouse/ledger.ts';
+import { type Member, readChainsOf, readRangesOf } from '../warehouse/state.ts';
 import type { Chain } from './chain.ts';
 import { coveredBy, type PlanContext } from './context.ts';
-import { countDays } from './follow.ts';
-import { type PlannedWindows, planAgain, planAudit } from './plan-windows.ts';
+import { countDays, type FollowedWindow } from './follow.ts';
+import { areMost, newest, planAgain, planAudit } from './plan-windows.ts';
+import { heldTrouble } from './read.ts';
 import type { Tally, Trouble } from './tally.ts';
+
+/** Reads of days that differ after the run has read what was due. */
+const ROUNDS_MAX = 3;
+/** Days that a message names one by one; `sightline status` names all. */
+const NAMED_MAX = 5;
 
 /** What the days of a run are audited with. */
 export interface AuditParts {
   readonly catalogue: Catalogue;
   readonly database: Database;
+  readonly runId: string;
   readonly tally: Tally;
   readonly context: PlanContext;
   /** Requests that the run may use; null where that is not limited. */
   readonly maxRequests: number | null;
+  /** Days whose latest read in this run lacked rows that upstream counts. */
+  lackingDays(resource: string, brandId: string): ReadonlySet<string>;
   /** Reads chains from their first page to their end. */
   read(chains: readonly Chain[]): Promise<void>;
 }
 
+/** The days of a brand's resource, as counted by upstream and as stored. */
+interface View {
+  readonly days: readonly Comparison[];
+  /** Audits of earlier runs. */
+  readonly audits: ReadonlyMap<string, Audit>;
+  /** Whether the day was read in this run. */
+  wasRead(day: string): boolean;
+  /** Whether the day is not proven to be complete. */
+  isOpen(day: Comparison): boolean;
+}
+
 /**
- * Holds the days of a brand against upstream's census once the run has read what was due. Days that differ all the same
- * are read once more; what is left of an allowance goes into looking again at what nothing speaks against.
+ * Compares the days of a brand with upstream's census once the run has read what was due. Days that are not proven are
+ * counted and read again. The run is partial while such a day has retries left; what is left of an allowance goes into
+ * reading again what nothing speaks against.
  */
-export async function auditWindow(
-  parts: AuditParts,
-  { resource, brand, planned }: { resource: Resource; brand: Member; planned: PlannedWindows },
-): Promise<void> {
-  const { database, tally, context, maxRequests } = parts;
-  const isDone = (): boolean => tally.allowance === null && tally.failures.length === 0;
+export async function auditWindow(parts: AuditParts, window: FollowedWindow): Promise<void> {
+  const { resource, brand, planned, isCounted } = window;
+  const { tally, context, maxRequests } = parts;
   if (planned.unreliable) tally.warned(unreliableCensus(resource, brand));
-  let counted = await countDays(parts, resource, brand, context.today);
-  const again = planned.unreliable || !isDone() ? [] : planAgain(resource, brand, counted, context);
-  if (again.length > 0) {
-    await parts.read(again);
-    counted = await countDays(parts, resource, brand, context.today);
-  }
-  let readAt = await readDays(database, resource, brand);
-  await keepAudits(parts, resource, brand, counted.days, readAt);
-  if (maxRequests === null || !isDone()) return;
-  const left = { pages: maxRequests - tally.requests, context };
-  const audit = planAudit(resource, brand, counted, readAt, left);
+  // Without counts of this run nothing is proven; the census that failed makes the run partial.
+  if (!isCounted) return;
+  const view = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
+  const audits = await keepAudits(parts, resource, brand, view);
+  if (!planned.unreliable) await report(parts, resource, brand, view, audits);
+  if (maxRequests === null || tally.allowance !== null || tally.failures.length > 0) return;
+  const chains = await readChainsOf(parts.database, resource.name, brand.id);
+  const readAt = coveredBy(chains).days(resource.name, brand.id);
+  const audit = planAudit(resource, brand, view, readAt, { pages: maxRequests - tally.requests, context });
   if (audit.length === 0) return;
   await parts.read(audit);
-  const { days } = await countDays(parts, resource, brand, context.today);
-  readAt = await readDays(database, resource, brand);
-  await keepAudits(parts, resource, brand, days, readAt);
+  await keepAudits(parts, resource, brand, await viewOf(parts, resource, brand));
 }
 
-async function readDays(database: Database, resource: Resource, brand: Member): Promise<ReadonlyMap<string, number>> {
-  return coveredBy(await readChainsOf(database, resource.name, brand.id)).days(resource.name, brand.id);
+// Reads the census and the days that are open again, while that mends any of them.
+async function readAgain(parts: AuditParts, { resource, brand, census }: FollowedWindow): Promise<View> {
+  const { tally, context } = parts;
+  const names = [resource.name, ...census.map((chain) => chain.resource)].map((name) => `${name} brand=${brand.id} `);
+  const mayRead = (): boolean =>
+    tally.allowance === null && !tally.failures.some(({ chain }) => names.some((name) => chain.startsWith(name)));
+  let view = await viewOf(parts, resource, brand);
+  for (let round = 1; round <= ROUNDS_MAX && mayRead(); round++) {
+    const differing = toRead(view, context);
+    if (differing.length === 0) break;
+    await parts.read(
+      census.filter(({ from, to }) => differing.some((day) => (from ?? '') <= day && day <= (to ?? ''))),
+    );
+    if (!mayRead()) break;
+    view = await viewOf(parts, resource, brand);
+    const open = toRead(view, context);
+    const chosen = round === 1 && areMost(open.length, view.days.length) ? newest(open) : open;
+    if (chosen.length === 0) break;
+    await parts.read(planAgain(resource, brand, chosen, view, context));
+    view = await viewOf(parts, resource, brand);
+    const { days, isOpen } = view;
+    if (!days.some((day) => chosen.includes(day.day) && !isOpen(day))) break;
+  }
+  return view;
 }
 
-// Days that agree are confirmed. A difference counts as known only where the day was read whole in this run and no longer
-// moves: a day that does is read in the next one, and is judged once it has come to rest.
+async function viewOf(parts: AuditParts, resource: Resource, brand: Member): Promise<View> {
+  const { database, runId, context } = parts;
+  const { days, audits } = await countDays(parts, resource, brand, context.today);
+  const ranges = await readRangesOf(database, runId, resource.name, brand.id);
+  const lacking = parts.lackingDays(resource.name, brand.id);
+  const wasRead = (day: string): boolean => ranges.some(({ from, to }) => from <= day && day <= to);
+  const isOpen = (compared: Comparison): boolean => {
+    const { day } = compared;
+    const audit = audits.get(day);
+    const lacked = audit !== undefined && audit.tries > 0 && audit.agreed && !wasRead(day);
+    return !isProven(compared, context.today) || lacking.has(day) || lacked;
+  };
+  return { days, audits, wasRead, isOpen };
+}
+
+// Open days, without those whose retry was in vain or is not due. One mended day speaks for a retry of all.
+function toRead({ days, audits, wasRead, isOpen }: View, context: PlanContext): string[] {
+  const triesOf = ({ day, figures }: Comparison): number => {
+    const audit = audits.get(day);
+    return audit?.figures === figures ? audit.tries : 0;
+  };
+  const hasMended = days.some((day) => (audits.get(day.day)?.tries ?? 0) > 0 && wasRead(day.day) && !isOpen(day));
+  const isSpent = (day: Comparison): boolean =>
+    triesOf(day) > 0 && (wasRead(day.day) || (audits.get(day.day)?.retryAt ?? 0) > context.now);
+  return days
+    .filter((day) => isAsked(day, context) && isOpen(day) && (hasMended || !isSpent(day)))
+    .map(({ day }) => day);
+}
+
+function isAsked({ day }: Comparison, { range }: PlanContext): boolean {
+  return range === null || (range.from <= day && day <= range.to);
+}
+
+// A read in vain counts for the day that was read, and for all open days if most are open: a few stand for the others.
 async function keepAudits(
   { database, context }: AuditParts,
   resource: Resource,
   brand: Member,
-  days: readonly Audit[],
-  readAt: ReadonlyMap<string, number>,
-): Promise<void> {
-  const { now, today, settleDays } = context;
-  const moving = addDays(today, -settleDays);
-  const settled = days.filter(({ day, agreed }) => agreed || (day < moving && (readAt.get(day) ?? 0) >= now));
+  { days, audits: before, wasRead, isOpen }: View,
+): Promise<readonly Audit[]> {
+  const { now, today } = context;
+  const open = days.filter((day) => isOpen(day) && isAsked(day, context));
+  const isSampled = areMost(open.length, days.length) && open.some(({ day }) => wasRead(day));
+  const audits = days.map((day): Audit => {
+    const earlier = before.get(day.day);
+    if (!isOpen(day)) return { ...day, tries: 0, retryAt: null };
+    const known = earlier?.figures === day.figures ? earlier : undefined;
+    const wasJudged = wasRead(day.day) || (isSampled && open.includes(day));
+    // A retry that is not due yet is not spent by a day that stands for it.
+    const isWaiting = known !== undefined && !wasRead(day.day) && (known.retryAt ?? 0) > now;
+    if (!wasJudged || isWaiting) return { ...day, tries: known?.tries ?? 0, retryAt: known?.retryAt ?? null };
+    const tries = (known?.tries ?? 0) + 1;
+    return { ...day, tries, retryAt: nextRetryAt(tries, now) };
+  });
   const [first] = days;
-  if (first === undefined) return;
-  // Days that neither side has anything of agree as well.
-  const known = new Set(days.map(({ day }) => day));
+  if (first === undefined) return audits;
+  // Days without rows on either side agree as well.
+  const counted = new Set(days.map(({ day }) => day));
   const every = Array.from({ length: daysInRange(first.day, today) }, (_, index) => addDays(first.day, index));
-  const empty = every.filter((day) => !known.has(day));
-  const nothing = empty.map((day) => ({ day, agreed: true, upstream: 0, held: 0, figures: '', mark: null }));
-  await writeAudits(database, resource.name, brand.id, [...settled, ...nothing], now);
+  const empty = every
+    .filter((day) => !counted.has(day))
+    .map(
+      (day): Audit => ({ day, agreed: true, upstream: 0, held: 0, figures: '', mark: null, tries: 0, retryAt: null }),
+    );
+  await writeAudits(database, resource.name, brand.id, [...audits, ...empty], now);
+  return audits;
+}
+
+async function report(
+  { database, runId, tally, context, lackingDays }: AuditParts,
+  resource: Resource,
+  brand: Member,
+  { days, isOpen }: View,
+  audits: readonly Audit[],
+): Promise<void> {
+  const chain = { id: `${resource.name} brand=${brand.id}`, resource: resource.name, fixed: { brand_id: brand.id } };
+  if (hasDropped(resource, days) && lackingDays(resource.name, brand.id).size > 0) {
+    const held = { table: resource.derived[0]?.name ?? resource.name, ...dropOf(days) };
+    await database.transaction((session) =>
+      writeHeldDeletion(session, runId, chain, held, toTimestampText(context.now)),
+    );
+    tally.unproven(heldTrouble(chain, held));
+    return;
+  }
+  const open = days.filter((day) => isOpen(day) && isAsked(day, context)).map(({ day }) => day);
+  const differing = audits.filter(({ day }) => open.includes(day));
+  const retried = differing.filter(({ tries }) => tries < RETRIES_MAX);
+  const permanent = differing.filter(({ tries }) => tries >= RETRIES_MAX);
+  if (retried.length > 0) {
+    const next = Math.min(...retried.map(({ retryAt }) => retryAt ?? 0));
+    const when =
+      next <= context.now ? 'in the next sync' : `in the first sync after ${toTimestampText(next).slice(0, 16)} UTC`;
+    tally.unproven({ chain: chain.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
+  }
+  if (permanent.length > 0) {
+    const message = `${daysText(permanent)}; ${RETRIES_MAX} retries did not change that, so the difference is upstream's own`;
+    tally.warned({ chain: chain.id, code: 'counts_differ', message });
+  }
+}
+
+function daysText(audits: readonly Audit[]): string {
+  const named = audits.slice(0, NAMED_MAX).map(({ day, upstream, held }) => {
+    const figures =
+      upstream === held
+        ? `${upstream} counted and stored, other figures differ`
+        : `${upstream} counted, ${held} stored`;
+    return `${day} (${figures})`;
+  });
+  const more = audits.length > NAMED_MAX ? ` and ${audits.length - NAMED_MAX} more` : '';
+  const what =
+    audits.length === 1
+      ? "1 day differs from upstream's day counts"
+      : `${audits.length} days differ from upstream's day counts`;
+  return `${what}: ${named.join(', ')}${more}`;
 }
 
 function unreliableCensus(resource: Resource, brand: Member): Trouble {

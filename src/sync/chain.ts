@@ -1,5 +1,6 @@
 import type { Resource } from '../contract/catalogue.ts';
 import type { Values } from '../contract/rows.ts';
+import type { DeletionGuard } from '../plausibility/mass-deletion.ts';
 import type { ChainRef } from '../warehouse/ledger.ts';
 
 /** A range of days, both included. */
@@ -28,6 +29,8 @@ export interface Chain extends ChainRef {
   /** Whether the chain may end with a page that brings nothing new. */
   readonly untilKnown: boolean;
   readonly state: string | null;
+  /** What limits the deletions that the chain implies; null makes all of them. */
+  readonly guard: DeletionGuard | null;
 }
 
 /** Names of parameters as upstream has them, by resource, declared name to real name. */
@@ -44,6 +47,7 @@ export interface ChainScope {
   readonly oldest?: boolean;
   readonly untilKnown?: boolean;
   readonly state?: string | null;
+  readonly guard?: DeletionGuard;
 }
 
 /** The chains that read a resource in a scope: one, or one for every value of the parameter it is asked by. */
@@ -103,6 +107,7 @@ function chainOf(
     oldest: scope.oldest ?? false,
     untilKnown: scope.untilKnown ?? false,
     state: scope.state ?? null,
+    guard: scope.guard ?? { counts: null, keep: false },
   };
 }
 

@@ -39,6 +39,8 @@ export interface PlanContext {
   readonly covered: Covered;
   /** Reads everything again, whatever is known of it. */
   readonly full: boolean;
+  /** Deletes whatever upstream no longer lists, however much that is. */
+  readonly acceptDeletions?: boolean;
   readonly settleDays: number;
   /** Chains of which there are pages from whichever run; those that do not go on must be begun anew. */
   readonly begun: ReadonlySet<string>;

@@ -8,8 +8,10 @@ export interface DayState {
   readonly held: number;
   /** Whether all figures of the census agree with the rows held; null without a census. */
   readonly agreed: boolean | null;
-  /** Whether the same difference was there when the day was last read whole: reading it again would not mend it. */
+  /** Whether the same difference was there when the day was last read, and its next retry is not due yet. */
   readonly isKnown: boolean;
+  /** Whether the last read of the day lacked rows that upstream counts, although the figures agree. */
+  readonly isLacking: boolean;
   /** When the day was last read whole, epoch milliseconds; null when never. */
   readonly readAt: number | null;
 }
@@ -45,12 +47,13 @@ export function dueDays(options: DueOptions): ReadonlyMap<string, Due> {
 function dueOf(day: string, { today, stateOf, settleDays, full }: DueOptions): Due {
   const due = (reason: string): Due => ({ kind: 'due', reason });
   const state = stateOf(day);
-  const { upstream, held, agreed, isKnown, readAt } = state;
+  const { upstream, held, agreed, isKnown, isLacking, readAt } = state;
   const isEmpty = upstream === 0 && held === 0;
   if (full) return due('asked for in full');
   if (day >= addDays(today, -settleDays)) return due('still moving');
   // Empty days, too, are read once: a census that counts nothing is no proof that nothing is there.
   if (readAt === null) return due('never read');
+  if (isLacking) return due('lacked rows when it was read');
   if (isEmpty && agreed !== false) return { kind: 'free' };
   if (agreed === false && !isKnown) {
     return due(upstream === held ? 'figures differ from the census' : 'counts differ from the census');

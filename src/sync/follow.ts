@@ -4,7 +4,7 @@ import { earlierDay } from '../contract/time.ts';
 import { compareCensus } from '../metrics/census.ts';
 import { readConventions, readLearned } from '../metrics/stored.ts';
 import { firstPlannedDay } from '../plausibility/item-times.ts';
-import { type Audit, readAudits } from '../warehouse/audits.ts';
+import { type Audit, type Comparison, readAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Member, readFirstDay, readMembers } from '../warehouse/state.ts';
 import type { Chain } from './chain.ts';
@@ -19,7 +19,17 @@ export interface Follower {
   /** The chains to read next, once `chain` has ended; `wasRead` tells whether it was read whole. */
   after(chain: Chain, wasRead: boolean): Promise<Chain[]>;
   /** Windows that were planned so far, with the brand of each. */
-  windows(): readonly { readonly resource: Resource; readonly brand: Member; readonly planned: PlannedWindows }[];
+  windows(): readonly FollowedWindow[];
+}
+
+/** The windows of a brand's resource, and the chains that count its days. */
+export interface FollowedWindow {
+  readonly resource: Resource;
+  readonly brand: Member;
+  readonly planned: PlannedWindows;
+  readonly census: readonly Chain[];
+  /** Whether every chain of the census was read. */
+  readonly isCounted: boolean;
 }
 
 /** Joins the pure plan with what the warehouse holds once a chain has ended. */
@@ -28,7 +38,8 @@ export function createFollower(
   context: PlanContext,
 ): Follower {
   const brands = new Map<string, Member>();
-  const windowed = new Map<string, { resource: Resource; brand: Member; planned: PlannedWindows }>();
+  const windowed = new Map<string, FollowedWindow>();
+  const counting = new Map<string, { readonly chains: Chain[]; isRead: boolean }>();
 
   const details = async (resource: Resource, chain: Chain): Promise<Chain[]> => {
     const [table] = resource.derived;
@@ -45,7 +56,7 @@ export function createFollower(
     resource: Resource,
     chain: Chain,
     brand: Member,
-    older: readonly Chain[],
+    { older, wasRead }: { readonly older: readonly Chain[]; readonly wasRead: boolean },
   ): Promise<Chain[]> => {
     const chains: Chain[] = [];
     for (const counted of catalogue.resources) {
@@ -53,10 +64,17 @@ export function createFollower(
       const { census } = counted.change;
       const isCensus = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
       const once = `${counted.name} ${brand.id}`;
-      if (!isCensus || older.length > 0 || windowed.has(once) || !context.wanted.has(counted.name)) continue;
+      if (!isCensus || windowed.has(once) || !context.wanted.has(counted.name)) continue;
+      const read = counting.get(once) ?? { chains: [], isRead: true };
+      counting.set(once, read);
+      read.chains.push(chain);
+      read.isRead &&= wasRead;
+      if (older.length > 0) continue;
       const { days, audits } = await countDays({ catalogue, database }, counted, brand, context.today);
-      const planned = planWindows(counted, brand, days.length === 0 ? null : { days, audits }, context);
-      windowed.set(once, { resource: counted, brand, planned });
+      // Upstream may count nothing, but a count that was never read is none.
+      const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
+      const planned = planWindows(counted, brand, isCounted ? { days, audits } : null, context);
+      windowed.set(once, { resource: counted, brand, planned, census: read.chains, isCounted: read.isRead });
       chains.push(...planned.chains);
     }
     return chains;
@@ -76,7 +94,7 @@ export function createFollower(
     const since = brand.since !== null && brand.since > chain.from ? brand.since : chain.from;
     const firstTotals = firstDay === null ? null : earlierDay(firstDay, brand.since === null ? firstDay : since);
     const days = change.eachDay === true ? planDays(resource, chain, firstTotals, context) : [];
-    return [...older, ...days, ...(await windows(resource, chain, brand, older))];
+    return [...older, ...days, ...(await windows(resource, chain, brand, { older, wasRead }))];
   };
 
   return {
@@ -101,7 +119,7 @@ export async function countDays(
   counted: Resource,
   brand: Member,
   today: string,
-): Promise<{ days: Audit[]; audits: ReadonlyMap<string, Audit> }> {
+): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit> }> {
   const audits = await readAudits(database, counted.name, brand.id);
   const days = await database.exclusive(async ({ query }) =>
     compareCensus(query, {

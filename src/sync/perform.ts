@@ -1,14 +1,18 @@
 import { inSpan, type Span } from '../base/trace.ts';
 import { providerOf, type Resource } from '../contract/catalogue.ts';
-import { IgnoredParameterError, type Values } from '../contract/rows.ts';
+import { IgnoredParameterError } from '../contract/rows.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
 import { RETRY_AFTER_MS_MAX } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
-import type { Chain } from './chain.ts';
-import type { PlanContext } from './context.ts';
+import { readMembers } from '../warehouse/state.ts';
+import { type Chain, chainsOf } from './chain.ts';
+import { type PlanContext, PRIORITY } from './context.ts';
 import type { ChainReader, ReaderParts } from './read.ts';
 import type { Tally } from './tally.ts';
+
+/** Share of a list's rows, and at least one row, that may be listed and answer 404 before that is a failure. */
+const DETAILS_LACKING_SHARE_MAX = 0.5;
 
 /**
  * Reads chains to their end and decides what an error of one means: the end of the run, of the chain, or a deletion.
@@ -20,32 +24,61 @@ export function createPerformer(
   tally: Tally,
   context: PlanContext,
 ): (chain: Chain) => Promise<boolean> {
-  const { catalogue, warehouse, clock, signal } = parts;
+  const { catalogue, warehouse, signal } = parts;
   const provider = providerOf(catalogue, 'brand');
   const gone = new Set<string>();
 
-  const markMember = async (list: Resource, fixed: Values, member: string): Promise<void> => {
-    const table = list.derived[0] as ResourceTable;
-    const key = table.declaration.key[0] as string;
-    const marked = await warehouse.markDeleted(list, [{ ...fixed, [key]: member }], clock.now());
-    tally.deleted(table.name, marked);
+  // The members that a list has when it is read again, once a run: null if it could not be read.
+  const readAgain = async (list: Resource, brandId: string | null): Promise<Set<string> | null> => {
+    const scope = {
+      reason: 'a row of it answers 404',
+      priority: PRIORITY.list,
+      ...(brandId === null ? {} : { brandId }),
+    };
+    const chains = chainsOf(list, scope, context.names);
+    tally.planned(chains);
+    for (const chain of chains) if (!(await perform(chain, { count: 0 }))) return null;
+    const id = (list.derived[0] as ResourceTable).declaration.key[0] as string;
+    const members = await readMembers(warehouse.database, list, brandId, { id });
+    return new Set(members.map((member) => member.id));
+  };
+  const lists = new Map<string, Promise<Set<string> | null>>();
+  const membersOf = (list: Resource, brandId: string | null): Promise<Set<string> | null> => {
+    const key = `${list.name} ${brandId}`;
+    const members = lists.get(key) ?? readAgain(list, brandId);
+    lists.set(key, members);
+    return members;
   };
 
-  // 404 means that a listed thing has gone, unless it is the endpoint that upstream does not have.
+  // 404 means that a listed thing has gone, unless the list still has it: then upstream lacks the endpoint, or lies.
   const isGone = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
     if (error.status !== 404) return false;
     const { change } = catalogue.get(chain.resource);
-    if (change.kind === 'detail' && chain.member !== null) {
-      await markMember(catalogue.get(change.of), chain.fixed, chain.member);
-      return true;
-    }
-    if (chain.brandId === null || !(await reader.isBrandGone(chain.brandId, context))) return false;
-    gone.add(chain.brandId);
-    await markMember(provider, {}, chain.brandId);
+    const isDetail = change.kind === 'detail';
+    const list = isDetail ? catalogue.get(change.of) : provider;
+    const member = isDetail ? chain.member : chain.brandId;
+    if (member === null || list.name === chain.resource) return false;
+    const brandId = isDetail ? chain.brandId : null;
+    const members = await membersOf(list, brandId);
+    if (members === null || members.has(member)) return false;
+    if (list.name === provider.name) gone.add(member);
     return true;
   };
 
-  const perform = async (chain: Chain, pages: { count: number }, span: Span): Promise<boolean> => {
+  // A row may lack its detail for a while. If most rows of a list lack theirs, upstream does not answer as it should.
+  const withoutDetail = new Map<string, number>();
+  const mayLackDetail = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
+    const { change } = catalogue.get(chain.resource);
+    if (error.status !== 404 || change.kind !== 'detail') return false;
+    const list = catalogue.get(change.of);
+    const members = await membersOf(list, chain.brandId);
+    const key = `${list.name} ${chain.brandId}`;
+    const lost = (withoutDetail.get(key) ?? 0) + 1;
+    withoutDetail.set(key, lost);
+    return list.provides === undefined && lost <= Math.max(1, (members?.size ?? 0) * DETAILS_LACKING_SHARE_MAX);
+  };
+
+  const perform = async (chain: Chain, pages: { count: number }, span?: Span): Promise<boolean> => {
     if (chain.brandId !== null && gone.has(chain.brandId)) {
       tally.closed(chain, 0);
       return false;
@@ -54,7 +87,7 @@ export function createPerformer(
       await reader.read(chain, context, pages);
       return true;
     } catch (thrown) {
-      span.fail(thrown);
+      span?.fail(thrown);
       signal.throwIfAborted();
       if (thrown instanceof AllowanceReached) {
         tally.ranOut(thrown.message);
@@ -63,7 +96,7 @@ export function createPerformer(
       if (!(thrown instanceof UpstreamError) || endsTheRun(thrown)) throw thrown;
       const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
       if (await isGone(chain, thrown)) tally.closed(chain, pages.count);
-      else if (isOptional(chain, thrown)) {
+      else if (isOptional(chain, thrown) || (await mayLackDetail(chain, thrown))) {
         tally.warned(trouble);
         tally.closed(chain, pages.count);
       } else tally.failed(chain, pages.count, trouble);

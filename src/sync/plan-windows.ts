@@ -1,6 +1,8 @@
 import type { Resource } from '../contract/catalogue.ts';
 import { addDays, eachDay, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { RETRIES_MAX } from '../plausibility/completeness.ts';
 import { firstPlannedDay } from '../plausibility/item-times.ts';
+import { type DeletionGuard, hasDropped } from '../plausibility/mass-deletion.ts';
 import type { Audit } from '../warehouse/audits.ts';
 import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
 import { type Chain, chainsOf, type DayRange } from './chain.ts';
@@ -11,12 +13,14 @@ import { packWindows, pagesPerWindow } from './windows.ts';
 /** Days that must differ for good, and their part of all that were counted, before the census is not believed. */
 const UNRELIABLE_DAYS_MIN = 5;
 const UNRELIABLE_SHARE = 0.5;
+/** Days that are read first if most days differ, to see whether reading mends them. */
+const SAMPLE_DAYS = 3;
 /** Days that are read again in every run when there is no census, or none to be believed. */
 const LOOKBACK_DAYS = 7;
 /** What upstream's census says of a window's days, beside what is held and what was found before. */
 export interface CountedDays {
   readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'held' | 'agreed' | 'figures'>[];
-  readonly audits: ReadonlyMap<string, Pick<Audit, 'figures'>>;
+  readonly audits: ReadonlyMap<string, Pick<Audit, 'figures' | 'agreed' | 'tries' | 'retryAt'>>;
 }
 
 /** What was decided about the days of a window. */
@@ -78,6 +82,7 @@ export function planWindows(
   if (oldest !== undefined && oldest.from === from && context.range === null && (!covered.has(from) || context.full)) {
     windows[0] = { ...oldest, from: addDays(oldest.to, 1 - RANGE_DAYS_MAX) };
   }
+  const guardOf = guarder(resource, counted);
   const resumed = open.map((range) => ({ ...range, items: 0, reason: 'goes on where the last run stopped' }));
   const planned = [...windows.map((window) => ({ ...window, reason: reasonOf(window, days) })), ...resumed];
   const chains = planned.flatMap((window) =>
@@ -89,6 +94,7 @@ export function planWindows(
         expected: Math.ceil(window.items / pageItems),
         reason: window.reason,
         priority: PRIORITY.window,
+        guard: guardOf(window),
       },
       context.names,
     ),
@@ -122,27 +128,30 @@ export function planAudit(
   return chainsOver(resource, brand, [...chosen], counted, { reason: 'audit of what was read longest ago', context });
 }
 
-/**
- * Windows over the days that differ from upstream's census after a run has read what was due: they changed after they
- * were read, or an answer lacked rows. None when most days do, which no reading mends. Days that still move are read in
- * the next run anyway.
- */
+/** Windows over days that are not proven after a run has read what was due. */
 export function planAgain(
   resource: Resource,
   brand: Member,
+  days: readonly string[],
   counted: CountedDays,
   context: PlanContext,
 ): readonly Chain[] {
-  const { range, today, settleDays } = context;
-  const differing = counted.days.filter(
-    ({ day, agreed, figures }) => !agreed && counted.audits.get(day)?.figures !== figures,
-  );
-  if (areMost(differing.length, counted.days.length)) return [];
-  const days = differing
-    .map(({ day }) => day)
-    .filter((day) => day < addDays(today, -settleDays))
-    .filter((day) => range === null || (range.from <= day && day <= range.to));
   return chainsOver(resource, brand, days, counted, { reason: 'differs from the census still', context });
+}
+
+/** Whether so many days differ that a few of them are read before the others. */
+export function areMost(differing: number, days: number): boolean {
+  return differing >= UNRELIABLE_DAYS_MIN && differing > UNRELIABLE_SHARE * days;
+}
+
+// Deletions of a window must agree with the day counts of the run.
+function guarder(resource: Resource, counted: Pick<CountedDays, 'days'> | null): (range: DayRange) => DeletionGuard {
+  if (counted === null) return () => ({ counts: null, keep: false });
+  const keep = hasDropped(resource, counted.days);
+  return ({ from, to }) => {
+    const days = counted.days.filter(({ day, upstream }) => upstream > 0 && from <= day && day <= to);
+    return { counts: Object.fromEntries(days.map(({ day, upstream }) => [day, upstream])), keep };
+  };
 }
 
 // Windows over these days and no others.
@@ -160,6 +169,7 @@ function chainsOver(
   const counts = new Map(counted.days.map(({ day, upstream }) => [day, upstream]));
   const between = [...eachDay(from, to)];
   const skip = between.filter((day) => !days.has(day)).map((day) => ({ from: day, to: day }));
+  const guardOf = guarder(resource, counted);
   return packWindows({ range: { from, to }, counts, skip, pageItems, pagesMin: 1 }).flatMap((window) =>
     chainsOf(
       resource,
@@ -169,6 +179,7 @@ function chainsOver(
         expected: Math.ceil(window.items / pageItems),
         reason,
         priority: PRIORITY.window,
+        guard: guardOf(window),
       },
       context.names,
     ),
@@ -203,24 +214,45 @@ function stateReader(
 ): (day: string) => DayState {
   const readAt = context.covered.days(resource.name, brandId);
   const byDay = new Map((counted?.days ?? []).map((figures) => [figures.day, figures]));
+  const sample = counted === null || context.acceptDeletions === true ? null : sampleOf(counted, context.now);
   return (day) => {
     const figures = byDay.get(day);
     const read = readAt.get(day) ?? null;
-    if (counted === null) return { upstream: null, held: 0, agreed: null, isKnown: false, readAt: read };
+    if (counted === null) {
+      return { upstream: null, held: 0, agreed: null, isKnown: false, isLacking: false, readAt: read };
+    }
     const { upstream, held, agreed } = figures ?? { upstream: 0, held: 0, agreed: true };
-    const isKnown = read !== null && figures !== undefined && counted.audits.get(day)?.figures === figures.figures;
-    return { upstream, held, agreed, isKnown, readAt: read };
+    const audit = counted.audits.get(day);
+    const isPending = audit !== undefined && audit.tries > 0;
+    const isDue =
+      context.acceptDeletions === true || ((audit?.retryAt ?? 0) <= context.now && sample?.has(day) !== false);
+    const isKnown = read !== null && isPending && audit.figures === figures?.figures && !isDue;
+    return { upstream, held, agreed, isKnown, isLacking: isPending && audit.agreed && isDue, readAt: read };
   };
 }
 
-// Differences that were there when the day had just been read whole are the census's own.
-function isUnreliable({ days, audits }: CountedDays): boolean {
-  const lasting = days.filter(({ day, agreed, figures }) => !agreed && audits.get(day)?.figures === figures);
-  return areMost(lasting.length, days.length);
+// If most days are retried, a few of them show whether the others have changed too. Null if all are read.
+function sampleOf({ days, audits }: CountedDays, now: number): ReadonlySet<string> | null {
+  const retried = days.filter(({ day, figures }) => {
+    const audit = audits.get(day);
+    return audit !== undefined && audit.tries > 0 && audit.figures === figures && (audit.retryAt ?? 0) <= now;
+  });
+  if (!areMost(retried.length, days.length)) return null;
+  return new Set(newest(retried.map(({ day }) => day)));
 }
 
-function areMost(differing: number, days: number): boolean {
-  return differing >= UNRELIABLE_DAYS_MIN && differing > UNRELIABLE_SHARE * days;
+/** The days that are read first if most days differ. */
+export function newest(days: readonly string[]): string[] {
+  return days.toSorted().slice(-SAMPLE_DAYS);
+}
+
+// Differences that no retry has mended are the census's own.
+function isUnreliable({ days, audits }: CountedDays): boolean {
+  const lasting = days.filter(({ day, agreed, figures }) => {
+    const audit = audits.get(day);
+    return !agreed && audit?.figures === figures && audit.tries >= RETRIES_MAX;
+  });
+  return areMost(lasting.length, days.length);
 }
 
 function reasonOf({ from, to }: DayRange, days: ReadonlyMap<string, Due>): string {

@@ -25,6 +25,8 @@ const page = z.object({
   page: z.number().int().min(1),
   next: z.string().nullable(),
   untilKnown: z.boolean().optional(),
+  /** What limited the deletions of the chain; absent if nothing did. */
+  guard: z.object({ counts: z.record(z.string(), z.number().int().min(0)).nullable(), keep: z.boolean() }).optional(),
   /** Upstream's time of the answer, epoch milliseconds. */
   date: time,
 });

@@ -1,22 +1,24 @@
 import { inSpan } from '../base/trace.ts';
-import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, detailsOf } from '../contract/catalogue.ts';
 import { parameterForm } from '../contract/forms.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
+import type { ResourceTable } from '../contract/tables.ts';
 import { dayOf } from '../contract/time.ts';
+import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import type { RunClock } from '../plausibility/run-clock.ts';
 import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { walkPages } from '../upstream/pages.ts';
 import type { RunRef } from '../warehouse/runs.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { HeldRows, Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
 import type { PlanContext } from './context.ts';
 import { nextOf, readPage } from './page.ts';
 import { resumePoint } from './plan.ts';
-import type { Tally } from './tally.ts';
+import type { Tally, Trouble } from './tally.ts';
 
 /** Reads single chains for a run. */
 export interface ChainReader {
@@ -29,8 +31,10 @@ export interface ChainReader {
   read(chain: Chain, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
   /** Asks upstream's own description for the parameter names that the specification leaves open. */
   learnNames(): Promise<ParameterNames>;
-  /** Whether upstream says that it has no such brand; true, too, when it said so before. */
-  isBrandGone(brandId: string, context: PlanContext): Promise<boolean>;
+  /**
+   * Days of a brand's resource whose latest read in this run lacked rows that upstream counts. The rows stay live.
+   */
+  lackingDays(resource: string, brandId: string): ReadonlySet<string>;
 }
 
 /** What a chain reader works with. */
@@ -45,6 +49,9 @@ export interface ReaderParts {
 
 /** How upstream may say that it does not take a cursor any more: the specification leaves it open. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
+
+/** Members of a list that are asked one by one whether they still exist. */
+const MEMBERS_ASKED_MAX = 20;
 
 /** A cursor that is younger than this is not taken for forgotten. */
 const CURSOR_MS_MIN = 60_000;
@@ -119,7 +126,15 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     return { requests, onAttempt };
   };
 
-  const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<number> => {
+  const lacking = new Map<string, Set<string>>();
+  const lackingOf = (resource: string, brandId: string | null): Set<string> => {
+    const key = `${resource} ${brandId}`;
+    const days = lacking.get(key) ?? new Set();
+    lacking.set(key, days);
+    return days;
+  };
+
+  const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<ReadResult> => {
     const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
     const resource = catalogue.get(chain.resource);
@@ -127,6 +142,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     let date = clock.now();
     let askedAt = Number.POSITIVE_INFINITY;
     let refused = 0;
+    let held: readonly HeldRows[] = [];
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query, route: resource.path },
@@ -166,6 +182,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           next: page.next,
           untilKnown: chain.untilKnown,
           doubtful: refused > 0,
+          guard: chain.guard,
           requests: requests.splice(0),
           arrival: { body, bytes, path: chain.path, query, member: chain.member },
         };
@@ -174,39 +191,83 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         await noteForms(chain.resource, forms);
         tally.page(chain, pages.count, result.ended, result);
         parts.onProgress?.(tally);
+        held = result.held;
         if (result.ended) break;
       }
       if (refused > 0) throw implausibleTimes(chain, refused);
-      return date;
+      return { date, held };
     } finally {
       if (requests.length > 0) await warehouse.noteRequests(run, chain, requests);
     }
   };
 
   // What an unfinished read has brought is known, and what lies behind it is not: the known part is no end then.
-  const restart = async (chain: Chain, pages: { count: number }): Promise<number> => {
+  const restart = async (chain: Chain, pages: { count: number }): Promise<ReadResult> => {
     await warehouse.restartChain(chain.id);
     pages.count = 0;
     return readFrom({ ...chain, untilKnown: false }, null, pages);
   };
 
+  // A list that loses its members is confirmed by the members themselves: each must answer 404.
+  const areGone = async (chain: Chain, held: readonly HeldRows[], context: PlanContext): Promise<boolean> => {
+    const resource = catalogue.get(chain.resource);
+    const [detail] = detailsOf(catalogue, resource.name);
+    const [loss] = held;
+    if (resource.provides === undefined || detail === undefined || loss === undefined) return false;
+    if (loss.lost === loss.before || loss.lost > MEMBERS_ASKED_MAX) return false;
+    const table = resource.derived[0] as ResourceTable;
+    for (const key of loss.keys) {
+      const member = String(key[table.declaration.key[0] as string]);
+      const scope = { member, reason: 'is it still there', priority: 0 };
+      const [asked] = chainsOf(detail, scope, context.names) as [Chain];
+      const { requests, onAttempt } = collect();
+      try {
+        await client.get({ path: asked.path, query: {}, route: detail.path }, () => null, { signal, onAttempt });
+        return false;
+      } catch (thrown) {
+        if (!(thrown instanceof UpstreamError)) throw thrown;
+        if (thrown.status !== 404) return false;
+      } finally {
+        await warehouse.noteRequests(run, asked, requests);
+      }
+    }
+    return true;
+  };
+
+  // A large loss may be a list that was cut short, so the list is read once more before the run says so.
+  const confirm = async (chain: Chain, first: ReadResult, context: PlanContext): Promise<ReadResult> => {
+    if (chain.guard === null || chain.guard.counts !== null || first.held.length === 0) return first;
+    let result = await restart(chain, { count: 0 });
+    if (result.held.length > 0 && (await areGone(chain, result.held, context))) {
+      result = await restart({ ...chain, guard: null }, { count: 0 });
+    }
+    for (const { table, before, lost } of result.held) tally.unproven(heldTrouble(chain, { table, before, lost }));
+    return result;
+  };
+
   return {
-    read: async (chain, context, pages = { count: 0 }) => {
+    read: async (asked, context, pages = { count: 0 }) => {
+      const chain = context.acceptDeletions === true ? { ...asked, guard: null } : asked;
       const resume = resumePoint(chain, context);
       pages.count = resume?.pages ?? 0;
       const isStale = resume === null && context.begun.has(chain.id);
-      let date: number;
+      let result: ReadResult;
       try {
-        date = isStale ? await restart(chain, pages) : await readFrom(chain, resume?.cursor ?? null, pages);
+        result = isStale ? await restart(chain, pages) : await readFrom(chain, resume?.cursor ?? null, pages);
       } catch (thrown) {
         // What is refused after a first page, or with a cursor kept from an earlier run, is the cursor.
         const isRefused = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
         if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
-        date = await restart(chain, pages);
+        result = await restart(chain, pages);
       }
+      result = await confirm(chain, result, context);
+      const days = lackingOf(chain.resource, chain.brandId);
+      for (const day of days) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
+      for (const { days: held } of result.held) for (const day of held) days.add(day);
       tally.closed(chain, pages.count);
-      return { date };
+      return { date: result.date };
     },
+    lackingDays: lackingOf,
     learnNames: async () => {
       const asked = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
       const { requests, onAttempt } = collect();
@@ -231,20 +292,19 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         await warehouse.noteRequests(run, { id: OPENAPI_PATH, resource: 'openapi' }, requests);
       }
     },
-    isBrandGone: async (brandId, context) => {
-      const [detail] = detailsOf(catalogue, providerOf(catalogue, 'brand').name);
-      if (detail === undefined) return false;
-      const scope = { member: brandId, reason: 'is it still there', priority: 0 };
-      const [chain] = chainsOf(detail, scope, context.names) as [Chain];
-      const { requests, onAttempt } = collect();
-      try {
-        await client.get({ path: chain.path, query: {}, route: detail.path }, () => null, { signal, onAttempt });
-        return false;
-      } catch (thrown) {
-        return thrown instanceof UpstreamError && thrown.status === 404;
-      } finally {
-        await warehouse.noteRequests(run, chain, requests);
-      }
-    },
   };
+}
+
+interface ReadResult {
+  /** Upstream's time of the last response, epoch milliseconds. */
+  readonly date: number;
+  readonly held: readonly HeldRows[];
+}
+
+/** Failure of a run that held back a mass deletion. */
+export function heldTrouble({ id }: Pick<Chain, 'id'>, { table, before, lost }: TableLoss): Trouble {
+  const message =
+    `upstream no longer lists ${lost} of ${before} stored rows of ${table}; they stay. ` +
+    'If they are really gone, run `sightline sync --accept-deletions`';
+  return { chain: id, code: 'deletions_held', message };
 }

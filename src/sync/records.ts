@@ -93,10 +93,6 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
       await watch.close(run.runId, totals.status === 'complete', now);
       await keeper.keep({ kind: 'end', ...refOf(run), totals: { ...totals }, date: now });
     },
-    markDeleted: async (resource, keys, date) => {
-      await keeper.keep({ kind: 'gone', resource: resource.name, keys: keys.map(plain), date });
-      return inner.markDeleted(resource, keys, date);
-    },
     noteRequests: async (run, chain, requests) => {
       await inner.noteRequests(run, chain, requests);
       await noteImplausible(run, chain.resource, implausibleIn(requests), clock.now());
@@ -238,6 +234,9 @@ function pageRecord(page: PageCommit, arrival: NonNullable<PageCommit['arrival']
     page: page.page,
     next,
     ...(page.untilKnown === undefined ? {} : { untilKnown: page.untilKnown }),
+    ...(page.guard === null || page.next !== null
+      ? {}
+      : { guard: { counts: page.guard.counts, keep: page.guard.keep } }),
     date,
   };
 }

@@ -238,6 +238,7 @@ function createApplier(
       next: read.next,
       ...(record.untilKnown === undefined ? {} : { untilKnown: record.untilKnown }),
       doubtful: doubtful.has(id),
+      guard: record.guard ?? null,
       requests: [],
       arrival: { body: read.body, bytes, path, query, member },
       notes: { raw: { ...place, sha256: createHash('sha256').update(bytes).digest('hex') }, drift: null },

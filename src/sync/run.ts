@@ -45,6 +45,8 @@ export interface SyncOptions {
   readonly acceptPlan?: boolean;
   /** Whether all expired raw pages are removed at the end, and not only those of one day. */
   readonly acceptExpiry?: boolean;
+  /** Deletes rows that upstream no longer lists, however many they are. */
+  readonly acceptDeletions?: boolean;
   /** What the run may use at most; the next one goes on. */
   readonly allowance?: Allowance;
 }
@@ -123,7 +125,8 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   const tables = Object.fromEntries(tally.tables);
   const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = tally;
   const reason = error?.message ?? failures[0]?.message ?? allowance;
-  const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason };
+  const isDoubtful = status === 'failed' || failures.length > 0;
+  const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason, isDoubtful };
   await warehouse.endRun(run, totals, clock.now()).catch((thrown: unknown) => {
     error ??= toSightlineError(thrown);
   });
@@ -225,8 +228,10 @@ async function readAll(
     await drain();
   };
   const { maxRequests = null } = options.allowance ?? {};
+  const { runId } = run;
+  const { lackingDays } = reader;
   for (const window of follower.windows()) {
-    await auditWindow({ catalogue, database, tally, context, maxRequests, read: readAnew }, window);
+    await auditWindow({ catalogue, database, runId, tally, context, maxRequests, lackingDays, read: readAnew }, window);
   }
 }
 
@@ -253,12 +258,13 @@ interface Known {
 
 function createContext(
   { catalogue, connections }: Pick<SyncParts, 'catalogue' | 'connections'>,
-  { range, full, only }: SyncOptions,
+  { range, full, only, acceptDeletions }: SyncOptions,
   { now, passId, chains, open, begun }: Known,
 ): PlanContext {
   return {
     range,
     full: full === true,
+    acceptDeletions: acceptDeletions === true,
     settleDays: SETTLE_DAYS,
     wanted: withDependencies(catalogue, only),
     connections,

@@ -47,6 +47,8 @@ export interface Tally {
   /** Rows of a table that were marked as deleted outside of a page. */
   deleted(table: string, rows: number): void;
   warned(trouble: Trouble): void;
+  /** What was read is not proven to be what upstream has: the run is partial. */
+  unproven(trouble: Trouble): void;
   /** Nothing more may be asked: the chain is left to the next run. */
   ranOut(reason: string): void;
 }
@@ -139,6 +141,9 @@ export function createTally(): Tally {
     },
     warned: (trouble) => {
       warnings.push(trouble);
+    },
+    unproven: (trouble) => {
+      failures.push(trouble);
     },
     ranOut: (reason) => {
       allowance ??= reason;

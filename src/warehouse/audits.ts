@@ -13,7 +13,14 @@ export interface Audit {
   readonly figures: string;
   /** Hash of the rows of both sides and of all else that the comparison depends on; null where neither has any. */
   readonly mark: string | null;
+  /** Runs that read the day while it differed, or lacked rows that upstream counts; 0 if it is proven. */
+  readonly tries: number;
+  /** When the day is read again, epoch milliseconds; null if it is proven. */
+  readonly retryAt: number | null;
 }
+
+/** A comparison of a day, without its retries. */
+export type Comparison = Omit<Audit, 'tries' | 'retryAt'>;
 
 const columns = [
   { name: 'day', kind: 'day' },
@@ -22,6 +29,8 @@ const columns = [
   { name: 'held', kind: 'integer' },
   { name: 'figures', kind: 'text' },
   { name: 'mark', kind: 'text' },
+  { name: 'tries', kind: 'integer' },
+  { name: 'retry_at', kind: 'timestamp' },
 ] as const;
 
 /** The last audit of every day of a resource, by day. */
@@ -32,13 +41,14 @@ export async function readAudits(
 ): Promise<ReadonlyMap<string, Audit>> {
   const rows = await database.exclusive((session) =>
     session.query(
-      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, held, figures, mark FROM sync.audits
+      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, held, figures, mark, coalesce(tries, 0),
+         CAST(epoch_ms(retry_at) AS DOUBLE) FROM sync.audits
        WHERE resource = $1 AND brand_id = CAST($2 AS UUID)`,
       [resource, brandId],
     ),
   );
   return new Map(
-    rows.map(([day, agreed, upstream, held, figures, mark]) => [
+    rows.map(([day, agreed, upstream, held, figures, mark, tries, retryAt]) => [
       String(day),
       {
         day: String(day),
@@ -47,6 +57,8 @@ export async function readAudits(
         held: Number(held),
         figures: String(figures),
         mark: mark === null ? null : String(mark),
+        tries: Number(tries),
+        retryAt: retryAt === null ? null : Number(retryAt),
       },
     ]),
   );
@@ -63,7 +75,10 @@ export async function writeAudits(
   if (audits.length === 0) return;
   await database.transaction(async (session) => {
     const rows = stage(
-      audits.map(({ day, agreed, upstream, held, figures, mark }) => ({ day, agreed, upstream, held, figures, mark })),
+      audits.map(({ day, agreed, upstream, held, figures, mark, tries, retryAt }) => {
+        const retry = retryAt === null ? null : toTimestampText(retryAt);
+        return { day, agreed, upstream, held, figures, mark, tries, retry_at: retry };
+      }),
     );
     await session.run(
       `DELETE FROM sync.audits WHERE resource = $2 AND brand_id = CAST($3 AS UUID)
@@ -72,7 +87,7 @@ export async function writeAudits(
     );
     await session.run(
       `INSERT INTO sync.audits SELECT $2, CAST($3 AS UUID), s.day, CAST($4 AS TIMESTAMP), s.agreed, s.upstream, s.held,
-         s.figures, s.mark FROM ${staged(columns, '$1')} s`,
+         s.figures, s.mark, s.tries, s.retry_at FROM ${staged(columns, '$1')} s`,
       [rows, resource, brandId, toTimestampText(checkedAt)],
     );
   });

@@ -1,5 +1,6 @@
 import type { Row, Values } from '../contract/rows.ts';
 import { type ChildTable, type Column, engineColumns, type ResourceTable } from '../contract/tables.ts';
+import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import type { Session } from './database.ts';
 import { quoted, sqlTypes } from './schema.ts';
 import { stage, staged } from './staging.ts';
@@ -10,6 +11,8 @@ export interface ChildWriter {
   insert(session: Session, rows: readonly Row[], shared: Values): Promise<void>;
   /** Takes away the child rows of rows that are about to get new ones. */
   remove(session: Session, rows: readonly Row[], shared: Values): Promise<void>;
+  /** Counts the live child rows of rows that are stored, and how many of them the rows no longer have, by table. */
+  countLosses(session: Session, rows: readonly Row[], shared: Values): Promise<TableLoss[]>;
 }
 
 /** The writers of all child tables of `table`; `shared` names the columns that all rows of an answer have in common. */
@@ -21,6 +24,11 @@ export function createChildWriter(table: ResourceTable, shared: readonly string[
     },
     remove: async (session, rows, values) => {
       for (const writer of writers) await writer.remove(session, rows, values);
+    },
+    countLosses: async (session, rows, values) => {
+      const losses: TableLoss[] = [];
+      for (const writer of writers) losses.push(...(await writer.countLosses(session, rows, values)));
+      return losses;
     },
   };
 }
@@ -47,6 +55,10 @@ function childWriter(table: ResourceTable, child: ChildTable, index: number, sha
     child.parentKey,
     shared,
   );
+  const countSql = `SELECT CAST(count(*) AS BIGINT) AS live FROM ${quoted(child.name)} t
+    JOIN ${staged(remove.staged, '$1')} s ON ${remove.matches} WHERE t."_deleted_at" IS NULL`;
+  const keysOf = (rows: readonly Row[]): string[] =>
+    stage(rows.map((row) => pickColumns(parentKeyOf(table, child, row.key), remove.staged)));
   const removeSql = `DELETE FROM ${quoted(child.name)} t USING ${staged(remove.staged, '$1')} s WHERE ${remove.matches}`;
   return {
     insert: async (session, rows, values) => {
@@ -60,8 +72,13 @@ function childWriter(table: ResourceTable, child: ChildTable, index: number, sha
       if (entries.length > 0) await session.run(insert, statements.parameters(stage(entries), values));
     },
     remove: async (session, rows, values) => {
-      const keys = rows.map((row) => pickColumns(parentKeyOf(table, child, row.key), remove.staged));
-      await session.run(removeSql, remove.parameters(stage(keys), values));
+      await session.run(removeSql, remove.parameters(keysOf(rows), values));
+    },
+    countLosses: async (session, rows, values) => {
+      const [row] = await session.all(countSql, remove.parameters(keysOf(rows), values));
+      const before = Number(row?.['live'] ?? 0);
+      const after = rows.reduce((sum, { children }) => sum + (children[index]?.rows.length ?? 0), 0);
+      return [{ table: child.name, before, lost: Math.max(0, before - after) }];
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Extent } from '../contract/resource.ts';
 import type { Values } from '../contract/rows.ts';
 import type { Column, ResourceTable } from '../contract/tables.ts';
+import type { Loss } from '../plausibility/mass-deletion.ts';
 import { parentKeyOf } from './children.ts';
 import type { ResultRow, Session } from './database.ts';
 import type { HistoryWriter } from './history.ts';
@@ -19,14 +20,23 @@ export interface ReadExtent {
   readonly to: string | null;
 }
 
+/** A live row of the extent that a chain did not list. */
+export interface UnseenRow {
+  readonly key: Values;
+  /** The row's day, if the extent is a time, otherwise empty. */
+  readonly day: string;
+}
+
 /** Writes the deletion marks of a table and of its children. */
 export interface TableReaper {
   readonly extent: Extent;
   /**
-   * Marks every live row of the extent that chain `chain` did not see, neither on its earlier pages nor on the last
-   * one, whose keys are `seen`, and returns how many. Only for a chain whose every page was read without error.
+   * Returns the live rows of the extent that chain `chain` did not see, neither on its earlier pages nor on the last one,
+   * whose keys are `seen`. Only for a chain whose every page was read without error.
    */
-  markUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent, at: string): Promise<number>;
+  findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
+  /** Counts the live rows of the extent, and the `unseen` ones among them, by day. */
+  countLosses(session: Session, unseen: readonly UnseenRow[], extent: ReadExtent): Promise<Map<string, Loss>>;
   /** Marks the live rows that a condition on the table's columns holds for, and returns how many. */
   markWhere(session: Session, condition: string, at: string): Promise<number>;
   /** Marks the rows with these keys. */
@@ -45,11 +55,18 @@ export function createTableReaper(
     const value = kind === 'uuid' || kind === 'text' ? quoted(name) : `CAST(${quoted(name)} AS VARCHAR)`;
     return `${quoted(name)} := ${value}`;
   });
-  const live = `SELECT CAST(to_json(struct_pack(${keyList.join(', ')})) AS VARCHAR) AS key FROM ${quoted(table.name)} t
-    WHERE "_deleted_at" IS NULL`;
-  const unseen = `${live} ${extentSql.where} AND NOT EXISTS (
+  const keyJson = `CAST(to_json(struct_pack(${keyList.join(', ')})) AS VARCHAR) AS key`;
+  const live = `SELECT ${keyJson} FROM ${quoted(table.name)} t WHERE "_deleted_at" IS NULL`;
+  const unseenSql = `SELECT ${keyJson}, ${extentSql.day} AS day
+    FROM ${quoted(table.name)} t WHERE "_deleted_at" IS NULL ${extentSql.where} AND NOT EXISTS (
       SELECT 1 FROM ${staged(keys, SEEN)} s
       WHERE ${sameKey('t', 's', table.key)})`;
+  // The extent's parameters begin at $4, after those of the chain, which this statement does not have.
+  const liveSql = `SELECT ${extentSql.day} AS day, CAST(count(*) AS BIGINT) AS live FROM ${quoted(table.name)} t
+    WHERE "_deleted_at" IS NULL ${extentSql.where} GROUP BY 1`.replaceAll(
+    /\$(\d+)/g,
+    (_match, number: string) => `$${Number(number) - 3}`,
+  );
   const own = markOf(table.name, keys);
   const children = childTables.flatMap((owner) =>
     owner.children.map((child) => {
@@ -71,9 +88,20 @@ export function createTableReaper(
     mark,
     markWhere: async (session, condition, at) =>
       mark(session, toKeys(await session.all(`${live} AND (${condition})`)), at),
-    markUnseen: async (session, chain, seen, extent, at) => {
-      const rows = await session.all(unseen, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
-      return mark(session, toKeys(rows), at);
+    findUnseen: async (session, chain, seen, extent) => {
+      const rows = await session.all(unseenSql, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
+      return rows.map((row) => ({ key: JSON.parse(String(row['key'])) as Values, day: String(row['day']) }));
+    },
+    countLosses: async (session, unseen, extent) => {
+      const live = await session.all(liveSql, extentSql.parameters(extent));
+      const lost = new Map<string, number>();
+      for (const { day } of unseen) lost.set(day, (lost.get(day) ?? 0) + 1);
+      return new Map(
+        live.flatMap((row) => {
+          const day = String(row['day']);
+          return [[day, { before: Number(row['live']), lost: lost.get(day) ?? 0 }]];
+        }),
+      );
     },
   };
 }
@@ -88,19 +116,24 @@ function markOf(table: string, key: readonly Column[]): string {
     WHERE ${sameKey('t', 's', names)} AND t."_deleted_at" IS NULL`;
 }
 
-// Condition on `t` for the rows that a read accounted for, and its parameters from $4 on.
-function extentOf(table: ResourceTable): { where: string; parameters: (extent: ReadExtent) => (string | null)[] } {
+// Condition on `t` for the rows that a read accounted for, its parameters from $4 on, and the day of a row.
+function extentOf(table: ResourceTable): {
+  where: string;
+  day: string;
+  parameters: (extent: ReadExtent) => (string | null)[];
+} {
   const conditions = table.fixed.map((name, index) => {
     const kind = table.columns.find((column) => column.name === name)?.kind ?? 'text';
     return `AND t.${quoted(name)} IS NOT DISTINCT FROM CAST($${index + 4} AS ${sqlTypes[kind]})`;
   });
   const fixedOf = ({ fixed }: ReadExtent) => table.fixed.map((name) => (fixed[name] ?? null) as string | null);
-  if (table.extent.kind !== 'time') return { where: conditions.join(' '), parameters: fixedOf };
+  if (table.extent.kind !== 'time') return { where: conditions.join(' '), day: "''", parameters: fixedOf };
   const next = table.fixed.length + 4;
   const time = `t.${quoted(table.extent.field)}`;
   conditions.push(`AND ${time} >= CAST($${next} AS DATE) AND ${time} < CAST($${next + 1} AS DATE) + INTERVAL 1 DAY`);
   return {
     where: conditions.join(' '),
+    day: `strftime(${time}, '%Y-%m-%d')`,
     parameters: (extent) => [...fixedOf(extent), extent.from, extent.to],
   };
 }

@@ -11,9 +11,19 @@ export interface MissingRows {
 }
 
 /** Tables of schema `sync` that a replay fills itself; the others say what no page says, and are carried over. */
-const REPLAYED = ['meta', 'coverage', 'checkpoints', 'quarantine', 'drift', 'vocabulary', 'listings', 'raw_pages'];
+const REPLAYED = [
+  'meta',
+  'coverage',
+  'checkpoints',
+  'quarantine',
+  'drift',
+  'vocabulary',
+  'listings',
+  'held_deletions',
+  'raw_pages',
+];
 /** Those of them that say which resource they are about. */
-const BY_RESOURCE = ['coverage', 'checkpoints', 'quarantine', 'drift', 'vocabulary', 'listings', 'raw_pages'];
+const BY_RESOURCE = REPLAYED.filter((table) => table !== 'meta');
 const OTHER = 'other_warehouse';
 
 /** Copies a warehouse whole into a new file at `path`. */

@@ -1,4 +1,5 @@
 import type { Query, Session } from './database.ts';
+import { forgetEarlierHeldDeletions } from './held-deletions.ts';
 import { toTimestampText } from './ledger.ts';
 
 /** How a run ended; `running` until then. */
@@ -20,7 +21,15 @@ export interface RunTotals {
   readonly quarantined: number;
   readonly tables: unknown;
   readonly error: string | null;
+  /**
+   * Whether the run failed, or upstream contradicted itself: lists that it read are read again by the next run, which
+   * continues only chains that are not finished.
+   */
+  readonly isDoubtful?: boolean;
 }
+
+/** Pass of chains that no run continues. */
+const NO_PASS = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Begins a run. When the last run with the same options did not complete, the new one continues its pass.
@@ -67,6 +76,13 @@ export async function endRun(
   if (totals.status === 'complete') {
     await session.run('DELETE FROM sync.checkpoints WHERE pass_id = CAST($1 AS UUID)', [run.passId]);
   }
+  if (totals.isDoubtful === true) {
+    await session.run(
+      `UPDATE sync.coverage SET pass_id = CAST('${NO_PASS}' AS UUID) WHERE pass_id = CAST($1 AS UUID)`,
+      [run.passId],
+    );
+  }
+  await forgetEarlierHeldDeletions(session, run.runId);
   await session.run(
     `UPDATE sync.runs SET status = $2, ended_at = CAST($3 AS TIMESTAMP), requests = $4, retries = $5, waited_ms = $6,
        quarantined = $7, tables = CAST($8 AS JSON), error = $9, data_version = $10 WHERE run_id = CAST($1 AS UUID)`,

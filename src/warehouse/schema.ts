@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
 /** Version of the tables in schema `sync`; resource tables follow the catalogue and need none. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -127,5 +127,19 @@ COMMENT ON COLUMN sync.raw_pages.bytes IS 'How many bytes of the file it takes, 
 COMMENT ON COLUMN sync.raw_pages.sha256 IS 'Hash of the answer before compression, hex digits.';
 `;
 
+const proofTables = `
+ALTER TABLE sync.audits ADD COLUMN IF NOT EXISTS tries BIGINT;
+ALTER TABLE sync.audits ADD COLUMN IF NOT EXISTS retry_at TIMESTAMP;
+CREATE TABLE IF NOT EXISTS sync.held_deletions (
+  resource VARCHAR NOT NULL, brand_id UUID, table_name VARCHAR NOT NULL, chain VARCHAR NOT NULL,
+  rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, held_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
+COMMENT ON COLUMN sync.audits.tries IS 'Runs that read the day while it differed; 0 or null if it agreed.';
+COMMENT ON COLUMN sync.audits.retry_at IS 'When the day is read again (UTC); null if it agreed.';
+COMMENT ON TABLE sync.held_deletions IS 'Mass deletions that were not made because nothing confirms them; sightline sync --accept-deletions makes them.';
+COMMENT ON COLUMN sync.held_deletions.rows_before IS 'Stored rows of the list.';
+COMMENT ON COLUMN sync.held_deletions.rows_lost IS 'Those of them that upstream no longer lists.';
+COMMENT ON COLUMN sync.held_deletions.held_at IS 'When upstream sent the list without them (UTC).';
+`;
+
 /** What brings a file from each version to the next, the first from nothing. */
-export const steps: readonly string[] = [firstTables, servingTables, recordTables];
+export const steps: readonly string[] = [firstTables, servingTables, recordTables, proofTables];

@@ -121,6 +121,24 @@ export function readChainsOf(database: Database, resource: string, brandId: stri
   return closedChains(database, 'resource = $1 AND brand_id = CAST($2 AS UUID)', [resource, brandId]);
 }
 
+/** The ranges of a brand's resource that a run has read whole. */
+export async function readRangesOf(
+  database: Database,
+  runId: string,
+  resource: string,
+  brandId: string,
+): Promise<{ from: string; to: string }[]> {
+  const rows = await database.exclusive((session) =>
+    session.query(
+      `SELECT strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d') FROM sync.coverage
+       WHERE run_id = CAST($1 AS UUID) AND resource = $2 AND brand_id = CAST($3 AS UUID)
+         AND range_from IS NOT NULL AND range_to IS NOT NULL`,
+      [runId, resource, brandId],
+    ),
+  );
+  return rows.map(([from, to]) => ({ from: String(from), to: String(to) }));
+}
+
 async function closedChains(database: Database, where: string, values: readonly Parameter[]): Promise<ClosedChain[]> {
   const rows = await database.exclusive((session) =>
     session.all(

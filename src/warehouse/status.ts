@@ -1,9 +1,11 @@
 import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { addDays, DAY_MS, eachDay, earlierDay } from '../contract/time.ts';
+import { RETRIES_MAX } from '../plausibility/completeness.ts';
 import { columnAt } from './conditions.ts';
 import type { Query } from './database.ts';
 import { readDrift } from './drift.ts';
+import { type HeldDeletionRow, readHeldDeletions } from './held-deletions.ts';
 import { quoted, SCHEMA_VERSION } from './schema.ts';
 import { readVerifiedThrough } from './verifications.ts';
 
@@ -11,6 +13,8 @@ import { readVerifiedThrough } from './verifications.ts';
 const GAPS_MAX = 20;
 /** Kinds of drift that are told one by one. */
 const DRIFT_MAX = 100;
+/** Days that differ that are listed. */
+const DIFFERING_MAX = 500;
 
 /** What a warehouse tells of itself; times are ISO 8601, UTC. */
 export interface WarehouseStatus {
@@ -22,6 +26,25 @@ export interface WarehouseStatus {
   /** Conventions of which upstream's numbers do not tell, with the reason. */
   readonly unlearned: readonly { readonly name: string; readonly note: string | null }[];
   readonly key: KeyHealth;
+  /** Days that differ from upstream's day counts after they were read, oldest first. */
+  readonly differing: readonly DifferingDay[];
+  /** Mass deletions that were not made. */
+  readonly heldDeletions: readonly HeldDeletionRow[];
+}
+
+/** A day of a list whose stored rows are not proven to be all that upstream has. */
+export interface DifferingDay {
+  readonly resource: string;
+  readonly brandId: string;
+  readonly day: string;
+  readonly counted: number;
+  readonly stored: number;
+  /** Runs that read the day in vain. */
+  readonly tries: number;
+  /** Whether the retries are used up: the difference is upstream's own and no run is partial because of it. */
+  readonly isPermanent: boolean;
+  /** Earliest time of the next retry; null if the next sync reads the day. */
+  readonly nextRetryAt: string | null;
 }
 
 /** The last run. */
@@ -88,7 +111,27 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
     drift: isCurrent ? await readNewDrift(query) : [],
     unlearned: isCurrent ? await readUnlearned(query) : [],
     key: await readKeyHealth(query),
+    differing: isCurrent ? await readDiffering(query, nowMs) : [],
+    heldDeletions: isCurrent ? await readHeldDeletions(query) : [],
   };
+}
+
+async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[]> {
+  const rows = await query(
+    `SELECT resource, CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), CAST(upstream AS DOUBLE),
+       CAST(held AS DOUBLE), CAST(tries AS DOUBLE), CAST(epoch_ms(retry_at) AS DOUBLE) FROM sync.audits
+     WHERE tries > 0 ORDER BY ALL LIMIT ${DIFFERING_MAX}`,
+  );
+  return rows.map(([resource, brandId, day, counted, stored, tries, retryAt]) => ({
+    resource: String(resource),
+    brandId: String(brandId),
+    day: String(day),
+    counted: Number(counted),
+    stored: Number(stored),
+    tries: Number(tries),
+    isPermanent: Number(tries) >= RETRIES_MAX,
+    nextRetryAt: Number(retryAt ?? 0) <= nowMs ? null : new Date(Number(retryAt)).toISOString(),
+  }));
 }
 
 async function readLastRun(query: Query): Promise<RunStatusRow | null> {

@@ -1,5 +1,6 @@
 import type { Row, TableRows, Values } from '../contract/rows.ts';
 import { detailColumns, engineColumns, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
+import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import { createChildWriter } from './children.ts';
 import type { Session } from './database.ts';
 import type { HistoryWriter } from './history.ts';
@@ -35,7 +36,14 @@ export interface Changes {
 
 /** Writes rows of one table; SQL is built once. */
 export interface TableWriter {
-  write(session: Session, rows: TableRows, fixed: Values, provenance: Provenance): Promise<Changes>;
+  /** `checkLoss` is told of the nested rows that stored rows would lose, and throws to reject the write. */
+  write(
+    session: Session,
+    rows: TableRows,
+    fixed: Values,
+    provenance: Provenance,
+    checkLoss?: (loss: TableLoss) => void,
+  ): Promise<Changes>;
 }
 
 /** The writer of a table: exact, so that the same rows again change nothing and a changed row changes one. */
@@ -78,7 +86,7 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryW
   const staging = (rows: readonly Row[]): string[] =>
     stage(rows.map((row) => pickColumns({ ...row.values, _row_hash: row.hash, _extra: row.extra }, statements.staged)));
   return {
-    write: async (session, { rows }, fixed, provenance) => {
+    write: async (session, { rows }, fixed, provenance, checkLoss) => {
       const values = sharedValues(fixed, provenance);
       const found = (await filter.allNew(session, rows))
         ? new Map<number, Found>()
@@ -90,6 +98,10 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryW
       });
       if (fresh.length > 0) await session.run(insert, statements.parameters(staging(fresh), values));
       if (changed.length > 0) {
+        if (checkLoss !== undefined) {
+          const stored = rows.filter((_row, place) => found.get(place)?.deleted === false);
+          for (const loss of await children.countLosses(session, stored, values)) checkLoss(loss);
+        }
         await session.run(update, statements.parameters(staging(changed), values));
         await children.remove(session, changed, values);
       }

@@ -3,10 +3,13 @@ import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Rejected, TableRows, Values } from '../contract/rows.ts';
+import { type DeletionGuard, daysToKeep, isMassDeletion, type TableLoss } from '../plausibility/mass-deletion.ts';
+import { UpstreamError } from '../upstream/errors.ts';
 import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
-import { createTableReaper, type TableReaper } from './deletion.ts';
+import { createTableReaper, type TableReaper, type UnseenRow } from './deletion.ts';
 import { type DriftNotes, writeDrift } from './drift.ts';
+import { forgetHeldDeletion, writeHeldDeletion } from './held-deletions.ts';
 import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts';
 import { removeImplausible } from './implausible-rows.ts';
 import {
@@ -48,6 +51,8 @@ export interface PageCommit {
    * as not read: it leaves no coverage, and nothing is concluded from rows that it lacks.
    */
   readonly doubtful?: boolean;
+  /** What limits the deletions that the last page implies; null makes all of them. */
+  readonly guard: DeletionGuard | null;
   readonly requests: readonly Attempt[];
   /** The answer itself, for who keeps answers. */
   readonly arrival?: Arrival;
@@ -77,8 +82,17 @@ export interface PageResult {
   readonly quarantined: number;
   /** Set when the chain closed without looking for deletions, and why. */
   readonly deletionsSkipped: string | null;
+  /** Deletions that were not made; their rows stay live. */
+  readonly held: readonly HeldRows[];
   /** Whether the chain ended with this page. */
   readonly ended: boolean;
+}
+
+/** Rows of a table that a chain no longer lists and that stay live all the same. */
+export interface HeldRows extends TableLoss {
+  /** Days of the rows, if their table has days. */
+  readonly days: ReadonlySet<string>;
+  readonly keys: readonly Values[];
 }
 
 /** A workspace's warehouse, opened by the one process that owns it. */
@@ -141,7 +155,10 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     const tables = new Map<string, Changes & { read: number }>();
     let quarantined = 0;
     for (const rows of page.tables) {
-      const changes = await writerOf(chain, rows).write(session, rows, chain.fixed, { runId: run.runId, syncedAt });
+      const provenance = { runId: run.runId, syncedAt };
+      const check =
+        page.guard === null ? undefined : (loss: TableLoss) => refuseLoss(catalogue.get(chain.resource), loss);
+      const changes = await writerOf(chain, rows).write(session, rows, chain.fixed, provenance, check);
       tables.set(rows.table.name, { ...changes, read: rows.rows.length });
       for (const item of rows.rejected)
         await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
@@ -152,9 +169,10 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     if (drift !== null) await writeDrift(session, run.runId, drift, date);
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
+    let held: readonly HeldRows[] = [];
     const isKnown = page.untilKnown === true && isUnchanged(tables);
     if (page.next === null || isKnown) {
-      deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
+      ({ skipped: deletionsSkipped, held } = await closeChain(session, page, seen, tables, syncedAt));
       if (await writeListings(session, page)) dataVersion += 1;
     } else if (page.doubtful !== true) {
       // Without a checkpoint the chain resumes at the first doubtful page.
@@ -171,16 +189,16 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     }
     if (sums.inserted + sums.updated + sums.deleted + completed > 0) dataVersion += 1;
     await writeRequests(session, run.runId, chain, page.requests, { ...sums, dataVersion });
-    return { tables, quarantined, deletionsSkipped, ended: page.next === null || isKnown };
+    return { tables, quarantined, deletionsSkipped, held, ended: page.next === null || isKnown };
   };
 
   const closeChain = async (
     session: Session,
-    { run, chain, date, page, next, doubtful = false }: PageCommit,
+    { run, chain, date, page, next, guard, doubtful = false }: PageCommit,
     seen: readonly SeenRows[],
     tables: Map<string, Changes & { read: number }>,
     syncedAt: string,
-  ): Promise<string | null> => {
+  ): Promise<{ skipped: string | null; held: readonly HeldRows[] }> => {
     const none = { unidentified: 0, rows: 0, since: null };
     const earlier = page === 1 ? none : await sumCheckpoints(session, chain.id);
     const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
@@ -188,22 +206,42 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       unidentified > 0
         ? 'items without a readable key, null in place of a list, or a full page that names no next one'
         : null;
+    const resource = catalogue.get(chain.resource);
+    const held: HeldRows[] = [];
+    let deleted = 0;
     // What ended early has not seen what it left out.
-    if (next === null && accountsForAbsence(catalogue.get(chain.resource)) && skipped === null) {
+    if (next === null && accountsForAbsence(resource) && skipped === null) {
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
+      await forgetHeldDeletion(session, chain.id);
       for (const { table, keys } of seen) {
         const reaper = reaperOf(chain.resource, table);
         // A list that came as one page is known by its keys, whatever the times of its items are.
         if (doubtful && (page > 1 || reaper.extent.kind === 'time')) continue;
-        const changes = tables.get(table) as Changes;
-        changes.deleted += await reaper.markUnseen(session, chain.id, keys, extent, syncedAt);
+        const unseen = await reaper.findUnseen(session, chain.id, keys, extent);
+        if (unseen.length === 0) continue;
+        const losses = guard === null ? new Map() : await reaper.countLosses(session, unseen, extent);
+        const days = guard === null ? new Set<string>() : daysToKeep(resource, guard, losses);
+        const isHeld = ({ day }: UnseenRow): boolean => days.has(day);
+        const gone = unseen.filter((row) => !isHeld(row)).map(({ key }) => key);
+        const marked = await reaper.mark(session, gone, syncedAt);
+        deleted += marked;
+        (tables.get(table) as Changes).deleted += marked;
+        const kept = unseen.filter(isHeld);
+        if (kept.length === 0) continue;
+        const before = [...losses.values()].reduce((sum, loss) => sum + loss.before, 0);
+        const lack = { table, before, lost: kept.length };
+        held.push({ ...lack, days: new Set(kept.map(({ day }) => day)), keys: kept.map(({ key }) => key) });
+        if (guard?.counts === null) await writeHeldDeletion(session, run.runId, chain, lack, syncedAt);
       }
     }
     if (page > 1) await clearCheckpoints(session, chain.id);
     const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
+    // A settled list is read up to the first page without changes, which hides rows that are missing behind it. After a
+    // deletion the next read goes through all pages.
+    const needsFullWalk = deleted + held.length > 0;
     if (doubtful) await forgetCoverage(session, chain.id);
-    else await writeCoverage(session, run, chain, rows, earlier.since ?? date);
-    return skipped;
+    else await writeCoverage(session, run, needsFullWalk ? { ...chain, state: null } : chain, rows, earlier.since ?? date);
+    return { skipped, held };
   };
 
   // Of a list that names no order, upstream's own is kept beside the rows: a new item at its head changes no other.
@@ -257,6 +295,16 @@ function writeModeOf(resource: Resource): WriteMode {
 // A series keeps what was, and a detail is one of its list's rows: in both, absence says nothing.
 function accountsForAbsence(resource: Resource): boolean {
   return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
+}
+
+// A page on which most nested rows are gone is not stored: the rows may have lost a field, not its items.
+function refuseLoss(resource: Resource, loss: TableLoss): void {
+  if (!isMassDeletion(resource, loss)) return;
+  const { table, before, lost } = loss;
+  const message =
+    `the page lacks ${lost} of ${before} stored rows of ${table}, so nothing of it is stored. ` +
+    'If they are really gone, run `sightline sync --accept-deletions`';
+  throw new UpstreamError('bad_answer', message, { status: 200 });
 }
 
 function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): boolean {

@@ -86,7 +86,8 @@ async function countAll(warehouse: Warehouse, today: string): Promise<void> {
     for (const resource of windowed) {
       const { days } = await countDays({ catalogue, database }, resource, brand, today);
       if (days.length !== DAYS) throw new Error(`${days.length} days were counted`);
-      await writeAudits(database, resource.name, brand.id, days, Date.now());
+      const audits = days.map((day) => ({ ...day, tries: 0, retryAt: null }));
+      await writeAudits(database, resource.name, brand.id, audits, Date.now());
     }
   }
 }

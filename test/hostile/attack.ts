@@ -37,7 +37,8 @@ export interface Lie {
 /** Peak resident memory that an attacked sync may reach, in MB. */
 const PEAK_MB_MAX = 600;
 const TIMEOUT_MS = 60_000;
-const CHANGES: Advance = { days: 0, lateAnswers: 3, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 };
+/** What changes upstream between the healthy first sync and the attack. */
+export const CHANGES: Advance = { days: 0, lateAnswers: 3, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 };
 const KEY = 'gsk_sandbox_0000000000000000000000000000';
 
 const catalogue = createCatalogue(declarations);

@@ -75,26 +75,42 @@ describe('what upstream no longer has', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('a listed row whose detail answers 404 is marked, with its children', async () => {
+  test('a row whose detail answers 404 stays while it is listed, and is marked with its children once it is not', async () => {
     let gone: string | null = null;
+    let isListed = true;
     const article: Answering = {
       answer: (question) => {
         if (question.path['articleId'] === gone) throw notFound('the article');
         return (fixtures['article'] as Answering).answer(question);
       },
     };
-    const workspace = await openWorkspace({ brands: 1, fixtures: { article } });
+    const articles: Answering = {
+      answer: (question) => {
+        const body = (fixtures['articles'] as Answering).answer(question) as { data: { id: string }[] };
+        return isListed ? body : { ...body, data: body.data.filter(({ id }) => id !== gone) };
+      },
+    };
+    const workspace = await openWorkspace({ brands: 1, fixtures: { article, articles } });
     await workspace.sync();
     const [chosen] = await workspace.query('SELECT CAST(min(article_id) AS VARCHAR) AS id FROM article_sources');
     gone = String(chosen?.['id']);
+    const read = async () => {
+      const [row] = await workspace.query(`SELECT epoch_ms(_deleted_at) AS at FROM articles WHERE id = '${gone}'`);
+      const [live] = await workspace.query(
+        `SELECT count(*) > 0 AS live FROM article_sources WHERE article_id = '${gone}' AND _deleted_at IS NULL`,
+      );
+      return { ...row, ...live };
+    };
     // A detail is asked for when its row has changed; this one has not.
-    expect(await workspace.sync({ full: true })).toMatchObject({ status: 'complete', failures: [] });
-    const [row] = await workspace.query(`SELECT epoch_ms(_deleted_at) AS at FROM articles WHERE id = '${gone}'`);
-    expect(row).toEqual({ at: BigInt(NOW_MS) });
-    const live = await workspace.query(
-      `SELECT count(*) AS n FROM article_sources WHERE article_id = '${gone}' AND _deleted_at IS NULL`,
+    const listed = await workspace.sync({ full: true });
+    expect(listed).toMatchObject({ status: 'complete', failures: [] });
+    expect(listed.warnings).toContainEqual(
+      expect.objectContaining({ code: 'not_found', chain: expect.stringContaining(String(gone)) }),
     );
-    expect(live).toEqual([{ n: 0n }]);
+    expect(await read()).toEqual({ at: null, live: true });
+    isListed = false;
+    expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
+    expect(await read()).toEqual({ at: BigInt(NOW_MS), live: false });
     gone = null;
     await workspace.sync();
     await expectEqualToUpstream(workspace);

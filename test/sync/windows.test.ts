@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
+import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
 import type { Chain, DayRange } from '../../src/sync/chain.ts';
 import { coveredBy, type PlanContext } from '../../src/sync/context.ts';
 import { planBrand, planDays, planDetails, planOlder, planWorkspace, withDependencies } from '../../src/sync/plan.ts';
@@ -245,7 +246,12 @@ describe('the plan of a windowed resource', () => {
               audits: new Map(
                 days.map((day) => [
                   day.day,
-                  { ...day, agreed: isEqual(day), figures: day.isKnown ? day.day : 'before' },
+                  {
+                    agreed: isEqual(day),
+                    figures: day.isKnown ? day.day : 'before',
+                    tries: isEqual(day) ? 0 : 1,
+                    retryAt: isEqual(day) ? null : NOW + 1,
+                  },
                 ]),
               ),
             };
@@ -297,7 +303,7 @@ describe('the plan of a windowed resource', () => {
     const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
     const counted: CountedDays = {
       days: days.map((day) => ({ ...same, day, agreed: false, upstream: 11 })),
-      audits: new Map(days.map((day) => [day, { ...same, day, agreed: false, upstream: 11 }])),
+      audits: new Map(days.map((day) => [day, { ...same, agreed: false, tries: RETRIES_MAX, retryAt: NOW + 1 }])),
     };
     const covered = coveredBy(days.map((day) => closedOn(resource.name, day)));
     const planned = planWindows(resource, brandOf(29), counted, context({ covered }));
@@ -313,6 +319,19 @@ const same = { upstream: 10, held: 10, agreed: true, figures: 'same' } as const;
 function closedOn(resource: string, day: string): ClosedChain {
   return { ...unread, id: `${resource} ${day}`, resource, brandId: BRAND, from: day, to: day, closedAt: NOW };
 }
+
+test('reads a few of the days first if the last read of most days was in vain', () => {
+  const resource = windowed[0] as (typeof windowed)[number];
+  const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
+  const counted: CountedDays = {
+    days: days.map((day) => ({ ...same, day, agreed: false, upstream: 11 })),
+    audits: new Map(days.map((day) => [day, { ...same, agreed: false, tries: 1, retryAt: NOW }])),
+  };
+  const covered = coveredBy(days.map((day) => closedOn(resource.name, day)));
+  const planned = planWindows(resource, brandOf(29), counted, context({ covered }));
+  expect(planned.unreliable).toBe(false);
+  expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-3));
+});
 
 describe('the plan of details', () => {
   test('asks for those of rows that are new or have changed since', () => {

@@ -196,7 +196,7 @@ test('any sequence of pages leaves the history that a model in memory has', { ti
     for (const [index, body] of bodies.entries()) {
       const tables = readers[resource]?.read(body, fixed) ?? [];
       const next = closes && index === bodies.length - 1 ? null : `page ${index + 2}`;
-      await warehouse.commitPage({ run, chain, tables, date: at, page: index + 1, next, requests: [] });
+      await warehouse.commitPage({ run, chain, tables, date: at, page: index + 1, next, guard: null, requests: [] });
     }
     if (!closes) await warehouse.restartChain(chain.id);
   };

@@ -241,6 +241,7 @@ test('any sequence of pages leaves what a map in memory holds', { timeout: 120_0
           date: 86_400_000,
           page: index + 1,
           next,
+          guard: null,
           requests: [],
         });
         const table = result.tables.get('notes');

@@ -4,6 +4,7 @@ import type { WorkspaceConfig } from '../../base/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { WarehouseStatus } from '../../warehouse/status.ts';
 import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
+import { HELD_HINT, heldText } from '../held.ts';
 import { count, duration, plural, printData, size } from '../output.ts';
 
 /** Items of a list that a person is shown; JSON has all. */
@@ -66,7 +67,7 @@ function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: 
 }
 
 function describeData(data: WarehouseStatus, add: (label: string, text: string) => void): void {
-  const { lastRun, resources, brands, quarantined, drift, unlearned, key } = data;
+  const { lastRun, resources, brands, quarantined, drift, unlearned, key, differing, heldDeletions } = data;
   if (lastRun === null) add('last run', 'none');
   else {
     const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
@@ -84,6 +85,16 @@ function describeData(data: WarehouseStatus, add: (label: string, text: string) 
     const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
     add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${missing}${begun}`);
   }
+  const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
+  for (const { resource, brandId, day, counted, stored, isPermanent, nextRetryAt } of differing.slice(0, SHOWN_MAX)) {
+    const when = nextRetryAt === null ? 'the next sync' : toMinute(nextRetryAt);
+    const next = isPermanent ? 'permanent' : `next retry: ${when}`;
+    const figures = `${count(counted)} counted by upstream, ${count(stored)} stored`;
+    add('differs', `${resource}  ${names.get(brandId) ?? brandId}  ${day}: ${figures}; ${next}`);
+  }
+  if (differing.length > SHOWN_MAX) add('', `and ${plural(differing.length - SHOWN_MAX, 'day')} more`);
+  for (const held of heldDeletions) add('held back', heldText(held));
+  if (heldDeletions.length > 0) add('', HELD_HINT);
   for (const { brandId, name, verifiedThrough, verifiedAt, differingDays } of brands) {
     const differ =
       differingDays === 0 ? '' : `, ${plural(differingDays, 'day')} differ${differingDays === 1 ? 's' : ''}`;
@@ -99,8 +110,8 @@ function describeData(data: WarehouseStatus, add: (label: string, text: string) 
   for (const { resource, path, kind, detail } of drift.slice(0, SHOWN_MAX)) {
     add('', `${resource} ${path}: ${kind}${detail === null ? '' : ` (${detail})`}`);
   }
-  const names = unlearned.map(({ name }) => name).join(', ');
-  add('conventions', unlearned.length === 0 ? 'learned as far as upstream shows them' : `not learned: ${names}`);
+  const conventions = unlearned.map(({ name }) => name).join(', ');
+  add('conventions', unlearned.length === 0 ? 'learned as far as upstream shows them' : `not learned: ${conventions}`);
 }
 
 function describeKey({ state, lastRefusal }: WarehouseStatus['key']): string {

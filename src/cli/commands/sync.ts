@@ -22,6 +22,7 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
     full: flags.full === true,
     acceptPlan: flags.acceptPlan === true,
     acceptExpiry: flags.acceptExpiry === true,
+    acceptDeletions: flags.acceptDeletions === true,
     ...allowanceOf(flags, Date.now()),
   };
   if (flags.all === true) return (await import('./sync-all.ts')).syncAll(flags, options, signal);

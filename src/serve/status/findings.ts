@@ -100,6 +100,15 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
     const what = differing === 1 ? '1 day differs' : `${differing} days differ`;
     found.push(attention(`${what} from what upstream reports.`, 'verify --repair'));
   }
+  const retried = status.differing.filter(({ isPermanent }) => !isPermanent).length;
+  if (retried > 0) {
+    const what = retried === 1 ? '1 day differs' : `${retried} days differ`;
+    found.push(attention(`${what} from upstream's day counts; the next syncs retry.`, 'status'));
+  }
+  for (const { resource, lost, before } of status.heldDeletions) {
+    const what = `Upstream no longer lists ${lost} of ${before} stored rows of ${resource}; they stay until that is confirmed.`;
+    found.push(attention(what, 'sync --accept-deletions'));
+  }
   const missing = resources.reduce((sum, { gapDays }) => sum + gapDays, 0);
   if (missing > 0) {
     const what = missing === 1 ? '1 day was' : `${missing} days were`;

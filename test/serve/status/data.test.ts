@@ -251,6 +251,8 @@ describe('states', () => {
       quarantined: 1,
       drift: [drift],
       unlearned: [],
+      differing: [],
+      heldDeletions: [],
       key: { state: 'refused', lastRefusal: { status: 401, at: '' } },
     } as const;
     const facts = {
