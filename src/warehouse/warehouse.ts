@@ -240,7 +240,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     // deletion the next read goes through all pages.
     const needsFullWalk = deleted + held.length > 0;
     if (doubtful) await forgetCoverage(session, chain.id);
-    else await writeCoverage(session, run, needsFullWalk ? { ...chain, state: null } : chain, rows, earlier.since ?? date);
+    else
+      await writeCoverage(session, run, needsFullWalk ? { ...chain, state: null } : chain, rows, earlier.since ?? date);
     return { skipped, held };
   };
 
