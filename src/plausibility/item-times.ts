@@ -11,7 +11,10 @@ export const EARLIEST_DAY = '2015-01-01';
 /** Days after upstream's current day that an item's time may lie on: time zones are up to 14 hours apart. */
 const FUTURE_DAYS_MAX = 1;
 /** Ranges of 366 days that are planned at most, counted back from upstream's current day. */
-export const HISTORY_RANGES_MAX = 20;
+const HISTORY_RANGES_MAX = 20;
+
+/** Ranges of 366 days before the first planned day that a read may begin in. */
+const RANGES_BEFORE_MAX = 2;
 
 /** What the items of one page may be dated. */
 export interface TimeScope {
@@ -71,6 +74,11 @@ export function plausibleSince(since: string | null, today: string): string | nu
 /** The first day that plans take into account, whatever rows and records say. */
 export function firstPlannedDay(today: string): string {
   return laterDay(EARLIEST_DAY, addDays(today, -HISTORY_RANGES_MAX * RANGE_DAYS_MAX));
+}
+
+/** The first day that a range read by an earlier run may begin on: histories end in an empty range before the first day. */
+export function firstReadDay(today: string): string {
+  return addDays(firstPlannedDay(today), -RANGES_BEFORE_MAX * RANGE_DAYS_MAX);
 }
 
 function refusal(table: ResourceTable, path: string, value: unknown, where: string, allowed: string): Refusal {

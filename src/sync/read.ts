@@ -92,13 +92,29 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     for (const [name, value] of fresh) noted.set(`${resource} ${name}`, value);
   };
 
+  // What was sent and is not in the ledger yet.
+  const collect = () => {
+    const requests: Attempt[] = [];
+    const onAttempt = (attempt: Attempt): void => {
+      requests.push(attempt);
+      tally.attempted(attempt);
+      parts.onProgress?.(tally);
+    };
+    return { requests, onAttempt };
+  };
+
   // The first response of the run is compared with this machine's clock; in doubt, its request is sent again.
   let isClockAgreed = false;
-  const agreeOnClock = async (chain: Chain, first: number | null, onAttempt: (attempt: Attempt) => void) => {
+  const agreeOnClock = async (chain: Chain, first: number | null): Promise<void> => {
     if (isClockAgreed) return;
     isClockAgreed = true;
     const asked = { path: chain.path, query: chain.query, route: catalogue.get(chain.resource).path };
-    await clock.agree(first, async () => (await client.get(asked, () => null, { signal, onAttempt })).date);
+    const { requests, onAttempt } = collect();
+    try {
+      await clock.agree(first, async () => (await client.get(asked, () => null, { signal, onAttempt })).date);
+    } finally {
+      if (requests.length > 0) await warehouse.noteRequests(run, chain, requests);
+    }
     const difference = clock.difference();
     if (difference === null) return;
     const hours = `${Math.abs(difference / 3_600_000).toFixed(1)} hours ${difference > 0 ? 'ahead of' : 'behind'}`;
@@ -113,17 +129,6 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     hasWarned = true;
     const message = `a response is dated ${String(implausible.value)}, ${implausible.allowed} is allowed; such dates are ignored`;
     tally.warned({ chain: chain.id, code: 'implausible_value', message });
-  };
-
-  // What was sent and is not in the ledger yet.
-  const collect = () => {
-    const requests: Attempt[] = [];
-    const onAttempt = (attempt: Attempt): void => {
-      requests.push(attempt);
-      tally.attempted(attempt);
-      parts.onProgress?.(tally);
-    };
-    return { requests, onAttempt };
   };
 
   const lacking = new Map<string, Set<string>>();
@@ -159,7 +164,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       for await (const page of walk) {
         // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
         const sentAt = requests.at(-1)?.sentAt ?? askedAt;
-        await agreeOnClock(chain, page.date, onAttempt);
+        await agreeOnClock(chain, page.date);
         const received = clock.dateOf(page.date);
         if (received.implausible !== null) await noteDate(chain, received.implausible);
         const isOld = page.cursor === from || sentAt - askedAt > CURSOR_MS_MIN;

@@ -5,9 +5,9 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan, inThisSpan } from '../base/trace.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
-import { EARLIEST_DAY, plausibleSince } from '../plausibility/item-times.ts';
+import { EARLIEST_DAY, firstReadDay, plausibleSince } from '../plausibility/item-times.ts';
 import { checkPlanSize } from '../plausibility/plan-size.ts';
-import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
+import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/runs.ts';
@@ -243,7 +243,13 @@ export async function readContext(
   now: number,
 ): Promise<PlanContext> {
   const { database } = parts.warehouse;
-  const chains = await readClosedChains(database, { passId, ...lastingChains(parts.catalogue) });
+  const closed = await readClosedChains(database, { passId, ...lastingChains(parts.catalogue) });
+  // Reads of days that do not exist, or made in the future, prove nothing; a run removes them, a mere plan leaves them.
+  const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
+  const chains = closed.filter(
+    ({ from, to, closedAt }) =>
+      closedAt <= now + FUTURE_MS_MAX && (from === null || from >= first) && (to === null || to <= today),
+  );
   const open = passId === null ? [] : await readOpenChains(database, passId);
   return createContext(parts, options, { now, passId, chains, open, begun: await readBegunChains(database) });
 }

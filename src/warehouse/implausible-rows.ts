@@ -1,16 +1,13 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { VALID_FROM, VALID_TO } from '../contract/histories.ts';
 import { OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
-import { addDays, dayOf, RANGE_DAYS_MAX } from '../contract/time.ts';
-import { firstPlannedDay, itemDays, timesOf } from '../plausibility/item-times.ts';
+import { addDays, dayOf } from '../contract/time.ts';
+import { firstReadDay, itemDays, timesOf } from '../plausibility/item-times.ts';
 import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import type { Session } from './database.ts';
 import type { TableReaper } from './deletion.ts';
 import { toTimestampText } from './ledger.ts';
 import { literal, quoted } from './schema.ts';
-
-/** Ranges before the first planned day that a history or a window may begin in, without being wrong. */
-const RANGES_BEFORE = 2;
 
 /**
  * Removes what a wrong date or clock has left behind, as of the run's time `now`: rows whose times are implausible and
@@ -34,7 +31,7 @@ export async function removeImplausible(
     await session.run('DELETE FROM sync.coverage WHERE resource = $1 AND range_from IS NULL', [resource.name]);
     await session.run('DELETE FROM sync.audits WHERE NOT agreed');
   }
-  const first = addDays(firstPlannedDay(today), -RANGES_BEFORE * RANGE_DAYS_MAX);
+  const first = firstReadDay(today);
   const ranges = `range_to > DATE ${literal(today)} OR range_from < DATE ${literal(first)}`;
   await session.run(`DELETE FROM sync.coverage WHERE ${ranges} OR closed_at > ${future}`);
   await session.run(`DELETE FROM sync.checkpoints WHERE ${ranges} OR read_at > ${future}`);

@@ -39,7 +39,11 @@ async function machineOf(cli: CliWorkspace, server: S3Server, changes: object = 
   const folder = await temporaryFolder();
   await mkdir(folder, { recursive: true });
   const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
-  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ home: bucket, ...changes }));
+  // The world moves ahead by days.
+  await writeFile(
+    join(folder, 'sightline.config.json'),
+    JSON.stringify({ home: bucket, clock: 'upstream', ...changes }),
+  );
   const surroundings = { cwd: folder, env: { ...cli.env, ...S3_KEY } };
   const start = (...args: string[]): Running => startCli(args, surroundings);
   return { folder, start, run: (...args) => start(...args).finished };

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -23,6 +24,8 @@ test(`kill -9 of the command, ${KILLS} times: nothing is lost, nothing doubled, 
   const now = Date.now();
   const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
   const { sandbox, start, run } = cli;
+  // The world moves ahead by days.
+  await writeFile(join(cli.folder, 'sightline.config.json'), JSON.stringify({ clock: 'upstream' }));
   const counts = { killed: 0, passes: 0, sent: 0, lost: 0 };
   for (let round = 1; counts.killed < KILLS; round++) {
     const before = sandbox.requests.length;

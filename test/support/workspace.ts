@@ -18,7 +18,7 @@ export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
 /** What a test may change about a run. */
 export type RunChanges = Partial<SyncOptions> &
-  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'clock'>> & {
+  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'clock' | 'clockPolicy'>> & {
     readonly limits?: Partial<ClientLimits>;
   };
 

@@ -78,12 +78,16 @@ describe('a run that is interrupted', () => {
     expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
   });
 
-  test.for([-5, 5])("is gone on with when our clock is %i days from upstream's", async (days) => {
+  test.for([
+    [-5, 'upstream'],
+    [1.4, 'checked'],
+  ] as const)("continues when this machine's clock is %d days from upstream's (%s)", async ([days, clockPolicy]) => {
     const workspace = await openWorkspace(many);
     const clock = hurriedClock(() => NOW_MS + days * 86_400_000);
     const stop = new AbortController();
     await workspace.sync({
       clock,
+      clockPolicy,
       connections: 2,
       signal: stop.signal,
       onProgress: (tally) => {
@@ -93,7 +97,7 @@ describe('a run that is interrupted', () => {
     const { closed } = await workUnderWay(workspace);
     expect(closed.length).toBeGreaterThan(0);
     const sent = workspace.sandbox.requests.length;
-    expect(await workspace.sync({ clock })).toMatchObject({ status: 'complete', failures: [] });
+    expect(await workspace.sync({ clock, clockPolicy })).toMatchObject({ status: 'complete', failures: [] });
     const asked = workspace.sandbox.requests.slice(sent).filter(({ path }) => path.endsWith('/responses'));
     expect(asked.filter(({ query }) => closed.includes(rangeOf(query)))).toEqual([]);
     await expectEqualToUpstream(workspace);
