@@ -27,27 +27,29 @@ export async function withRemedy(error: SightlineError, folder: string): Promise
 }
 
 /**
- * The next step for a damaged warehouse or replica, such as "run `sightline replay`": the command that loses least of what
+ * What to do about a damaged warehouse or replica, such as "Run `sightline replay`.": the command that loses least of what
  * is there and can be read. Null for any other file.
  */
 export async function remedyOf(path: string, folder: string): Promise<string | null> {
   const layout = layoutOf(dirname(path));
-  if (path === layout.analytics && existsSync(layout.warehouse) && (await isReadable(layout.warehouse))) {
-    return run('export', layout, folder);
+  const isReplica = path === layout.analytics;
+  if (path !== layout.warehouse && !isReplica) return null;
+  const command = (name: string): string => `\`${commandLine(name, layout, folder)}\``;
+  if (isReplica && existsSync(layout.warehouse) && (await isReadable(layout.warehouse))) {
+    return `Run ${command('doctor --fix')}.`;
   }
-  if (path !== layout.warehouse && path !== layout.analytics) return null;
-  if (path !== layout.analytics && (await isReadable(layout.analytics))) {
-    return run(`restore ${quotedArgument(layout.analytics)} --force`, layout, folder);
+  if (!isReplica && (await isReadable(layout.analytics))) {
+    return `Run ${command(`restore ${quotedArgument(layout.analytics)} --force`)}.`;
   }
-  if ((await listRawFiles(layout.raw)).length > 0) return run('replay', layout, folder);
+  if ((await listRawFiles(layout.raw)).length > 0) return `Run ${command('replay')}.`;
   const snapshot = await findSnapshot(layout);
-  if (snapshot !== null) return run(`restore ${quotedArgument(snapshot)} --force`, layout, folder);
+  if (snapshot !== null) return `Run ${command(`restore ${quotedArgument(snapshot)} --force`)}.`;
   const file = quotedArgument(path);
-  return `run \`mv ${file} ${file}.damaged\`, then ${run('sync', layout, folder).slice('run '.length)}, which reads everything again`;
+  return `Run \`mv ${file} ${file}.damaged\`, then ${command('sync')}, which reads everything again.`;
 }
 
-// The flags are left out if the command finds the workspace without them.
-function run(command: string, { warehouse }: Layout, folder: string): string {
+// Without flags if the command finds the workspace without them.
+function commandLine(command: string, { warehouse }: Layout, folder: string): string {
   const workspace = dirname(warehouse);
   const name = basename(workspace);
   const data = dirname(workspace);
@@ -55,7 +57,7 @@ function run(command: string, { warehouse }: Layout, folder: string): string {
     ...(name === DEFAULT_WORKSPACE ? [] : [`--workspace ${name}`]),
     ...(data === resolve(folder, 'data') ? [] : [`--data-dir ${quotedArgument(data)}`]),
   ];
-  return `run \`${['sightline', command, ...flags].join(' ')}\``;
+  return ['sightline', command, ...flags].join(' ');
 }
 
 async function isReadable(path: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { link, rename } from 'node:fs/promises';
 import { type ErrorCode, SightlineError, toSightlineError } from '../base/errors.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { removeDatabase } from '../warehouse/copy-database.ts';
@@ -63,14 +63,15 @@ export async function replaceWarehouse<T>(
 }
 
 /**
- * Moves a warehouse away to another name. The log of a sound one is written into its file first; a damaged one (`old` is
+ * Keeps a warehouse under another name before it is replaced by rename. The log of a sound one is written into its file first; a damaged one (`old` is
  * null) keeps its log beside it. Throws `warehouse_locked` if another process has a damaged one open.
  */
 export async function keepOld(path: string, kept: string, old: Warehouse | null): Promise<void> {
   await old?.database.exclusive((session) => session.run('CHECKPOINT'));
   if (old === null) await refuseIfOpen(path, `${kept}.spill`);
   if (old === null && existsSync(`${path}.wal`)) await rename(`${path}.wal`, `${kept}.wal`);
-  await rename(path, kept);
+  // A second name, so that there is no moment without a warehouse; not every file system, and no folder, can have one.
+  await link(path, kept).catch(() => rename(path, kept));
 }
 
 /** Works in a warehouse that is not the workspace's, made if need be, and leaves its file whole by itself. */

@@ -7,7 +7,7 @@ import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import { openRecords } from '../sync/records.ts';
 import { type ReplayResult, replayPages } from '../sync/replay.ts';
-import { removeDatabase } from '../warehouse/copy-database.ts';
+import { checkDatabasePath, removeDatabase } from '../warehouse/copy-database.ts';
 import { DamagedFile } from '../warehouse/errors.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/rebuild.ts';
 import { withHome } from './home.ts';
@@ -82,6 +82,7 @@ async function replayInto(
   path: string,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
+  checkDatabasePath(path);
   if (existsSync(path)) throw new SightlineError('usage', `--into ${path} is there already; allowed: a new file`);
   await ensureWritableFolder(resolve(path, '..'));
   try {
