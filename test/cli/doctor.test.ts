@@ -131,36 +131,6 @@ describe('doctor', () => {
     await rm(join(data, 'owner.json'));
   });
 
-  test('drops records that no sync can have written, so that the next sync reads their data again', async () => {
-    const { run } = workspace;
-    const [table] = await workspace.rows('SELECT count(*) AS n FROM sync.coverage');
-    await inDatabase(`UPDATE sync.coverage SET range_to = DATE '9999-12-31' WHERE resource = 'prompts'`);
-    await inDatabase(`UPDATE sync.coverage SET closed_at = TIMESTAMP '9999-12-31 23:59:59' WHERE resource = 'engines'`);
-    await inDatabase(`INSERT INTO sync.checkpoints SELECT chain, resource, brand_id, DATE '0001-01-01', range_to, pass_id, 1,
-      'x', NULL, [], 0, closed_at FROM sync.coverage LIMIT 1`);
-    await inDatabase(`INSERT INTO sync.audits SELECT resource, brand_id, DATE '0001-01-01', closed_at, true, 1, 1, '', NULL
-      FROM sync.coverage LIMIT 1`);
-    await inDatabase('UPDATE sync.conventions SET agreed = compared + 1');
-    await inDatabase('UPDATE sync.raw_pages SET position = 123456789012 WHERE rowid = 0');
-    const found = badOf((await doctor('--offline')).checks).filter(({ check }) => check === 'records');
-    expect(found).toMatchObject([{ status: 'failure', advice: expect.stringContaining('sightline doctor --fix') }]);
-    const counted = [
-      'coverage (2 rows)',
-      'checkpoints (1 row)',
-      'audits (1 row)',
-      'conventions (',
-      'raw_pages (1 row)',
-    ];
-    for (const text of counted) expect(found[0]?.message).toContain(`sync.${text}`);
-    const fixed = (await doctor('--offline', '--fix')).checks.filter(({ check }) => check === 'records');
-    expect(fixed).toMatchObject([{ status: 'ok', fixed: true }]);
-    expect(badOf((await doctor('--offline')).checks)).toEqual([]);
-    expect(await workspace.rows('SELECT count(*) AS n FROM sync.coverage')).toEqual([{ n: Number(table?.['n']) - 2 }]);
-    expect((await run('sync')).code).toBe(0);
-    expect(await workspace.rows('SELECT count(*) AS n FROM sync.coverage')).toEqual([table]);
-    expect(await workspace.rows('SELECT count(*) > 0 AS learned FROM sync.conventions')).toEqual([{ learned: true }]);
-  });
-
   test('finds rows that cannot be right and damaged files of a snapshot', async () => {
     const { data } = workspace;
     await inDatabase('INSERT INTO competitors SELECT * FROM competitors LIMIT 1');

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /** One way to damage the bytes of a file; `random` gives numbers in [0, 1). */
 export interface Damage {
@@ -52,11 +52,6 @@ export function damageFile(path: string, { apply }: Damage, random: () => number
 export function replaceByFolder(path: string): void {
   rmSync(path, { force: true });
   mkdirSync(path);
-}
-
-/** Whether something is there, be it a symlink that leads nowhere. */
-export function isThere(path: string): boolean {
-  return existsSync(path) || lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
