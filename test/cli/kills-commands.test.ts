@@ -17,27 +17,34 @@ const LEAST_MS = 60;
 
 interface Kind {
   readonly name: string;
-  /** Starts the command; what is killed is the process that is returned. */
-  readonly start: (cli: CliWorkspace, round: number) => Promise<Running>;
+  /** Starts the command, as the first of the processes that are returned: that one is killed, the others end by themselves. */
+  readonly start: (cli: CliWorkspace, round: number) => Promise<readonly [Running, ...Running[]]>;
   /** Whether it may change rows. */
   readonly writes: boolean;
 }
 
 const kinds: readonly Kind[] = [
-  { name: 'export', writes: false, start: async ({ start }) => start('export') },
-  { name: 'backup', writes: false, start: async ({ start }, round) => start('backup', `backup-${round}.duckdb`) },
-  { name: 'restore', writes: false, start: async ({ start }) => start('restore', 'whole.duckdb', '--force', '--yes') },
-  { name: 'state import', writes: false, start: async ({ start }) => start('state', 'import', 'state.json', '--yes') },
-  { name: 'sync', writes: true, start: async ({ start }) => start('sync') },
+  { name: 'export', writes: false, start: async ({ start }) => [start('export')] },
+  { name: 'backup', writes: false, start: async ({ start }, round) => [start('backup', `backup-${round}.duckdb`)] },
+  {
+    name: 'restore',
+    writes: false,
+    start: async ({ start }) => [start('restore', 'whole.duckdb', '--force', '--yes')],
+  },
+  {
+    name: 'state import',
+    writes: false,
+    start: async ({ start }) => [start('state', 'import', 'state.json', '--yes')],
+  },
+  { name: 'sync', writes: true, start: async ({ start }) => [start('sync')] },
   { name: 'serve', writes: true, start: startServing },
 ];
 
 // A server that carries out a sync.
-async function startServing({ start, data }: CliWorkspace): Promise<Running> {
+async function startServing({ start, data }: CliWorkspace): Promise<[Running, Running]> {
   const served = start('serve', '--port', '0', '--no-jobs');
   await until('the workspace is served', () => existsSync(join(data, 'serving.json')));
-  void start('sync').finished;
-  return served;
+  return [served, start('sync')];
 }
 
 test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: nothing is lost, doubled or left half-written`, {
@@ -60,10 +67,11 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: no
     if (kind.writes) sandbox.advance({ days: 0, lateAnswers: 20, editedResponses: 10, deletedResponses: 5 });
     const before = await fingerprintOf(cli);
     const startedAt = performance.now();
-    const { process: child, finished } = await kind.start(cli, round);
+    const [{ process: child, finished }, ...others] = await kind.start(cli, round);
     await Promise.race([finished, delay(LEAST_MS + shareOf(round) * (lives.get(kind.name) ?? 2_500))]);
     child.kill('SIGKILL');
     const { signal } = await finished;
+    await Promise.all(others.map((other) => other.finished));
     // From one that ended by itself it is known how long such a command lives.
     if (signal === null) lives.set(kind.name, performance.now() - startedAt);
     killed[kind.name] = (killed[kind.name] ?? 0) + (signal === null ? 0 : 1);
