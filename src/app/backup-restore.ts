@@ -8,6 +8,7 @@ import { removeMark } from '../snapshot/home-mark.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../warehouse/backup.ts';
+import { DamagedFile } from '../warehouse/errors.ts';
 import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './backup-snapshot.ts';
 import { isServed } from './borrow.ts';
 import { homeState, withHome } from './home.ts';
@@ -81,8 +82,15 @@ async function ofSnapshot(path: string): Promise<RestoreSource> {
 }
 
 async function ofBackup(path: string): Promise<RestoreSource> {
-  const file = await readBackupFile(path, catalogue);
+  const file = await readBackupFile(path, catalogue).catch((thrown: unknown) => refuseSource(path, thrown));
   return { kind: 'backup', path, file, asOf: file.asOf };
+}
+
+// The file may be called `warehouse.duckdb` like the one of a workspace, which other commands mend.
+function refuseSource(path: string, thrown: unknown): never {
+  if (!(thrown instanceof DamagedFile) || thrown.path !== path) throw thrown;
+  const message = `${thrown.message}; restore from another backup or from a snapshot`;
+  throw new SightlineError('warehouse_invalid', message, { cause: thrown });
 }
 
 /**
@@ -160,7 +168,8 @@ async function build(context: Context, source: RestoreSource, aside: string): Pr
 }
 
 async function copyBackup(from: string, aside: string, temporaryFolder: string): Promise<RestoredSnapshot> {
-  const tables = await copyClosed(from, aside, { temporaryFolder, forReaders: false });
+  const options = { temporaryFolder, forReaders: false };
+  const tables = await copyClosed(from, aside, options).catch((thrown: unknown) => refuseSource(from, thrown));
   await checkCopy(aside, tables);
   // What an older version wrote is brought to this one before it is put in place.
   await inWarehouse(aside, () => Promise.resolve());

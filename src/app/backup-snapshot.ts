@@ -11,7 +11,7 @@ import { hashFile } from '../snapshot/parquet.ts';
 import type { Session } from '../warehouse/database.ts';
 import { backfillSql } from '../warehouse/history.ts';
 import { noteOrigin } from '../warehouse/origin.ts';
-import { literal, quoted, SCHEMA_VERSION, sqlTypes } from '../warehouse/schema.ts';
+import { fileLiteral, quoted, SCHEMA_VERSION, sqlTypes } from '../warehouse/schema.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { catalogue } from './workspace.ts';
 
@@ -111,6 +111,6 @@ async function sumsOf(session: Session, table: WarehouseTable, source: string) {
 }
 
 function sourceOf(files: readonly SnapshotFile[], folder: string): string {
-  const paths = files.map(({ path }) => literal(join(folder, path))).join(', ');
+  const paths = files.map(({ path }) => fileLiteral(join(folder, path))).join(', ');
   return `read_parquet([${paths}], hive_partitioning = false, union_by_name = true)`;
 }

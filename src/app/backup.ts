@@ -5,6 +5,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../warehouse/backup.ts';
+import { checkDatabasePath } from '../warehouse/copy-database.ts';
 import { isServed } from './borrow.ts';
 import { refreshCopy } from './home.ts';
 import { agesOf, type Context, noData, withWarehouse } from './workspace.ts';
@@ -63,6 +64,7 @@ async function checkTarget(output: string, { warehouse, analytics }: Layout, for
   const given = resolve(output);
   const folder = await realpath(dirname(given)).catch(() => dirname(given));
   const path = join(folder, basename(given));
+  checkDatabasePath(path);
   for (const own of [warehouse, analytics]) {
     if (path !== own && path !== (await realpath(own).catch(() => own))) continue;
     throw new SightlineError('usage', `${output} is the workspace's own file; allowed: another one`);

@@ -1,13 +1,14 @@
-import { existsSync } from 'node:fs';
-import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { existsSync, type Stats } from 'node:fs';
+import { lstat, readdir, readlink, realpath, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { exportWorkspace } from '../app.ts';
 import { SightlineError } from '../base/errors.ts';
-import { isSnapshotId } from '../snapshot/manifest.ts';
+import { isSnapshotId, readManifest } from '../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../warehouse/backup.ts';
 import { findFlaws } from '../warehouse/integrity.ts';
 import { openReader } from '../warehouse/reader.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
-import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
+import { findDamagedFiles } from './backup-snapshot.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { agesOf, catalogue, publish, withWarehouse } from './workspace.ts';
 
@@ -102,32 +103,53 @@ async function problemOfCopy({ context, layout }: Patient): Promise<Finding | nu
     : null;
 }
 
-/** Whether `latest` leads to a snapshot, and every file of that is what was written. */
-export async function checkSnapshots({ layout }: Patient): Promise<Finding[]> {
-  const names = existsSync(layout.snapshots) ? (await readdir(layout.snapshots)).filter(isSnapshotId) : [];
-  const link = await lstat(layout.latest).catch(() => null);
+/**
+ * Whether `latest` leads to a snapshot, and every file of that is what was written; what is damaged is exported anew unless
+ * `isSick`, which is whether the warehouse was found damaged.
+ */
+export async function checkSnapshots(patient: Patient, isSick: boolean): Promise<Finding[]> {
+  const { context, layout, owner, fix } = patient;
+  const { snapshots, latest } = layout;
+  const names = existsSync(snapshots) ? (await readdir(snapshots)).filter(isSnapshotId) : [];
+  const link = await lstat(latest).catch(() => null);
   if (link === null && names.length === 0) return [{ status: 'ok', message: 'there are no snapshots yet' }];
-  const advice = 'Run `sightline export`.';
-  if (link === null) return [{ status: 'failure', message: `${layout.latest} is missing`, advice }];
-  if (!existsSync(layout.latest)) {
-    const target = link.isSymbolicLink() ? await readlink(layout.latest) : 'nothing';
-    return [{ status: 'failure', message: `${layout.latest} leads to ${target}, which is not there`, advice }];
-  }
-  const folder = await realpath(layout.latest);
-  const manifest = await readSnapshot(folder);
-  const damages = await findDamagedFiles(folder, manifest);
-  const files = manifest.tables.reduce((sum, table) => sum + table.files.length, 0);
+  const { damages, paths } = await examineLatest(layout, link);
   if (damages.length === 0) {
-    return [
-      {
-        status: 'ok',
-        message: `${counted(names.length, 'snapshot')}; every file of ${basename(folder)} is sound, ${files} in all`,
-      },
-    ];
+    const sound = `every file of ${basename(await realpath(latest))} is sound, ${paths.length} in all`;
+    return [{ status: 'ok', message: `${counted(names.length, 'snapshot')}; ${sound}` }];
+  }
+  const told = [
+    ...damages.slice(0, TOLD_MAX),
+    ...(damages.length > TOLD_MAX ? [`${damages.length - TOLD_MAX} more files are damaged`] : []),
+  ];
+  if (!fix || isSick || owner !== null || isAway(context)) {
+    const advice = isSick ? 'Mend the warehouse first.' : 'Run `sightline doctor --fix`, which exports it anew.';
+    return told.map((message): Finding => ({ status: 'failure', message, advice }));
   }
   // A file that is missing is written anew; one that looks the same from outside could be taken over.
-  const remedy = `Delete the damaged files in ${folder}, then run \`sightline export\`, which writes them anew.`;
-  const told = damages.slice(0, TOLD_MAX).map((message): Finding => ({ status: 'failure', message, advice: remedy }));
-  const more = `${damages.length - TOLD_MAX} more files are damaged`;
-  return damages.length > TOLD_MAX ? [...told, { status: 'failure', message: more, advice: remedy }] : told;
+  for (const path of paths) await rm(path, { force: true });
+  await exportWorkspace(context, () => undefined);
+  return told.map((message) => ({ status: 'ok', message: `${message}; exported anew`, fixed: true }));
+}
+
+// What is wrong with the latest snapshot, each in a sentence, and the paths of its files: of the damaged ones if any is.
+async function examineLatest(
+  { latest }: Patient['layout'],
+  link: Stats | null,
+): Promise<{ damages: string[]; paths: string[] }> {
+  if (link === null) return { damages: [`${latest} is missing`], paths: [] };
+  if (!existsSync(latest)) {
+    const target = link.isSymbolicLink() ? await readlink(latest) : 'nothing';
+    return { damages: [`${latest} leads to ${target}, which is not there`], paths: [] };
+  }
+  const folder = await realpath(latest);
+  const manifest = await readManifest(folder);
+  if (manifest === null) return { damages: [`${folder} has no manifest that can be read`], paths: [] };
+  const damages = await findDamagedFiles(folder, manifest);
+  const all = manifest.tables.flatMap(({ files }) => files.map(({ path }) => path));
+  // Only what is there, which is within the folder.
+  const isBad = (path: string): boolean =>
+    damages.some((text) => text.startsWith(`${path} `) && text !== `${path} is missing`);
+  const paths = damages.length === 0 ? all : all.filter(isBad);
+  return { damages, paths: paths.map((path) => join(folder, path)) };
 }

@@ -1,11 +1,14 @@
 import { type SightlineError, toSightlineError } from '../base/errors.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { DamagedFile } from '../warehouse/errors.ts';
 import { isServed } from './borrow.ts';
+import { remedyOf } from './damage.ts';
 import { checkBudget } from './doctor-budget.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './doctor-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './doctor-files.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
 import { checkHome } from './doctor-home.ts';
+import { checkRecords } from './doctor-implausible.ts';
 import { checkPublishing } from './doctor-publish.ts';
 import { checkCompleteness, checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
 import { checkUpstream } from './doctor-upstream.ts';
@@ -45,7 +48,8 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'home', run: checkHome },
   { name: 'warehouse', run: checkWarehouseFile },
   { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
-  { name: 'snapshots', run: checkSnapshots },
+  { name: 'records', run: (patient, earlier) => checkRecords(patient, hasFailed(earlier, 'warehouse')) },
+  { name: 'snapshots', run: (patient, earlier) => checkSnapshots(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'publishing', run: checkPublishing },
   { name: 'completeness', run: (patient, earlier) => checkCompleteness(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'raw pages', run: checkRawPages },
@@ -72,7 +76,7 @@ export async function examine(examination: Examination): Promise<CheckResult[]> 
   const patient = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
   const results: CheckResult[] = [];
   for (const { name, run } of checks) {
-    results.push(...(await perform(name, () => run(patient, results))));
+    results.push(...(await perform(name, () => run(patient, results), examination.folder)));
     signal.throwIfAborted();
   }
   return results;
@@ -82,7 +86,12 @@ function hasFailed(results: readonly CheckResult[], check: string): boolean {
   return results.some((result) => result.check === check && result.status === 'failure');
 }
 
-async function perform(check: string, run: () => Promise<Finding[]>): Promise<CheckResult[]> {
+// `folder` is the one in which the command was given, for the command that mends a damaged file.
+async function perform(
+  check: string,
+  run: () => Promise<Finding[]>,
+  folder: string | null = null,
+): Promise<CheckResult[]> {
   const toResult = ({ status, message, advice, fixed }: Finding): CheckResult => {
     return { check, status, message, advice: advice ?? null, fixed: fixed ?? false };
   };
@@ -90,7 +99,8 @@ async function perform(check: string, run: () => Promise<Finding[]>): Promise<Ch
     return (await run()).map(toResult);
   } catch (thrown) {
     const { message, hint } = toSightlineError(thrown);
-    return [toResult({ status: 'failure', message, advice: hint })];
+    const remedy = thrown instanceof DamagedFile && folder !== null ? await remedyOf(thrown.path, folder) : null;
+    return [toResult({ status: 'failure', message, advice: remedy ?? hint })];
   }
 }
 

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
-import { type ErrorCode, SightlineError } from '../base/errors.ts';
+import { link, rename } from 'node:fs/promises';
+import { type ErrorCode, SightlineError, toSightlineError } from '../base/errors.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { removeDatabase } from '../warehouse/copy-database.ts';
+import { refuseIfOpen } from '../warehouse/log-file.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { type Context, catalogue, withWarehouse } from './workspace.ts';
 
@@ -11,7 +12,7 @@ export const REPLACEMENT_RESOURCES = { memoryLimitMb: 256 } as const;
 
 /** A warehouse that is about to be replaced. */
 export interface Replaceable {
-  /** The one that is there, owned until the work is done; null where there is none, or one that nobody can open. */
+  /** The one that is there, owned until the work is done; null if there is none, or a damaged one. */
   readonly old: Warehouse | null;
   /** The time, for the name under which the old one is kept: `20261121T190213Z`. */
   readonly stamp: string;
@@ -22,7 +23,7 @@ export interface Replaceable {
 /**
  * Lets `make` build a warehouse at `aside` and put it in the place of the workspace's, which is owned until it has; what
  * is left aside is removed, however it ends. A warehouse that cannot be opened for one of the reasons in `despite` is
- * treated as none.
+ * treated as none, and so is one that `make` finds damaged: `make` then begins again without it.
  */
 export async function replaceWarehouse<T>(
   context: Context,
@@ -47,27 +48,30 @@ export async function replaceWarehouse<T>(
     }
   };
   if (!isThere) return replace(null);
-  let isOwned = false;
+  let opened = null as Warehouse | null;
   try {
     return await withWarehouse(context, REPLACEMENT_RESOURCES, ({ warehouse }) => {
-      isOwned = true;
+      opened = warehouse;
       return replace(warehouse);
     });
   } catch (thrown) {
-    // A file that cannot be opened can be owned by nobody.
-    if (isOwned || !(thrown instanceof SightlineError) || !despite.includes(thrown.code)) throw thrown;
+    const isUseless =
+      opened === null ? despite.includes(toSightlineError(thrown).code) : opened.database.damage() !== null;
+    if (!isUseless) throw thrown;
     return replace(null);
   }
 }
 
 /**
- * Moves a warehouse away to another name. With its log written into it, the old file is whole by itself; one that cannot be
- * opened (`old` is null) keeps its log beside it.
+ * Keeps a warehouse under another name before it is replaced by rename. The log of a sound one is written into its file first; a damaged one (`old` is
+ * null) keeps its log beside it. Throws `warehouse_locked` if another process has a damaged one open.
  */
 export async function keepOld(path: string, kept: string, old: Warehouse | null): Promise<void> {
   await old?.database.exclusive((session) => session.run('CHECKPOINT'));
+  if (old === null) await refuseIfOpen(path, `${kept}.spill`);
   if (old === null && existsSync(`${path}.wal`)) await rename(`${path}.wal`, `${kept}.wal`);
-  await rename(path, kept);
+  // A second name, so that there is no moment without a warehouse; not every file system, and no folder, can have one.
+  await link(path, kept).catch(() => rename(path, kept));
 }
 
 /** Works in a warehouse that is not the workspace's, made if need be, and leaves its file whole by itself. */

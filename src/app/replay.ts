@@ -7,7 +7,8 @@ import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import { openRecords } from '../sync/records.ts';
 import { type ReplayResult, replayPages } from '../sync/replay.ts';
-import { removeDatabase } from '../warehouse/copy-database.ts';
+import { checkDatabasePath, removeDatabase } from '../warehouse/copy-database.ts';
+import { DamagedFile } from '../warehouse/errors.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/rebuild.ts';
 import { withHome } from './home.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
@@ -81,6 +82,7 @@ async function replayInto(
   path: string,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
+  checkDatabasePath(path);
   if (existsSync(path)) throw new SightlineError('usage', `--into ${path} is there already; allowed: a new file`);
   await ensureWritableFolder(resolve(path, '..'));
   try {
@@ -106,6 +108,12 @@ async function settle(
   only: ReadonlySet<string> | null,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
+  if (old === null && existsSync(layout.warehouse) && (request.only ?? request.from ?? request.to) !== null) {
+    throw new DamagedFile(
+      layout.warehouse,
+      `${layout.warehouse} is damaged: nothing can be kept of it, so a replay must include all resources and days`,
+    );
+  }
   // With some resources only, all the others stay as they are, and so do the runs.
   const isPart = old !== null && only !== null;
   if (isPart) {

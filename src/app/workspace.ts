@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
+import { isRecord } from '../base/json.ts';
 import { createCatalogue } from '../contract/catalogue.ts';
 import { MART_SCHEMA, marts } from '../metrics/marts/marts.ts';
 import { publishAnalytics } from '../snapshot/analytics.ts';
@@ -216,10 +217,14 @@ export interface Owner {
   readonly since: string;
 }
 
-/** Reads who says to own a warehouse; null when nobody does. */
+/** Reads who says to own a warehouse; null when nobody does, or the file is damaged. */
 export async function readOwner(path: string): Promise<Owner | null> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Owner;
+    const owner: unknown = JSON.parse(await readFile(path, 'utf8'));
+    // A number of 0 or less stands for many processes, of which some always live.
+    if (!isRecord(owner) || !Number.isSafeInteger(owner['pid']) || Number(owner['pid']) <= 0) return null;
+    const { pid, command, since } = owner;
+    return { pid: Number(pid), command: String(command), since: String(since) };
   } catch {
     return null;
   }

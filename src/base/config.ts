@@ -126,7 +126,7 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
   const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
   return {
     name,
-    folder: join(resolve(folder, dataDir), name),
+    folder: checkFolder(join(resolve(folder, dataDir), name)),
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
@@ -242,6 +242,13 @@ function readKeep(
     weekly: read('SIGHTLINE_KEEP_WEEKLY', 'weekly'),
     monthly: read('SIGHTLINE_KEEP_MONTHLY', 'monthly'),
   };
+}
+
+// DuckDB takes what follows a question mark for parameters and puts its log elsewhere.
+function checkFolder(folder: string): string {
+  if (!folder.includes('?')) return folder;
+  const message = `the data folder ${JSON.stringify(folder)} contains "?", which no path of a DuckDB file may have; allowed: a folder without it, set with SIGHTLINE_DATA_DIR or --data-dir`;
+  throw new SightlineError('config_invalid', message);
 }
 
 function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolean): string {

@@ -96,6 +96,11 @@ export const errorTable = {
     about: 'There is no room left on the disk.',
     hint: 'Make room and run the command again; what was committed is kept.',
   },
+  out_of_memory: {
+    exit: EXIT.failed,
+    about: 'DuckDB needs more memory than it may use.',
+    hint: 'Run the command again while less else runs; what was committed is kept.',
+  },
   publish_failed: {
     exit: EXIT.failed,
     about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
@@ -113,8 +118,8 @@ export const errorTable = {
   },
   warehouse_invalid: {
     exit: EXIT.failed,
-    about: 'The warehouse file is no DuckDB database, is damaged, or has tables that are not what they should be.',
-    hint: 'Move the file away (a new sync builds a new one), or restore it from a backup.',
+    about: 'A database file is not a DuckDB database, is damaged, or has tables that are not what they should be.',
+    hint: 'Run `sightline doctor`, which checks every file of the workspace and names the command that mends it.',
   },
   warehouse_newer: {
     exit: EXIT.failed,

@@ -1,11 +1,12 @@
 import { Writable } from 'node:stream';
-import { EXIT, errorTable, toSightlineError } from '../base/errors.ts';
+import { EXIT, errorTable } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import type { StepResult } from '../scheduler/run-job.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
 import { HELD_HINT, heldText } from './held.ts';
 import { plural, printData, reportError, say, size } from './output.ts';
+import { toReported } from './reported.ts';
 import { withTerminal } from './terminal.ts';
 
 /** Text of a step's result that is read at most. */
@@ -29,7 +30,7 @@ export async function performStep(
       const exitCode = await commandOf(job, step, { ...flags, json }, signal);
       return { exitCode, error: exitCode === EXIT.done ? null : (errorOf(printed?.text()) ?? null) };
     } catch (thrown) {
-      const error = toSightlineError(thrown);
+      const error = await toReported(thrown);
       reportError(error, json);
       return { exitCode: error.exit, error: error.message };
     }

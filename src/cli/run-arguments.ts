@@ -1,6 +1,7 @@
-import { EXIT, toSightlineError } from '../base/errors.ts';
+import { EXIT } from '../base/errors.ts';
 import type { Invocation, Parse } from './invocation.ts';
 import { reportError } from './output.ts';
+import { toReported } from './reported.ts';
 
 /**
  * Reads a command line, has `run` run what it asks for, and gives its exit code; errors are reported, and do not leave.
@@ -17,7 +18,7 @@ export async function runArguments(
     json = invocation.json;
     return await run(invocation);
   } catch (thrown) {
-    const error = toSightlineError(thrown);
+    const error = await toReported(thrown);
     reportError(error, json);
     return error.exit;
   }

@@ -1,4 +1,4 @@
-import { literal, quoted } from '../warehouse/schema.ts';
+import { fileLiteral, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 
 /** What rows come to, whatever their order: how many, and their hashes put together in two ways. */
@@ -28,7 +28,7 @@ export async function sumRows(
     `SELECT CAST(count(*) AS DOUBLE) AS rows, CAST(coalesce(sum(hash), 0) AS VARCHAR) AS sum,
        CAST(coalesce(bit_xor(hash), 0) AS VARCHAR) AS xor, CAST(count(*) FILTER (filled) AS DOUBLE) AS others
      FROM (SELECT ${hash} AS hash, ${filled} AS filled
-       FROM read_parquet([${paths.map(literal).join(', ')}], hive_partitioning = false))`,
+       FROM read_parquet([${paths.map(fileLiteral).join(', ')}], hive_partitioning = false))`,
   );
   return {
     rows: Number(row?.['rows']),

@@ -73,11 +73,34 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
 export function toManifest(text: string): Manifest | null {
   try {
     const value: unknown = JSON.parse(text);
-    const isOne = isRecord(value) && value['format'] === 1 && Array.isArray(value['tables']);
-    return isOne && typeof value['id'] === 'string' && typeof value['createdAt'] === 'string'
+    const isOne = isRecord(value) && value['format'] === 1 && areAll(value['tables'], isTable);
+    if (!isOne || !Number.isInteger(value['schemaVersion']) || !areAll(value['coverage'], isRecord)) return null;
+    return typeof value['id'] === 'string' && !Number.isNaN(Date.parse(String(value['createdAt'])))
       ? (value as unknown as Manifest)
       : null;
   } catch {
     return null;
   }
+}
+
+function isTable(value: unknown): boolean {
+  return (
+    isRecord(value) && hasTexts(value, 'name') && areAll(value['columns'], isColumn) && areAll(value['files'], isFile)
+  );
+}
+
+function isColumn(value: unknown): boolean {
+  return isRecord(value) && hasTexts(value, 'name', 'type');
+}
+
+function isFile(value: unknown): boolean {
+  return isRecord(value) && hasTexts(value, 'path', 'sha256') && Number.isInteger(value['bytes']);
+}
+
+function areAll(value: unknown, isOne: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isOne);
+}
+
+function hasTexts(value: Readonly<Record<string, unknown>>, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof value[name] === 'string');
 }

@@ -7,7 +7,7 @@ import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
 import { readOpened } from '../warehouse/open-files.ts';
-import { literal, quoted } from '../warehouse/schema.ts';
+import { fileLiteral, literal, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
 import type { Part } from './parts.ts';
@@ -88,7 +88,7 @@ export async function settlePart(
 }
 
 async function checkFile(scratch: Scratch, table: WarehouseTable, part: Part, path: string): Promise<void> {
-  const source = `read_parquet(${literal(path)}, hive_partitioning = false)`;
+  const source = `read_parquet(${fileLiteral(path)}, hive_partitioning = false)`;
   const [row] = await scratch.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
   const read = toSums(row ?? {});
   if (sameSums(read, part.sums)) return;

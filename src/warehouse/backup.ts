@@ -2,6 +2,7 @@ import { SightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { copyDatabase } from './copy-database.ts';
 import { type Database, openDatabase } from './database.ts';
+import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './open-files.ts';
 import { openReader, type Reader } from './reader.ts';
 import { literal, quoted, SCHEMA_VERSION } from './schema.ts';
@@ -22,13 +23,9 @@ export interface CountedTable {
 export async function copyOpened(database: Database, path: string): Promise<CountedTable[]> {
   return database.exclusive(async (session) => {
     const [row] = await session.all('SELECT current_database() AS name');
-    try {
-      const counted = await countTables(session.query, String(row?.['name']));
-      await copyDatabase(session, path, { forReaders: true });
-      return counted;
-    } catch (thrown) {
-      throw toDamage(database.path, thrown);
-    }
+    const counted = await countTables(session.query, String(row?.['name']));
+    await copyDatabase(session, path, { forReaders: true });
+    return counted;
   });
 }
 
@@ -51,7 +48,9 @@ export async function copyClosed(
       return counted;
     });
   } catch (thrown) {
-    throw toDamage(from, thrown);
+    // The session's own database is in memory, and DuckDB does not always name the file.
+    const isUnnamed = thrown instanceof DamagedFile && thrown.path === database.path;
+    throw isUnnamed ? toDatabaseError(from, thrown.cause) : toOpenError(from, thrown);
   } finally {
     await database.close();
     release();
@@ -103,23 +102,9 @@ export async function readBackupFile(path: string, catalogue: Catalogue): Promis
 export async function readWhole(path: string): Promise<void> {
   await reading(path, async (reader) => {
     const { rows } = await reader.query('SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal');
-    try {
-      for (const [schema, table] of rows.map((row) => row.map(String) as [string, string])) {
-        await reader.query(`SELECT bit_xor(hash(t)) FROM ${quoted(schema)}.${quoted(table)} t`);
-      }
-    } catch (thrown) {
-      throw toDamage(path, thrown);
+    for (const [schema, table] of rows.map((row) => row.map(String) as [string, string])) {
+      await reader.query(`SELECT bit_xor(hash(t)) FROM ${quoted(schema)}.${quoted(table)} t`);
     }
-  });
-}
-
-// What a damaged block ends a statement with has no code of its own.
-function toDamage(path: string, thrown: unknown): unknown {
-  const isDamage = thrown instanceof SightlineError && /corrupt|checksum|could not read/i.test(thrown.message);
-  if (!isDamage) return thrown;
-  const [said] = thrown.message.split('\n');
-  return new SightlineError('warehouse_invalid', `${path} is damaged and cannot be read whole: ${said}`, {
-    cause: thrown,
   });
 }
 
@@ -133,7 +118,7 @@ function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>, schemaVers
 }
 
 function lacks(path: string, tables: readonly string[]): SightlineError {
-  return new SightlineError('warehouse_invalid', `${path} is no whole warehouse: it lacks ${tables.join(', ')}`);
+  return new DamagedFile(path, `${path} is not a complete warehouse: it lacks ${tables.join(', ')}`);
 }
 
 async function reading<T>(path: string, work: (reader: Reader) => Promise<T>): Promise<T> {
@@ -148,13 +133,13 @@ async function reading<T>(path: string, work: (reader: Reader) => Promise<T>): P
 async function readVersion(reader: Reader, path: string): Promise<number> {
   const { rows } = await reader
     .query("SELECT value FROM sync.meta WHERE name = 'schema_version'")
-    .catch(() => ({ rows: [] }));
+    .catch((thrown: unknown) => {
+      if (thrown instanceof DamagedFile) throw thrown;
+      return { rows: [] };
+    });
   const version = Number(rows[0]?.[0]);
   if (!Number.isSafeInteger(version) || version < 1) {
-    throw new SightlineError(
-      'warehouse_invalid',
-      `${path} is no warehouse: it does not say which schema version it has`,
-    );
+    throw new DamagedFile(path, `${path} is not a warehouse: it does not have a schema version`);
   }
   if (version > SCHEMA_VERSION) {
     const found = `${path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { SightlineError } from '../base/errors.ts';
 import type { Session } from './database.ts';
 import { literal, quoted } from './schema.ts';
 
@@ -27,6 +28,12 @@ export async function copyDatabase(
   } finally {
     await session.run(`DETACH ${TARGET}`);
   }
+}
+
+/** Throws `usage` for a path at which DuckDB cannot make a file: it takes what follows a question mark for parameters. */
+export function checkDatabasePath(path: string): void {
+  if (!path.includes('?')) return;
+  throw new SightlineError('usage', `${JSON.stringify(path)} contains "?"; allowed: a path without it`);
 }
 
 /** Removes a database file that is made aside, with its log, where it is there. */

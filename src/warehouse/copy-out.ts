@@ -1,4 +1,5 @@
 import { createSession, type Session } from './database.ts';
+import { toDatabaseError } from './errors.ts';
 import { openReadOnly } from './read-only.ts';
 
 const MEMORY_LIMIT_MB = 512;
@@ -24,20 +25,24 @@ export async function openCopySource(path: string, folder: string): Promise<Copy
     writable: { folder },
   });
   const connection = await instance.connect();
-  const session = createSession(connection);
+  const session = createSession(connection, path);
   await session.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
   return {
     run: session.run,
     all: session.all,
     query: session.query,
     batches: async function* (sql, batchRows) {
-      const result = await connection.stream(sql);
       let batch: unknown[][] = [];
-      for await (const rows of result.yieldRows()) {
-        for (const row of rows) batch.push(row);
-        if (batch.length < batchRows) continue;
-        yield batch;
-        batch = [];
+      try {
+        const result = await connection.stream(sql);
+        for await (const rows of result.yieldRows()) {
+          for (const row of rows) batch.push(row);
+          if (batch.length < batchRows) continue;
+          yield batch;
+          batch = [];
+        }
+      } catch (thrown) {
+        throw toDatabaseError(path, thrown);
       }
       if (batch.length > 0) yield batch;
     },

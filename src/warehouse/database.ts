@@ -7,13 +7,16 @@ import {
   LIST,
   VARCHAR,
 } from '@duckdb/node-api';
-import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { SightlineError } from '../base/errors.ts';
+import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './open-files.ts';
 
 /** How long a lock that a process just killed may linger. */
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
 const MEMORY_MB_DEFAULT = 512;
+/** Closing a file does not write its log into it. */
+const NO_LAST_CHECKPOINT = 'PRAGMA disable_checkpoint_on_shutdown';
 
 /** A value that a statement takes. Lists hold text; the statement casts. */
 export type Parameter = string | number | boolean | null | readonly string[];
@@ -41,6 +44,8 @@ export interface Database {
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Runs `work` alone, outside a transaction: CHECKPOINT, ATTACH. */
   exclusive<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** The damage that a statement met, or null. From then on all work is refused with it, and nothing is written any more. */
+  damage(): DamagedFile | null;
   /** Waits for what is running, writes the log into the file unless that is to be kept, and lets go of it. */
   close(): Promise<void>;
 }
@@ -64,15 +69,15 @@ export interface DatabaseOptions {
 
 /**
  * Opens, or creates, the warehouse for reading and writing. Throws `warehouse_locked` when another process has it and
- * `warehouse_invalid` when the file is no DuckDB database. A second open of one file in this process would lose data without
- * an error, so it throws `warehouse_locked`.
+ * `warehouse_invalid` (`DamagedFile`) when the file is no DuckDB database or damaged. A second open of one file in this
+ * process would lose data without an error, so it throws `warehouse_locked`.
  */
 export async function openDatabase(path: string, options: DatabaseOptions = {}): Promise<Database> {
   const release = path === ':memory:' ? () => undefined : registerOpen(path, 'write');
   try {
     const instance = await createInstance(path, options);
     const connection = await instance.connect();
-    const log = options.keepsLog === true ? 'PRAGMA disable_checkpoint_on_shutdown' : "SET wal_autocheckpoint = '32MB'";
+    const log = options.keepsLog === true ? NO_LAST_CHECKPOINT : "SET wal_autocheckpoint = '32MB'";
     await connection.run(`SET TimeZone = 'UTC'; ${log}`);
     return database(path, instance, connection, release);
   } catch (thrown) {
@@ -82,12 +87,16 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
 }
 
 function database(path: string, instance: DuckDBInstance, connection: DuckDBConnection, release: () => void): Database {
-  const session = createSession(connection);
+  let damage: DamagedFile | null = null;
+  const session = createSession(connection, path, (found) => {
+    if (found.path === path) damage ??= found;
+  });
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(() => {
       if (closed) throw new SightlineError('internal', 'the warehouse is closed');
+      if (damage !== null) throw damage;
       return work();
     });
     turn = mine.catch(() => undefined);
@@ -108,10 +117,12 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
         }
       }),
     exclusive: (work) => alone(() => work(session)),
+    damage: () => damage,
     close: async () => {
       await turn;
       if (closed) return;
       closed = true;
+      if (damage !== null) await connection.run(NO_LAST_CHECKPOINT).catch(() => undefined);
       session.dispose();
       connection.closeSync();
       instance.closeSync();
@@ -120,8 +131,17 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   };
 }
 
-/** Statements on a connection, each text prepared once. */
-export function createSession(connection: DuckDBConnection): Session & { dispose(): void } {
+/** Statements on a connection to the database at `path`, each text prepared once. `onDamage` is told of a damaged file. */
+export function createSession(
+  connection: DuckDBConnection,
+  path: string,
+  onDamage: (damage: DamagedFile) => void = () => undefined,
+): Session & { dispose(): void } {
+  const toError = (thrown: unknown): SightlineError => {
+    const error = toDatabaseError(path, thrown);
+    if (error instanceof DamagedFile) onDamage(error);
+    return error;
+  };
   const statements = new Map<string, DuckDBPreparedStatement>();
   const prepare = async (sql: string, parameters: readonly Parameter[]): Promise<DuckDBPreparedStatement> => {
     let statement = statements.get(sql);
@@ -142,7 +162,7 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
           parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
         return result.rowsChanged;
       } catch (thrown) {
-        throw toSightlineError(thrown);
+        throw toError(thrown);
       }
     },
     all: async (sql, parameters = []) => {
@@ -153,7 +173,7 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
             : await (await prepare(sql, parameters)).runAndReadAll();
         return reader.getRowObjects();
       } catch (thrown) {
-        throw toSightlineError(thrown);
+        throw toError(thrown);
       }
     },
     query: async (sql, parameters = []) => {
@@ -163,7 +183,7 @@ export function createSession(connection: DuckDBConnection): Session & { dispose
         for (const [index, value] of parameters.entries()) bindValue(statement, index + 1, value);
         return toSimpleRows((await statement.runAndReadAll()).getRows());
       } catch (thrown) {
-        throw toSightlineError(thrown);
+        throw toError(thrown);
       } finally {
         // A statement that is kept keeps the hash tables of its last run, which a sync's memory has no room for.
         statement?.destroySync();
@@ -214,27 +234,4 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
       await delay(LOCK_POLL_MS);
     }
   }
-}
-
-/** What DuckDB's refusal to open a file means to a user. */
-export function toOpenError(path: string, thrown: unknown, options: DatabaseOptions = {}): SightlineError {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  const firstLine = message.split('\n')[0] ?? message;
-  if (/Could not set lock on file|Conflicting lock|being used by another process/i.test(message)) {
-    const pid = /PID (\d+)/.exec(message)?.[1];
-    const owner =
-      options.describeOwner?.(pid === undefined ? null : Number(pid)) ?? (pid ? `process ${pid}` : 'a process');
-    return new SightlineError('warehouse_locked', `${owner} owns the warehouse ${path}`, { cause: thrown });
-  }
-  if (/version number \d+.*can only read/is.test(message)) {
-    return new SightlineError('warehouse_newer', `a newer DuckDB wrote ${path}: ${firstLine}`, { cause: thrown });
-  }
-  if (/Permission denied|Read-only file system/i.test(message)) {
-    return new SightlineError('folder_unwritable', `cannot open ${path}: ${firstLine}`, { cause: thrown });
-  }
-  const known = toSightlineError(thrown);
-  if (known.code === 'disk_full') return known;
-  return new SightlineError('warehouse_invalid', `${path} cannot be opened as a DuckDB database: ${firstLine}`, {
-    cause: thrown,
-  });
 }

@@ -3,6 +3,7 @@ import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
+import { DamagedFile } from './errors.ts';
 import { backfillSql } from './history.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
 
@@ -60,7 +61,7 @@ async function readVersion(path: string, session: Session): Promise<number | nul
   const rows = await session.all("SELECT value FROM sync.meta WHERE name = 'schema_version'");
   const version = Number(rows[0]?.['value']);
   if (Number.isSafeInteger(version) && version > 0) return version;
-  throw new SightlineError('warehouse_invalid', `${path} does not say which schema version it has`);
+  throw new DamagedFile(path, `${path} does not have a schema version`);
 }
 
 /** A table as it is in the file. */
@@ -96,7 +97,7 @@ function tableStatements(path: string, table: WarehouseTable, existing: Readonly
     if (known === undefined) added.push(column);
     else if (known.type !== sqlTypes[column.kind]) {
       const is = `column ${table.name}.${column.name} of ${path} is ${known.type}, not ${sqlTypes[column.kind]}`;
-      throw new SightlineError('warehouse_invalid', is);
+      throw new DamagedFile(path, is);
     } else if (known.comment !== column.about) reworded.push(column);
   }
   // Without a default: a function as the default of an added column can make the file unopenable after a crash.

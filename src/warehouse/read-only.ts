@@ -1,5 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { NO_EXTENSIONS, toOpenError } from './database.ts';
+import { NO_EXTENSIONS } from './database.ts';
+import { toOpenError } from './errors.ts';
 import { registerOpen } from './open-files.ts';
 import { literal } from './schema.ts';
 import { spillFolder } from './spill.ts';

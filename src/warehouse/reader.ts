@@ -13,6 +13,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { toReadError } from './errors.ts';
 import { openReadOnly } from './read-only.ts';
 import { literal, quoted } from './schema.ts';
 
@@ -31,7 +32,10 @@ export interface QueryResult {
 
 /** A database opened for reading only. */
 export interface Reader {
-  /** Runs SQL, one statement or several, and returns the last one's rows; throws `sql_invalid` with DuckDB's message. */
+  /**
+   * Runs SQL, one statement or several, and returns the last one's rows; throws `sql_invalid` with DuckDB's message, and
+   * `warehouse_invalid` when the file is damaged.
+   */
   query(sql: string): Promise<QueryResult>;
   /**
    * Writes one query's rows to the file that the reader was opened with, and returns how many there were: Parquet that any
@@ -65,6 +69,8 @@ export async function openReader(path: string, { output }: { output?: string } =
     } catch (thrown) {
       const known = toSightlineError(thrown);
       if (known.code === 'disk_full') throw known;
+      const damage = toReadError(path, thrown);
+      if (damage !== null) throw damage;
       const said = thrown instanceof Error ? thrown.message : String(thrown);
       const message = said === SAID_OF_NOTHING ? 'the query holds no statement' : said;
       throw new SightlineError('sql_invalid', message, { cause: thrown });

@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import { bindValue, type Query, toSimpleRows } from './database.ts';
+import { toReadError } from './errors.ts';
 import { openReadOnly } from './read-only.ts';
 
 /** Statements that a connection keeps prepared. */
@@ -64,7 +65,7 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
         signal?.throwIfAborted();
         const connection = idle.pop() as ReplicaConnection;
         try {
-          return await limited(connection, task, options.timeoutMs, signal);
+          return await limited(connection, path, task, options.timeoutMs, signal);
         } finally {
           idle.push(connection);
         }
@@ -88,6 +89,7 @@ interface ReplicaConnection {
 // Interrupts end the query that runs; the check before each query ends a task that is between two.
 async function limited<T>(
   connection: ReplicaConnection,
+  path: string,
   task: (query: Query) => Promise<T>,
   timeoutMs: number,
   signal: AbortSignal | undefined,
@@ -111,7 +113,7 @@ async function limited<T>(
       return await connection.query(sql, parameters);
     } catch (thrown) {
       stop.signal.throwIfAborted();
-      throw thrown;
+      throw toReadError(path, thrown) ?? thrown;
     }
   };
   try {

@@ -25,6 +25,11 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** The path of one existing file as SQL takes it where a pattern is expected, such as in `read_parquet`. */
+export function fileLiteral(path: string): string {
+  return literal(path.replace(/[*?[]/g, '[$&]'));
+}
+
 const firstTables = `
 CREATE SCHEMA IF NOT EXISTS sync;
 CREATE TABLE IF NOT EXISTS sync.meta (name VARCHAR NOT NULL, value VARCHAR);

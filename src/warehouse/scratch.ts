@@ -24,7 +24,7 @@ export async function openScratch(options: { memoryLimitMb: number; temporaryFol
     ...NO_EXTENSIONS,
   });
   const connection = await instance.connect();
-  const session = createSession(connection);
+  const session = createSession(connection, ':memory:');
   await session.run(`SET TimeZone = 'UTC'; ${GIVE_MEMORY_BACK}`);
   return {
     all: (sql) => session.all(sql),

@@ -58,7 +58,7 @@ describe('doctor', () => {
     const names = new Set(checks.map(({ check }) => check));
     expect(names).toEqual(
       new Set(
-        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,snapshots,publishing,raw pages,jobs,webhooks'.split(
+        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,records,snapshots,publishing,raw pages,jobs,webhooks'.split(
           ',',
         ),
       ),
@@ -158,6 +158,9 @@ describe('doctor', () => {
     await rm(join(latest));
     const dangling = await doctor('--offline');
     expect(badOf(dangling.checks).some(({ message }) => message.includes('latest is missing'))).toBe(true);
+    // Nothing is exported of a warehouse with such rows.
+    const advised = badOf((await doctor('--offline', '--fix')).checks).filter(({ check }) => check === 'snapshots');
+    expect(advised).toMatchObject([{ status: 'failure', advice: 'Mend the warehouse first.' }]);
   });
 
   test('tells what is wrong with upstream and with settings', async () => {

@@ -1,11 +1,12 @@
 import { readWorkspaceStatus, type WorkspaceStatus } from '../../app/status.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config.ts';
-import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { WarehouseStatus } from '../../warehouse/status.ts';
 import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
 import { HELD_HINT, heldText } from '../held.ts';
 import { count, duration, plural, printData, size } from '../output.ts';
+import { toReported } from '../reported.ts';
 
 /** Items of a list that a person is shown; JSON has all. */
 const SHOWN_MAX = 5;
@@ -42,7 +43,7 @@ async function statusOrError(config: WorkspaceConfig): Promise<WorkspaceStatus |
   try {
     return await readWorkspaceStatus(config, systemClock);
   } catch (thrown) {
-    return toSightlineError(thrown);
+    return toReported(thrown);
   }
 }
 

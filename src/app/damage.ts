@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DEFAULT_WORKSPACE } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { isSnapshotId } from '../snapshot/manifest.ts';
+import { listRawFiles } from '../sync/raw.ts';
+import { readBackupFile, readWhole } from '../warehouse/backup.ts';
+import { DamagedFile } from '../warehouse/errors.ts';
+import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
+import { catalogue } from './workspace.ts';
+
+/** Snapshots that are checked, newest first, in search of one to restore from. */
+const SNAPSHOTS_CHECKED_MAX = 10;
+
+/**
+ * Adds the command that mends it to the error of a damaged file of a workspace; any other error is returned as it is.
+ * `folder` is the one in which the command was given.
+ */
+export async function withRemedy(error: SightlineError, folder: string): Promise<SightlineError> {
+  if (!(error instanceof DamagedFile)) return error;
+  const remedy = await remedyOf(error.path, folder);
+  return remedy === null
+    ? error
+    : new SightlineError(error.code, `${error.message}; ${remedy}`, { cause: error.cause });
+}
+
+/**
+ * What to do about a damaged warehouse or replica, such as "Run `sightline replay`.": the command that loses least of what
+ * is there and can be read. Null for any other file.
+ */
+export async function remedyOf(path: string, folder: string): Promise<string | null> {
+  const layout = layoutOf(dirname(path));
+  const isReplica = path === layout.analytics;
+  if (path !== layout.warehouse && !isReplica) return null;
+  const command = (name: string): string => `\`${commandLine(name, layout, folder)}\``;
+  if (isReplica && existsSync(layout.warehouse) && (await isReadable(layout.warehouse))) {
+    return `Run ${command('doctor --fix')}.`;
+  }
+  if (!isReplica && (await isReadable(layout.analytics))) {
+    return `Run ${command(`restore ${quotedArgument(layout.analytics)} --force`)}.`;
+  }
+  if ((await listRawFiles(layout.raw)).length > 0) return `Run ${command('replay')}.`;
+  const snapshot = await findSnapshot(layout);
+  if (snapshot !== null) return `Run ${command(`restore ${quotedArgument(snapshot)} --force`)}.`;
+  const file = quotedArgument(path);
+  return `Run \`mv ${file} ${file}.damaged\`, then ${command('sync')}, which reads everything again.`;
+}
+
+// Without flags if the command finds the workspace without them.
+function commandLine(command: string, { warehouse }: Layout, folder: string): string {
+  const workspace = dirname(warehouse);
+  const name = basename(workspace);
+  const data = dirname(workspace);
+  const flags = [
+    ...(name === DEFAULT_WORKSPACE ? [] : [`--workspace ${name}`]),
+    ...(data === resolve(folder, 'data') ? [] : [`--data-dir ${quotedArgument(data)}`]),
+  ];
+  return ['sightline', command, ...flags].join(' ');
+}
+
+async function isReadable(path: string): Promise<boolean> {
+  try {
+    await readBackupFile(path, catalogue);
+    await readWhole(path);
+    return true;
+  } catch (thrown) {
+    // A warehouse that a process works in can be opened.
+    return thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
+  }
+}
+
+async function findSnapshot({ snapshots, latest }: Layout): Promise<string | null> {
+  const ids = (await readdir(snapshots).catch(() => [])).filter(isSnapshotId).sort().reverse();
+  for (const path of [latest, ...ids.map((id) => join(snapshots, id))].slice(0, SNAPSHOTS_CHECKED_MAX)) {
+    const manifest = await readSnapshot(path).catch(() => null);
+    if (manifest !== null && (await findDamagedFiles(path, manifest)).length === 0) return path;
+  }
+  return null;
+}
+
+/** An argument as a shell takes it. */
+function quotedArgument(text: string): string {
+  return /^[\w./@:+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

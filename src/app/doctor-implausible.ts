@@ -1,0 +1,54 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { plausibleRecordDays } from '../plausibility/record-days.ts';
+import { listRawFiles } from '../sync/raw.ts';
+import {
+  dropImplausibleRecords,
+  findImplausibleRecords,
+  type ImplausibleRecords,
+  type RecordBounds,
+} from '../warehouse/implausible-records.ts';
+import { openReader } from '../warehouse/reader.ts';
+import { counted, type Finding, type Patient } from './doctor-finding.ts';
+import { agesOf, publish, withWarehouse } from './workspace.ts';
+
+/**
+ * Checks that the records which steer the next sync can be right: what was read, audited, verified and learned, and where
+ * raw pages are. `isSick` is whether the warehouse was found damaged.
+ */
+export async function checkRecords(patient: Patient, isSick: boolean): Promise<Finding[]> {
+  const { context, layout, owner, fix } = patient;
+  if (isSick) return [{ status: 'warning', message: 'not checked, because the warehouse has to be mended first' }];
+  if (owner !== null) return [{ status: 'ok', message: `not checked, while ${owner} has the warehouse` }];
+  if (context.config.home.kind !== 'local' || agesOf(layout).live === 0) {
+    return [{ status: 'ok', message: 'there are none here' }];
+  }
+  const bounds = await boundsOf(patient);
+  const found = await findIn(layout.warehouse, bounds);
+  if (found.length === 0) return [{ status: 'ok', message: 'all records of earlier syncs are plausible' }];
+  const tables = found.map(({ table, rows }) => `${table} (${counted(rows, 'row')})`).join(', ');
+  if (!fix) {
+    const advice = 'Run `sightline doctor --fix`, which drops them; the next sync reads again what they were about.';
+    return [{ status: 'failure', message: `implausible records in ${tables}`, advice }];
+  }
+  await withWarehouse(context, { memoryLimitMb: 256 }, async ({ warehouse, copy }) => {
+    await warehouse.database.transaction((session) => dropImplausibleRecords(session, bounds));
+    await publish(warehouse, layout, copy);
+  });
+  return [{ status: 'ok', message: `implausible records in ${tables} were dropped`, fixed: true }];
+}
+
+async function boundsOf({ context, layout }: Patient): Promise<RecordBounds> {
+  const files = await listRawFiles(layout.raw);
+  const rawFiles = files.map(({ name }) => ({ name, bytes: statSync(join(layout.raw, name)).size }));
+  return { ...plausibleRecordDays(context.clock.now()), rawFiles };
+}
+
+async function findIn(path: string, bounds: RecordBounds): Promise<ImplausibleRecords[]> {
+  const reader = await openReader(path);
+  try {
+    return await findImplausibleRecords(async (sql) => (await reader.query(sql)).rows.map((row) => [...row]), bounds);
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+/** One way to damage the bytes of a file; `random` gives numbers in [0, 1). */
+export interface Damage {
+  readonly title: string;
+  readonly apply: (bytes: Buffer, random: () => number) => Buffer;
+}
+
+const BLOCK_BYTES = 4096;
+
+/** The ways to damage a file, each at several places. */
+export const damages: readonly Damage[] = [
+  ...[0, 0.2, 0.5, 0.8, 0.99].map((share) => ({
+    title: `has bits flipped at ${share * 100} %`,
+    apply: (bytes: Buffer, random: () => number) => flip(bytes, Math.floor(bytes.length * share), random),
+  })),
+  ...[0.01, 0.3, 0.6, 0.95].map((share) => ({
+    title: `is cut off at ${share * 100} %`,
+    apply: (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length * share)),
+  })),
+  { title: 'lacks its last byte', apply: (bytes) => bytes.subarray(0, Math.max(0, bytes.length - 1)) },
+  ...[0, 0.5].map((share) => ({
+    title: `has a block of zeros at ${share * 100} %`,
+    apply: (bytes: Buffer) => {
+      const at = Math.floor(bytes.length * share);
+      return Buffer.from(bytes).fill(0, at, Math.min(bytes.length, at + BLOCK_BYTES));
+    },
+  })),
+  { title: 'is all zeros', apply: (bytes) => Buffer.alloc(bytes.length) },
+  { title: 'is empty', apply: () => Buffer.alloc(0) },
+  { title: 'is replaced by text', apply: () => Buffer.from('This is not the file that was here.\n'.repeat(20)) },
+];
+
+// In 8 places within 64 kB from the position, because a single byte may be unused.
+function flip(bytes: Buffer, from: number, random: () => number): Buffer {
+  const damaged = Buffer.from(bytes);
+  for (let count = 0; count < 8 && bytes.length > 0; count++) {
+    const at = Math.min(bytes.length - 1, from + Math.floor(random() * Math.min(65_536, bytes.length - from)));
+    damaged[at] = (damaged[at] as number) ^ (1 << Math.floor(random() * 8));
+  }
+  return damaged;
+}
+
+/** Damages a file in place; other hard links of it stay as they are. */
+export function damageFile(path: string, { apply }: Damage, random: () => number): void {
+  const bytes = readFileSync(path);
+  rmSync(path);
+  writeFileSync(path, apply(bytes, random), { mode: 0o600 });
+}
+
+/** Puts a folder in the place of a file. */
+export function replaceByFolder(path: string): void {
+  rmSync(path, { force: true });
+  mkdirSync(path);
+}
+
+/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

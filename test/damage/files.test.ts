@@ -1,0 +1,290 @@
+import { readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { expectSameTables, readTables } from '../hostile/attack.ts';
+import { type Damage, damageFile, damages, randomOf, replaceByFolder } from './damages.ts';
+import { type Ended, follow, instructionsOf, makeTemplate, type Patient, type Template } from './workspace.ts';
+
+// Every kind of file that a workspace has is damaged in every way. Each command must end with a documented exit code and
+// one sentence, and the command that it names must lead back to the undisturbed tables.
+
+/** Damaged files in all, spread over the kinds; `DAMAGE=1000` for the long form, which follows every remedy. */
+const DAMAGE = Number(process.env['DAMAGE'] ?? 240);
+const isLong = process.env['DAMAGE'] !== undefined;
+/** By default every so many damaged files the remedy is followed to the end. */
+const HEAL_EVERY = isLong ? 1 : 5;
+/** Share of the damaged files that are damaged in a copy of the workspace each, which takes longest. */
+const HEAVY_SHARE = 0.2;
+/** Damaged files of a kind of which each takes a sync, by default. */
+const SLOW_MAX = 5;
+/** Remedies that are followed one after another, such as moving a file away and then syncing. */
+const STEPS_MAX = 5;
+/** Exit codes of the table in src/base/errors.ts, without 130. */
+const EXITS = [0, 1, 2, 3, 4];
+
+const STATE = 'state.json';
+
+/** A kind of file, and what is run after one was damaged. */
+interface Kind {
+  readonly name: string;
+  readonly path: (patient: Patient) => string;
+  /** The commands that meet the file, by their arguments. */
+  readonly meet: readonly (readonly string[])[];
+  /** Whether what is run takes long. */
+  readonly isSlow?: true;
+  readonly prepare?: (patient: Patient) => void;
+}
+
+const inData =
+  (name: string) =>
+  ({ data }: Patient): string =>
+    join(data, name);
+
+/** Damaged in place, one after another, in one folder: no command changes anything else. */
+const lightKinds: readonly Kind[] = [
+  { name: 'keys.json', path: inData('keys.json'), meet: [['keys', 'list']] },
+  { name: 'jobs.json', path: inData('jobs.json'), meet: [['jobs']] },
+  { name: 'owner.json', path: inData('owner.json'), meet: [['sql', 'select 1']] },
+  { name: 'progress.json', path: inData('progress.json'), meet: [['sql', 'select 1']] },
+  { name: 'serving.json', path: inData('serving.json'), meet: [['sql', 'select 1']] },
+  { name: 'home.json', path: inData('home.json'), meet: [['sync', '--only', 'prompts']], isSlow: true },
+  { name: 'sightline.config.json', path: ({ folder }) => join(folder, 'sightline.config.json'), meet: [['jobs']] },
+  { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: [['plan']] },
+  {
+    name: 'a state file',
+    path: stateFile,
+    meet: [['state', 'import', STATE, '--yes']],
+  },
+  { name: 'the budget log', path: budgetLog, meet: [['sync', '--only', 'prompts']], isSlow: true },
+];
+
+/** Damaged in a copy of the workspace each. */
+const heavyKinds: readonly Kind[] = [
+  { name: 'warehouse.duckdb', path: inData('warehouse.duckdb'), meet: [['sync']] },
+  { name: 'warehouse.duckdb.wal', path: inData('warehouse.duckdb.wal'), meet: [['sync']] },
+  {
+    name: 'analytics.duckdb',
+    path: inData('analytics.duckdb'),
+    meet: [['sql', 'select sum(hash(r)) from responses r']],
+    prepare: makeReplicaCurrent,
+  },
+  { name: 'a raw page file', path: rawFile, meet: [['replay']] },
+  { name: 'manifest.json', path: inData('snapshots/latest/manifest.json'), meet: [['doctor', '--offline']] },
+  { name: 'a Parquet file', path: parquetFile, meet: [['doctor', '--offline']] },
+];
+
+function stateFile({ data }: Patient): string {
+  return join(data, STATE);
+}
+
+function budgetLog({ folder }: Patient): string {
+  const budgets = join(folder, 'data', '.budgets');
+  return join(budgets, readdirSync(budgets).find((name) => name.endsWith('.log')) as string);
+}
+
+function rawFile({ data }: Patient): string {
+  const raw = join(data, 'raw');
+  const day = join(raw, readdirSync(raw).sort()[0] as string);
+  return join(day, readdirSync(day).sort()[0] as string);
+}
+
+// Without the log, which holds nothing of upstream's, the replica is what is read.
+function makeReplicaCurrent({ data }: Patient): void {
+  rmSync(join(data, 'warehouse.duckdb.wal'));
+  utimesSync(join(data, 'analytics.duckdb'), new Date(), new Date());
+}
+
+function parquetFile({ data }: Patient): string {
+  const latest = join(data, 'snapshots', 'latest');
+  const { tables } = JSON.parse(readFileSync(join(latest, 'manifest.json'), 'utf8'));
+  return join(latest, tables[0].files[0].path);
+}
+
+let template: Template;
+const counts = { damaged: 0, refused: 0, healed: 0 };
+
+beforeAll(async () => {
+  template = await makeTemplate(async ({ data, folder, run }) => {
+    for (const argv of [
+      ['keys', 'create', 'one'],
+      ['state', 'export', join(data, STATE)],
+    ]) {
+      const { code, text } = await run(...argv);
+      expect(code, text).toBe(0);
+    }
+    const book = {
+      version: 1,
+      jobs: { nightly: { schedule: '15 2 * * * UTC', through: '2026-11-20T02:15:00Z' } },
+      runs: [],
+    };
+    const owner = { pid: 999_999_999, command: 'sightline sync', since: '2026-11-20T02:15:00.000Z' };
+    const files = {
+      'jobs.json': book,
+      'owner.json': owner,
+      'progress.json': { ...owner, requests: 1, resources: [] },
+      'serving.json': { ...owner, id: 'x', socket: join(data, 'owner.sock'), version: '0.1.0' },
+      'home.json': { location: 'not an address', hasData: 'unknown' },
+    };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(data, name), JSON.stringify(content));
+    writeFileSync(join(folder, 'sightline.config.json'), JSON.stringify({ connections: 4, rawDays: 30 }));
+    rmSync(join(data, 'home.json'));
+    await leaveLog(join(data, 'warehouse.duckdb'));
+  });
+}, 240_000);
+afterAll(async () => {
+  await template.close();
+  if (isLong) process.stdout.write(`${JSON.stringify(counts)}\n`);
+});
+
+// Commits that are in the log and not in the file, as after a kill; no table of upstream's data is touched.
+async function leaveLog(path: string): Promise<void> {
+  const database = await openDatabase(path, { keepsLog: true });
+  for (let count = 0; count < 100; count++) {
+    await database.transaction((session) =>
+      session.run("INSERT INTO sync.meta SELECT 'padding', repeat(CAST($1 AS VARCHAR), 200)", [count]),
+    );
+  }
+  await database.close();
+}
+
+interface Case {
+  readonly damage: Damage;
+  readonly seed: number;
+}
+
+// In steps of 5, which visits all 14 ways and begins with unlike ones.
+function casesOf(kinds: readonly Kind[], share: number): Case[] {
+  return Array.from({ length: Math.ceil((DAMAGE * share) / kinds.length) }, (_, index) => ({
+    damage: damages[(index * 5) % damages.length] as Damage,
+    seed: index + 1,
+  }));
+}
+
+const lightCases = casesOf(lightKinds, 1 - HEAVY_SHARE);
+const heavyCases = casesOf(heavyKinds, HEAVY_SHARE);
+
+describe('a file that is damaged does not stop a command without a remedy', () => {
+  test.for(lightKinds.map((kind) => [kind.name, kind] as const))(
+    '%s',
+    { timeout: 60_000 + lightCases.length * 10_000 },
+    async ([, kind]) => {
+      const patient = await template.copy();
+      const path = kind.path(patient);
+      if (kind.name === 'home.json') writeFileSync(path, '{"location":1}');
+      const whole = readFileSync(path);
+      for (const { damage, seed } of kind.isSlow === true && !isLong ? lightCases.slice(0, SLOW_MAX) : lightCases) {
+        rmSync(path, { force: true });
+        writeFileSync(path, whole, { mode: 0o600 });
+        damageFile(path, damage, randomOf(seed));
+        counts.damaged += 1;
+        for (const argv of kind.meet) {
+          const given = argv.map((word) => (word === STATE ? path : word));
+          expectClean(await patient.run(...given), `${kind.name} ${damage.title}`);
+        }
+      }
+      await patient.remove();
+    },
+  );
+
+  test.for(heavyKinds.map((kind) => [kind.name, kind] as const))(
+    '%s',
+    { timeout: 60_000 + heavyCases.length * 60_000 },
+    async ([, kind]) => {
+      for (const [index, { damage, seed }] of heavyCases.entries()) {
+        const patient = await template.copy();
+        kind.prepare?.(patient);
+        damageFile(kind.path(patient), damage, randomOf(seed));
+        counts.damaged += 1;
+        const what = `${kind.name} ${damage.title} (seed ${seed})`;
+        let met: Ended | null = null;
+        for (const argv of kind.meet) {
+          met = await patient.run(...argv);
+          expectClean(met, what);
+        }
+        if (met !== null && (index + heavyKinds.indexOf(kind)) % HEAL_EVERY === 0) await heal(patient, met, what);
+        await patient.remove();
+      }
+    },
+  );
+
+  test('snapshots/latest that is a file, a folder, or a link to nothing', { timeout: 120_000 }, async () => {
+    const patient = await template.copy();
+    const latest = join(patient.data, 'snapshots', 'latest');
+    const ways: readonly (readonly [string, () => void, number])[] = [
+      ['a link to nothing', () => symlinkSync('20200101T000000Z', latest), 0],
+      ['a link to a file', () => symlinkSync('../keys.json', latest), 0],
+      ['a file', () => writeFileSync(latest, 'text'), 1],
+      ['a folder', () => replaceByFolder(latest), 1],
+    ];
+    for (const [what, make, exportCode] of ways) {
+      rmSync(latest, { recursive: true, force: true });
+      make();
+      counts.damaged += 1;
+      expectClean(await patient.run('doctor', '--offline'), what);
+      const exported = await patient.run('export');
+      expectClean(exported, what);
+      expect(exported.code, `${what}: ${exported.text}`).toBe(exportCode);
+    }
+    await patient.remove();
+  });
+});
+
+/** Follows the remedy of each error until a sync is complete, and compares the tables. */
+async function heal(patient: Patient, met: Ended, what: string): Promise<void> {
+  let now = met;
+  for (let step = 0; now.code !== 0 && step < STEPS_MAX; step++) {
+    const [instruction, ...more] = remedies(now);
+    expect(instruction, `a remedy for ${what}: ${now.text}`).toBeDefined();
+    now = await follow(patient, instruction as string);
+    for (const next of more) now = await follow(patient, next);
+    expectClean(now, `${what}, after ${instruction}`);
+  }
+  const synced = await patient.run('sync');
+  if (synced.code !== 0 && now === met) return heal(patient, synced, what);
+  expect(synced.code, `${what}, synced at last: ${synced.text}`).toBe(0);
+  expectSameTables(await readTables(patient.folder), template.tables);
+  const examined = await patient.run('doctor', '--offline');
+  if (examined.code !== 0) await follow(patient, instructionsOf(examined.text)[0] as string);
+  const last = await patient.run('doctor', '--offline');
+  expect(last.code, `${what}, doctor at last: ${last.text}`).toBe(0);
+  counts.healed += 1;
+}
+
+// What is left of an incomplete replay is as good as the warehouse: it was kept.
+function remedies({ command, code, text }: Ended): string[] {
+  if (command === 'sightline replay' && code === 3) return ['sightline sync'];
+  return instructionsOf(text);
+}
+
+/** Checks what holds for every ended command: a documented exit code, no stack, no text of DuckDB, one sentence. */
+function expectClean({ command, code, text }: Ended, what: string): void {
+  const told = `${what}: \`${command}\` ended with ${code}: ${text}`;
+  expect(EXITS, told).toContain(code);
+  expect(text, told).not.toMatch(/\n\s+at |Please report|TypeError|SyntaxError/);
+  expect(text, told).not.toMatch(/(IO|INTERNAL|FATAL|Serialization|Binder|Catalog|Invalid Input) Error/);
+  if (code === 0 || code === 3 || command.startsWith('sightline doctor')) return;
+  counts.refused += 1;
+  expect(text.split('\n')[0], told).toMatch(/^sightline: \S/);
+  expect(text, told).toMatch(/`[a-z]+|allowed:|Correct the|Check |Set /);
+}
+
+test('the names of damaged files in errors are those of the workspace', async () => {
+  const patient = await template.copy();
+  const path = join(patient.data, 'warehouse.duckdb');
+  damageFile(path, damages.find(({ title }) => title.startsWith('is replaced')) as Damage, randomOf(1));
+  const { code, text } = await patient.run('sync');
+  expect(code).toBe(1);
+  expect(text).toContain(path);
+  expect(instructionsOf(text)).toEqual([`sightline restore ${join(patient.data, 'analytics.duckdb')} --force`]);
+  rmSync(join(patient.data, 'analytics.duckdb'));
+  expect(instructionsOf((await patient.run('sync')).text)).toEqual(['sightline replay']);
+  rmSync(join(patient.data, 'raw'), { recursive: true });
+  const latest = join(patient.data, 'snapshots', 'latest');
+  expect(instructionsOf((await patient.run('sync')).text)).toEqual([`sightline restore ${latest} --force`]);
+  rmSync(join(patient.data, 'snapshots'), { recursive: true });
+  const [move, sync] = instructionsOf((await patient.run('sync')).text);
+  expect([move, sync]).toEqual([`mv ${path} ${path}.damaged`, 'sightline sync']);
+  expect(basename(path)).toBe('warehouse.duckdb');
+  await patient.remove();
+});

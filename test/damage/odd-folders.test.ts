@@ -1,0 +1,79 @@
+import { cpSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readManifest } from '../../src/snapshot/manifest.ts';
+import { makeTemplate, type Template } from './workspace.ts';
+
+// DuckDB takes some characters of a path for a pattern, and a question mark for the beginning of parameters.
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate(() => Promise.resolve());
+}, 240_000);
+afterAll(() => template.close());
+
+describe('a data folder', () => {
+  test.for([
+    ['a*b', 'aXb'],
+    ['a[x]b', 'axb'],
+    [`a "b"'c'\nd`, null],
+    ['Größe-日本-😀#b%20c;d$e\\f{g,h}', null],
+    [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null],
+  ] as const)('that is called %j works', { timeout: 120_000 }, async ([name, sibling]) => {
+    const patient = await template.copy();
+    const [data, moved] = [join(patient.folder, 'data'), join(patient.folder, name)];
+    // The files of the sibling match the name as a pattern.
+    if (sibling !== null) cpSync(data, join(patient.folder, sibling), { recursive: true, verbatimSymlinks: true });
+    mkdirSync(dirname(moved), { recursive: true });
+    renameSync(data, moved);
+    const latest = join(moved, 'default', 'snapshots', 'latest');
+    const backup = join(moved, 'backup.duckdb');
+    for (const argv of [
+      ['sync', '--only', 'prompts'],
+      ['export'],
+      ['backup', backup],
+      ['restore', latest, '--force', '--yes'],
+      ['restore', backup, '--force', '--yes'],
+      ['sql', 'select 1'],
+    ]) {
+      const { code, text } = await patient.run(...argv, '--data-dir', moved);
+      expect(code, `${argv[0]}: ${text}`).toBe(0);
+    }
+    expect((await readManifest(latest))?.tables.find((table) => table.name === 'prompts')?.rows).toBe(2);
+    await patient.remove();
+  });
+
+  test('that has a question mark in its name is refused by every command', async () => {
+    const patient = await template.copy();
+    const folder = join(patient.folder, 'a?b');
+    renameSync(join(patient.folder, 'data'), folder);
+    for (const argv of [['sync'], ['status'], ['export'], ['keys', 'list'], ['sql', 'select 1']]) {
+      const { code, text } = await patient.run(...argv, '--data-dir', folder);
+      expect(code, text).toBe(2);
+      expect(text).toContain(`the data folder ${JSON.stringify(join(folder, 'default'))} contains "?"`);
+    }
+    await patient.remove();
+  });
+
+  test('whose path is longer than the system allows is refused in one sentence', async () => {
+    const patient = await template.copy();
+    const folder = join(patient.folder, ...Array.from({ length: 40 }, () => 'x'.repeat(120)));
+    const { code, text } = await patient.run('sync', '--data-dir', folder);
+    expect(code, text).toBe(1);
+    expect(text).toMatch(/^sightline: cannot write to the folder .* \(ENAMETOOLONG\)\n.*\n$/);
+    await patient.remove();
+  });
+
+  test('is not needed for a backup and a replay into a file, whose names may not have a question mark', async () => {
+    const patient = await template.copy();
+    for (const argv of [
+      ['backup', join(patient.folder, 'copy?.duckdb')],
+      ['replay', '--into', join(patient.folder, 'copy?.duckdb')],
+    ]) {
+      const { code, text } = await patient.run(...argv);
+      expect(code, text).toBe(2);
+      expect(text).toContain('contains "?"; allowed: a path without it');
+    }
+    await patient.remove();
+  });
+});

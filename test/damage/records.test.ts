@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { expectSameTables, readTables } from '../hostile/attack.ts';
+import { makeTemplate } from './workspace.ts';
+
+const CHANGES = [
+  "UPDATE sync.coverage SET range_to = DATE '9999-12-31' WHERE resource = 'prompts'",
+  "UPDATE sync.coverage SET closed_at = TIMESTAMP '9999-12-31 23:59:59' WHERE resource = 'engines'",
+  `INSERT INTO sync.checkpoints SELECT chain, resource, brand_id, DATE '0001-01-01', range_to, pass_id, 1, 'x', NULL, [], 0,
+     closed_at FROM sync.coverage LIMIT 1`,
+  `INSERT INTO sync.audits SELECT resource, brand_id, DATE '0001-01-01', closed_at, true, 1, 1, '', NULL
+     FROM sync.coverage LIMIT 1`,
+  'UPDATE sync.conventions SET agreed = compared + 1',
+  'UPDATE sync.raw_pages SET position = 123456789012 WHERE rowid = (SELECT min(rowid) FROM sync.raw_pages)',
+];
+const FOUND = ['coverage (2 rows)', 'checkpoints (1 row)', 'audits (1 row)', 'conventions (', 'raw_pages (1 row)'];
+
+test('`doctor --fix` drops records that no sync can have written, and the next sync reads their data again', {
+  timeout: 240_000,
+}, async () => {
+  const template = await makeTemplate(() => Promise.resolve());
+  const patient = await template.copy();
+  const inWarehouse = async (statements: readonly string[]): Promise<number> => {
+    const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
+    for (const sql of statements) await database.exclusive((session) => session.run(sql));
+    const rows = await database.exclusive((session) =>
+      session.query('SELECT (SELECT count(*) FROM sync.coverage) + (SELECT least(count(*), 1) FROM sync.conventions)'),
+    );
+    await database.close();
+    return Number(rows[0]?.[0]);
+  };
+  const linesOf = async (...flags: string[]): Promise<string[]> => {
+    const { text } = await patient.run('doctor', '--offline', ...flags);
+    return text.split('\n').filter((line) => / records /.test(line));
+  };
+  try {
+    expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
+    const before = await inWarehouse(CHANGES);
+    const [found] = await linesOf();
+    expect(found).toMatch(/^failure/);
+    for (const text of FOUND) expect(found).toContain(`sync.${text}`);
+    expect(await linesOf('--fix')).toEqual([expect.stringMatching(/^fixed .* were dropped$/)]);
+    expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
+    expect(await inWarehouse([])).toBe(before - 3);
+    const { code, text } = await patient.run('sync');
+    expect(code, text).toBe(0);
+    expect(await inWarehouse([])).toBe(before);
+    expectSameTables(await readTables(patient.folder), template.tables);
+  } finally {
+    await patient.remove();
+    await template.close();
+  }
+});
