@@ -9,7 +9,7 @@ import { openReader } from '../warehouse/reader.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
-import { agesOf, catalogue, publish, withWarehouse } from './workspace.ts';
+import { agesOf, catalogue, renewCopy } from './workspace.ts';
 
 /** Damages that are told one by one. */
 const TOLD_MAX = 5;
@@ -78,9 +78,7 @@ export async function checkCopy(patient: Patient, isSick: boolean): Promise<Find
   // The copy may be the last that is sound.
   if (isSick) return [{ ...problem, advice: 'Mend the warehouse first; until then the copy is left as it is.' }];
   if (!fix || owner !== null || live === 0 || isAway(patient.context)) return [problem];
-  await withWarehouse(patient.context, { memoryLimitMb: 256 }, (opened) =>
-    publish(opened.warehouse, layout, opened.copy),
-  );
+  await renewCopy(patient.context);
   return [{ status: 'ok', message: `${problem.message}; published anew`, fixed: true }];
 }
 

@@ -8,7 +8,7 @@ import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { createCatalogue } from '../contract/catalogue.ts';
 import { MART_SCHEMA, marts } from '../metrics/marts/marts.ts';
-import { publishAnalytics } from '../snapshot/analytics.ts';
+import { opensAsReplica, publishAnalytics } from '../snapshot/analytics.ts';
 import { refuseCopy } from '../snapshot/home-mark.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
@@ -17,6 +17,9 @@ import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { borrowWarehouse, isServed } from './borrow.ts';
 import { heldHome, refreshCopy, withHome } from './home.ts';
+
+/** Memory for publishing the analysts' copy alone, in MB. */
+const COPY_MEMORY_MB = 256;
 
 /** Every resource of the API. */
 export const catalogue = createCatalogue(declarations);
@@ -52,13 +55,12 @@ export interface Newest {
   readonly stale: boolean;
 }
 
-/** Opens the copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it. Throws `no_data`. */
-export async function openNewest(
-  config: WorkspaceConfig,
-  layout: Layout,
-  options: { output?: string } = {},
-): Promise<Newest> {
-  const { opened, stale } = await openNewestWith(config, layout, (path) => openReader(path, options));
+/**
+ * Opens the copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it. A copy that does not open
+ * is passed over for the live file, or renewed where the workspace is served. Throws `no_data`.
+ */
+export async function openNewest(config: WorkspaceConfig, layout: Layout): Promise<Newest> {
+  const { opened, stale } = await openNewestWith(config, layout, openReader);
   return { reader: opened, stale };
 }
 
@@ -71,21 +73,40 @@ export async function openNewestWith<T>(
   if (config.home.kind !== 'local' && heldHome(config.folder) === null) return openFetched(config, layout, open);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
-  if (ownedHere.has(layout.warehouse)) {
-    if (copy === 0) throw nothingYet(config);
-    return { opened: await open(layout.analytics), stale: copy < live };
-  }
-  if (copy >= live) return { opened: await open(layout.analytics), stale: false };
+  const isOwn = ownedHere.has(layout.warehouse);
+  if (isOwn && copy === 0) throw nothingYet(config);
   // Whoever serves it opens the live file when a job is due, and must not find a reader there.
-  if (copy > 0 && (await isServed(config.folder))) return { opened: await open(layout.analytics), stale: true };
+  if (copy > 0 && (isOwn || copy >= live || (await isServed(config.folder)))) {
+    const opened = await openUnlessDamaged(layout.analytics, open);
+    if (opened !== null) return { opened, stale: copy < live };
+    if (isOwn || live === 0) throw damagedCopy(config);
+    if (await isServed(config.folder)) return { opened: await openRenewed(config, layout, open), stale: false };
+  }
   try {
     return { opened: await open(layout.warehouse), stale: false };
   } catch (thrown) {
     const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
     if (!locked) throw thrown;
-    if (copy > 0) return { opened: await open(layout.analytics), stale: true };
-    throw nothingYet(config, thrown);
+    if (copy === 0) throw nothingYet(config, thrown);
+    const opened = await openUnlessDamaged(layout.analytics, open);
+    if (opened === null) throw damagedCopy(config, thrown);
+    return { opened, stale: true };
   }
+}
+
+/**
+ * Opens the copy, whatever the live file holds. A copy that does not open is published anew from the warehouse, or fetched anew
+ * from the home elsewhere. Throws `no_data` where there is no copy.
+ */
+export async function openCopyWith<T>(
+  config: WorkspaceConfig,
+  layout: Layout,
+  open: (path: string) => Promise<T>,
+): Promise<T> {
+  // Where the home does not answer, what is here is better than nothing.
+  await refreshCopy({ config, clock: systemClock }).catch(() => undefined);
+  if (agesOf(layout).copy === 0) throw noData(config);
+  return (await openUnlessDamaged(layout.analytics, open)) ?? openRenewed(config, layout, open);
 }
 
 // What lies in the folder of a home elsewhere is of whenever this machine had it last.
@@ -102,7 +123,40 @@ async function openFetched<T>(
     stale = true;
   }
   if (agesOf(layout).copy === 0) throw noData(config);
-  return { opened: await open(layout.analytics), stale };
+  const opened = await openUnlessDamaged(layout.analytics, open);
+  if (opened !== null) return { opened, stale };
+  return { opened: await openRenewed(config, layout, open), stale: false };
+}
+
+async function openUnlessDamaged<T>(path: string, open: (path: string) => Promise<T>): Promise<T | null> {
+  try {
+    return await open(path);
+  } catch (thrown) {
+    if (thrown instanceof SightlineError && thrown.code === 'warehouse_invalid') return null;
+    throw thrown;
+  }
+}
+
+async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (path: string) => Promise<T>): Promise<T> {
+  if (config.home.kind !== 'local' && heldHome(config.folder) === null) {
+    await refreshCopy({ config, clock: systemClock }, { isDamaged: true });
+  } else {
+    const { signal } = new AbortController();
+    await renewCopy({ config, clock: systemClock, signal, command: 'export' });
+  }
+  return open(layout.analytics);
+}
+
+/** Publishes the analysts' copy from the warehouse, once this process has its turn. Throws as `withWarehouse` does. */
+export function renewCopy(context: Context): Promise<void> {
+  return withWarehouse(context, { memoryLimitMb: COPY_MEMORY_MB }, ({ warehouse, layout, copy }) =>
+    publish(warehouse, layout, copy),
+  );
+}
+
+function damagedCopy({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
+  const message = `the published copy of workspace ${name} is damaged; the next sync or \`sightline export\` publishes it anew`;
+  return new SightlineError('no_data', message, { cause });
 }
 
 function nothingYet({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
@@ -165,7 +219,7 @@ async function openAlone<T>(
   const journal = heldHome(config.folder)?.journal ?? null;
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
-  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live };
+  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics)) };
   const warehouse = await openWarehouse(layout.warehouse, catalogue, {
     ...resources,
     temporaryFolder: layout.temporary,

@@ -18,6 +18,11 @@ export function addReading(program: Command, onWorkspace: (command: Command) => 
       ]),
     )
     .option('--output <file>', 'write the rows to a file')
+    .option('--timeout <seconds>', 'stop a query that takes longer (default: 3600)')
+    .option(
+      '--max-memory <MB>',
+      'stop a query whose process needs more memory (default: 4096, at most half of the machine)',
+    )
     .action((query, flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/sql.ts')).sql(query, flags, signal)),
     );
