@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
+import { agesOf } from '../snapshot/layout.ts';
 import { isSnapshotId } from '../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../warehouse/backup.ts';
 import { findFlaws } from '../warehouse/integrity.ts';
@@ -9,7 +10,7 @@ import { openReader } from '../warehouse/reader.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
-import { agesOf, catalogue, renewCopy } from './workspace.ts';
+import { catalogue, renewCopy } from './workspace.ts';
 
 /** Damages that are told one by one. */
 const TOLD_MAX = 5;

@@ -4,11 +4,11 @@ import { resolve } from 'node:path';
 import { constrainedMemory } from 'node:process';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import type { QueryLimits } from '../warehouse/guarded-protocol.ts';
 import { type GuardedSql, openGuardedSql } from '../warehouse/guarded-sql.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
-import { agesOf, openCopyWith, openNewestWith } from './workspace.ts';
+import { openCopyWith, openNewestWith } from './newest.ts';
 
 const MEMORY_MB_MAX = 4_096;
 const MEMORY_MB_LEAST = 512;

@@ -40,7 +40,7 @@ export type Reply =
       readonly kind: 'failed';
       readonly code: string;
       readonly message: string;
-      /** Whether the database may be in a state in which it serves no other query. */
+      /** Whether the child is to be replaced, because another query might fail through no fault of its own. */
       readonly isFatal: boolean;
       /** The rest of DuckDB's words, for the log. */
       readonly detail: string;

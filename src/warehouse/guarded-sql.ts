@@ -17,6 +17,8 @@ const CHILD = fileURLToPath(
 );
 /** Queries that may wait for the one under way. */
 const WAITING_MAX = 128;
+/** A warehouse of 20 GB opens within a second; its log of 1 GB is read in 10. */
+const OPEN_TIMEOUT_MS = 120_000;
 /** How long a query may take to end after an interrupt before its process is killed. */
 const INTERRUPT_GRACE_MS = 2_000;
 /** How often the memory of the child is read. */
@@ -192,11 +194,13 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   return {
     ask: (request) =>
       new Promise<Answer>((resolve, reject) => {
-        const timer = setTimeout(() => {
-          kill(
-            new SightlineError('query_limit', `the query takes longer than is allowed: ${limits.timeoutMs / 1000} s`),
-          );
-        }, limits.timeoutMs);
+        const isOpening = request.kind === 'open';
+        const timeoutMs = isOpening ? OPEN_TIMEOUT_MS : limits.timeoutMs;
+        const late = new SightlineError(
+          isOpening ? 'query_crashed' : 'query_limit',
+          `${isOpening ? 'opening the database' : 'the query'} takes longer than is allowed: ${timeoutMs / 1000} s`,
+        );
+        const timer = setTimeout(() => kill(late), timeoutMs);
         const watching = setInterval(() => watch(residentBytes(child.pid)), WATCH_EVERY_MS);
         const done: Pending['settle'] = (outcome) => {
           clearTimeout(timer);

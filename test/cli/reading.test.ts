@@ -88,7 +88,10 @@ describe('sql', () => {
     await writeFile(join(folder, 'secret.csv'), 'a\n1\n');
     for (const query of ["select * from 'secret.csv'", "copy (select 1) to 'other.csv'", "attach 'x.duckdb'"]) {
       const { code, stdout } = await run('sql', query, '--json');
-      expect({ code, error: JSON.parse(stdout) }).toMatchObject({ code: 2, error: { error: { code: 'sql_invalid' } } });
+      expect({ code, error: JSON.parse(stdout) }).toMatchObject({
+        code: 2,
+        error: { error: { code: 'sql_rejected' } },
+      });
     }
     expect((await run('sql', "select * from 'secret.csv'", '--output', 'stolen.parquet')).code).toBe(2);
     expect(await readdir(folder)).not.toContain('other.csv');
