@@ -129,7 +129,7 @@ export const errorTable = {
   sql_rejected: {
     exit: EXIT.usage,
     about: 'The query has a statement or a function that does more than read tables and views.',
-    hint: 'The data are read-only. `sightline sql --output FILE` and `sightline export` write files.',
+    hint: 'Use statements that only read tables and views. To write a file, use `sightline sql --output FILE` or `sightline export`.',
   },
   query_limit: {
     exit: EXIT.failed,

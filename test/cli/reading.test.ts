@@ -30,7 +30,7 @@ async function withInput(text: string, ...args: string[]): Promise<Finished> {
 describe('sql', () => {
   test('takes a query from a file and from standard input', async () => {
     const { run, folder } = workspace;
-    await writeFile(join(folder, 'query.sql'), 'select 1 as a;\nselect 2 as b -- the end');
+    await writeFile(join(folder, 'query.sql'), 'set variable a = 1;\nselect 2 as b -- the end');
     expect(await run('sql', '--file', 'query.sql', '--format', 'csv')).toMatchObject({ code: 0, stdout: 'b\r\n2\r\n' });
     expect(await withInput('select 3 as c', 'sql', '--json')).toMatchObject({ code: 0, stdout: '[{"c":3}]\n' });
     expect(await withInput('select 4 as d', 'sql', '--file', '-', '--format', 'ndjson')).toMatchObject({
