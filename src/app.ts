@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { refreshCopy, withHome } from './app/home.ts';
 import { monitoredOf } from './app/monitored.ts';
+import { noData } from './app/newest.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './app/publish.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './app/service.ts';
 import { statusPageOf } from './app/status-page.ts';
-import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './app/workspace.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from './app/workspace.ts';
 import type { WorkspaceConfig } from './base/config.ts';
 import { inSpan } from './base/trace.ts';
 import type { LogTarget } from './serve/http/log.ts';

@@ -3,12 +3,13 @@ import { realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../warehouse/backup.ts';
 import { checkDatabasePath } from '../warehouse/copy-database.ts';
 import { isServed } from './borrow.ts';
 import { refreshCopy } from './home.ts';
-import { agesOf, type Context, noData, withWarehouse } from './workspace.ts';
+import { noData } from './newest.ts';
+import { type Context, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
 

@@ -3,6 +3,7 @@ import { lstat, readdir, readlink, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { exportWorkspace } from '../app.ts';
 import { SightlineError } from '../base/errors.ts';
+import { agesOf } from '../snapshot/layout.ts';
 import { isSnapshotId, readManifest } from '../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../warehouse/backup.ts';
 import { findFlaws } from '../warehouse/integrity.ts';
@@ -10,7 +11,7 @@ import { openReader } from '../warehouse/reader.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { findDamagedFiles } from './backup-snapshot.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
-import { agesOf, catalogue, publish, withWarehouse } from './workspace.ts';
+import { catalogue, renewCopy } from './workspace.ts';
 
 /** Damages that are told one by one. */
 const TOLD_MAX = 5;
@@ -79,9 +80,7 @@ export async function checkCopy(patient: Patient, isSick: boolean): Promise<Find
   // The copy may be the last that is sound.
   if (isSick) return [{ ...problem, advice: 'Mend the warehouse first; until then the copy is left as it is.' }];
   if (!fix || owner !== null || live === 0 || isAway(patient.context)) return [problem];
-  await withWarehouse(patient.context, { memoryLimitMb: 256 }, (opened) =>
-    publish(opened.warehouse, layout, opened.copy),
-  );
+  await renewCopy(patient.context);
   return [{ status: 'ok', message: `${problem.message}; published anew`, fixed: true }];
 }
 

@@ -24,7 +24,8 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { type BatchWriter, type FileFormat, type PlainFile, writePlainFile } from '../snapshot/plain-files.ts';
 import { type Selection, select } from '../snapshot/selection.ts';
 import { openCopySource } from '../warehouse/copy-out.ts';
-import { type Context, catalogue, openNewestWith } from './workspace.ts';
+import { openNewestWith } from './newest.ts';
+import { type Context, catalogue } from './workspace.ts';
 
 /** Lists the files of a folder that an export has made, which a later one may replace. */
 const LISTING = 'export.json';

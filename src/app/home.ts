@@ -193,13 +193,17 @@ export async function homeState(context: Pick<HomeContext, 'config' | 'clock'>):
 
 /**
  * Makes the analysts' copy the warehouse that was checked in last, where the home is not the folder itself; true where it has
- * become another. Nothing is brought while this process has the workspace checked out. Throws `home_failed`.
+ * become another. Nothing is brought while this process has the workspace checked out. With `isDamaged` it is brought even if
+ * it is the same version. Throws `home_failed`.
  */
-export async function refreshCopy(context: Pick<HomeContext, 'config' | 'clock'>): Promise<boolean> {
+export async function refreshCopy(
+  context: Pick<HomeContext, 'config' | 'clock'>,
+  { isDamaged = false }: { isDamaged?: boolean } = {},
+): Promise<boolean> {
   const { home, folder } = context.config;
   if (home.kind === 'local' || held.has(folder)) return false;
   const { analytics } = layoutOf(folder);
-  const isThere = (await stat(analytics).catch(() => null)) !== null;
+  const isThere = !isDamaged && (await stat(analytics).catch(() => null)) !== null;
   const opened = await openHome(context);
   try {
     const fetched = await opened.fetchCopy(analytics, isThere ? await readVersion(folder) : null);

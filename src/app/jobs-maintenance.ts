@@ -8,8 +8,9 @@ import { applyRetention } from '../snapshot/retention.ts';
 import { type Flaw, findFlaws } from '../warehouse/integrity.ts';
 import { copyWarehouse, findMissing } from '../warehouse/rebuild.ts';
 import { withHome } from './home.ts';
+import { noData } from './newest.ts';
 import { retainPublished } from './publish.ts';
-import { type Context, catalogue, noData, withWarehouse } from './workspace.ts';
+import { type Context, catalogue, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256, threads: 2 };
 

@@ -1,20 +1,51 @@
 import { rm } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { systemClock } from '../base/clock.ts';
+import { constrainedMemory } from 'node:process';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { layoutOf } from '../snapshot/layout.ts';
-import { openReader, type QueryResult, type Reader } from '../warehouse/reader.ts';
-import { refreshCopy } from './home.ts';
-import { agesOf, noData, openNewest } from './workspace.ts';
+import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import type { QueryLimits } from '../warehouse/guarded-protocol.ts';
+import { type GuardedSql, openGuardedSql } from '../warehouse/guarded-sql.ts';
+import type { QueryResult } from '../warehouse/reader.ts';
+import { openCopyWith, openNewestWith } from './newest.ts';
+
+const MEMORY_MB_MAX = 4_096;
+const MEMORY_MB_LEAST = 512;
+
+/** Limits for the owner of the files, whom they keep from mistakes; callers over the network need narrower ones. */
+export function ownerLimits(changes: Partial<QueryLimits> = {}): QueryLimits {
+  // A container may have less than the machine; where it has no limit, the system reports 0 or more than there is.
+  const machineMb = Math.min(totalmem(), constrainedMemory() || Number.POSITIVE_INFINITY) / 1024 ** 2;
+  return {
+    timeoutMs: 3_600_000,
+    memoryMb: Math.floor(Math.max(MEMORY_MB_LEAST, Math.min(MEMORY_MB_MAX, machineMb / 2))),
+    rowsMax: Number.MAX_SAFE_INTEGER,
+    bytesMax: 256 * 1024 ** 2,
+    ...changes,
+  };
+}
+
+/** How SQL of the owner runs. */
+export interface QueryOptions {
+  readonly signal?: AbortSignal;
+  readonly limits?: QueryLimits;
+  /** Statements that may return rows; a text with more is rejected before it runs. */
+  readonly resultsMax?: number;
+}
 
 /**
- * Runs SQL on a workspace's newest data, read-only, whoever else has them open. Throws `sql_invalid` with DuckDB's
- * message, the signal's reason when it is aborted.
+ * Runs SQL on a workspace's newest data, read-only, whoever else has them open; returns the result of each statement. Throws
+ * what GuardedSql throws, and the signal's reason when it is aborted.
  */
-export async function queryWorkspace(config: WorkspaceConfig, sql: string, signal?: AbortSignal): Promise<QueryResult> {
-  const { reader } = await openNewest(config, layoutOf(config.folder));
-  return interruptible(reader, signal, () => reader.query(sql));
+export async function queryWorkspace(
+  config: WorkspaceConfig,
+  sql: string,
+  { signal, limits = ownerLimits(), resultsMax }: QueryOptions = {},
+): Promise<QueryResult[]> {
+  const open = (path: string): Promise<GuardedSql> => openGuardedSql(path, { audience: 'owner', limits });
+  const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
+  return interruptible(opened, signal, () => opened.query(sql, resultsMax));
 }
 
 /**
@@ -25,25 +56,26 @@ export async function saveQuery(
   config: WorkspaceConfig,
   sql: string,
   path: string,
-  signal?: AbortSignal,
+  { signal, limits = ownerLimits() }: Omit<QueryOptions, 'resultsMax'> = {},
 ): Promise<number> {
   const whole = resolve(path);
-  const aside = `${whole}.${process.pid}.new`;
+  const output = `${whole}.${process.pid}.new`;
   await ensureWritableFolder(resolve(whole, '..'));
-  const { reader } = await openNewest(config, layoutOf(config.folder), { output: aside });
+  const open = (file: string): Promise<GuardedSql> => openGuardedSql(file, { audience: 'owner', limits, output });
+  const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
   try {
-    const rows = await interruptible(reader, signal, () => reader.writeParquet(sql));
-    await syncToDisk(aside);
-    await publishByRename(aside, whole);
+    const rows = await interruptible(opened, signal, () => opened.writeParquet(sql));
+    await syncToDisk(output);
+    await publishByRename(output, whole);
     return rows;
   } finally {
-    await rm(aside, { force: true });
+    await rm(output, { force: true });
   }
 }
 
-/** A reader that stays open, and of when its data are. */
+/** A database that stays open for SQL, and of when its data are. */
 export interface QuerySession {
-  readonly reader: Reader;
+  readonly sql: GuardedSql;
   /** When the data changed last, epoch milliseconds. */
   readonly asOf: number;
   /** Whether the warehouse holds more, which the next export or sync publishes. */
@@ -54,18 +86,15 @@ export interface QuerySession {
  * Opens the analysts' copy for as long as somebody types: whoever holds the warehouse itself keeps syncs out. Throws
  * `no_data` where there is no copy yet.
  */
-export async function openSession(config: WorkspaceConfig): Promise<QuerySession> {
+export async function openSession(config: WorkspaceConfig, limits = ownerLimits()): Promise<QuerySession> {
   const layout = layoutOf(config.folder);
-  const isAway = config.home.kind !== 'local';
-  // Where the home does not answer, what is here is better than nothing.
-  await refreshCopy({ config, clock: systemClock }).catch(() => undefined);
+  const sql = await openCopyWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
   const { copy, live } = agesOf(layout);
-  if (copy === 0) throw noData(config);
-  return { reader: await openReader(layout.analytics), asOf: copy, isBehind: !isAway && live > copy };
+  return { sql, asOf: copy, isBehind: config.home.kind === 'local' && live > copy };
 }
 
-async function interruptible<T>(reader: Reader, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-  const interrupt = (): void => reader.interrupt();
+async function interruptible<T>(sql: GuardedSql, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  const interrupt = (): void => sql.interrupt();
   signal?.addEventListener('abort', interrupt, { once: true });
   try {
     return await work();
@@ -74,6 +103,6 @@ async function interruptible<T>(reader: Reader, signal: AbortSignal | undefined,
     throw thrown;
   } finally {
     signal?.removeEventListener('abort', interrupt);
-    reader.close();
+    sql.close();
   }
 }

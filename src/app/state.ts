@@ -15,8 +15,9 @@ import {
 } from '../warehouse/progress-state.ts';
 import { readMembers } from '../warehouse/state.ts';
 import { withHome } from './home.ts';
+import { noData } from './newest.ts';
 import { readNewest } from './status.ts';
-import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './workspace.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
 /** What a state file says it is. */
 const FORMAT = 'sightline-state';

@@ -4,11 +4,13 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type JobRun, readJobRuns } from '../scheduler/book.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/held-deletions.ts';
+import { openReader } from '../warehouse/reader.ts';
 import { readStatus, type WarehouseStatus } from '../warehouse/status.ts';
-import { agesOf, catalogue, type Owner, openNewest, readOwner } from './workspace.ts';
+import { openNewestWith } from './newest.ts';
+import { catalogue, type Owner, readOwner } from './workspace.ts';
 
 /** Files that are looked at for their size; beyond, the sum says so by being too small. */
 const FILES_MAX = 100_000;
@@ -78,7 +80,7 @@ export async function readNewest<T>(
   read: (query: Query) => Promise<T>,
 ): Promise<ReadNewest<T>> {
   const layout = layoutOf(config.folder);
-  const { reader, stale } = await openNewest(config, layout);
+  const { opened: reader, stale } = await openNewestWith(config, layout, openReader);
   try {
     const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
     const { copy, live } = agesOf(layout);

@@ -12,8 +12,9 @@ import type { SyncSummary } from '../sync/run.ts';
 import { readMembers } from '../warehouse/state.ts';
 import { distrustDays, readVerifiedThrough, type Verified, writeVerifications } from '../warehouse/verifications.ts';
 import { withHome } from './home.ts';
+import { noData } from './newest.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
-import { type Context, catalogue, noData, type Opened, publish, withWarehouse } from './workspace.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
 /** Ranges of days that one repair reads again at most; the next one goes on. */
 const REPAIR_RANGES_MAX = 200;

@@ -1,23 +1,23 @@
-import { statSync } from 'node:fs';
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
-import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
 import { createCatalogue } from '../contract/catalogue.ts';
 import { MART_SCHEMA, marts } from '../metrics/marts/marts.ts';
-import { publishAnalytics } from '../snapshot/analytics.ts';
+import { opensAsReplica, publishAnalytics } from '../snapshot/analytics.ts';
 import { refuseCopy } from '../snapshot/home-mark.ts';
-import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
-import { openReader, type Reader } from '../warehouse/reader.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
-import { borrowWarehouse, isServed } from './borrow.ts';
-import { heldHome, refreshCopy, withHome } from './home.ts';
+import { borrowWarehouse } from './borrow.ts';
+import { heldHome, withHome } from './home.ts';
+
+/** Memory for publishing the analysts' copy alone, in MB. */
+const COPY_MEMORY_MB = 256;
 
 /** Every resource of the API. */
 export const catalogue = createCatalogue(declarations);
@@ -35,82 +35,6 @@ export interface Context {
   readonly onTrouble?: (sentence: string) => void;
 }
 
-const ownedHere = new Set<string>();
-
-/**
- * Says that work on a workspace's live file may be under way in this process at any moment, until the returned function is
- * called: whoever reads is given the copy. A second opening of the file in one process would undo the first one's lock.
- */
-export function readOnlyCopies(folder: string): () => void {
-  const { warehouse } = layoutOf(folder);
-  ownedHere.add(warehouse);
-  return () => ownedHere.delete(warehouse);
-}
-
-/** A workspace's data, opened for reading; `stale` when it is a copy older than the live file, which is in use. */
-export interface Newest {
-  readonly reader: Reader;
-  readonly stale: boolean;
-}
-
-/** Opens the copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it. Throws `no_data`. */
-export async function openNewest(
-  config: WorkspaceConfig,
-  layout: Layout,
-  options: { output?: string } = {},
-): Promise<Newest> {
-  const { opened, stale } = await openNewestWith(config, layout, (path) => openReader(path, options));
-  return { reader: opened, stale };
-}
-
-/** As `openNewest`, by other means: `open` is given the path. */
-export async function openNewestWith<T>(
-  config: WorkspaceConfig,
-  layout: Layout,
-  open: (path: string) => Promise<T>,
-): Promise<{ opened: T; stale: boolean }> {
-  if (config.home.kind !== 'local' && heldHome(config.folder) === null) return openFetched(config, layout, open);
-  const { copy, live } = agesOf(layout);
-  if (copy === 0 && live === 0) throw noData(config);
-  if (ownedHere.has(layout.warehouse)) {
-    if (copy === 0) throw nothingYet(config);
-    return { opened: await open(layout.analytics), stale: copy < live };
-  }
-  if (copy >= live) return { opened: await open(layout.analytics), stale: false };
-  // Whoever serves it opens the live file when a job is due, and must not find a reader there.
-  if (copy > 0 && (await isServed(config.folder))) return { opened: await open(layout.analytics), stale: true };
-  try {
-    return { opened: await open(layout.warehouse), stale: false };
-  } catch (thrown) {
-    const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
-    if (!locked) throw thrown;
-    if (copy > 0) return { opened: await open(layout.analytics), stale: true };
-    throw nothingYet(config, thrown);
-  }
-}
-
-// What lies in the folder of a home elsewhere is of whenever this machine had it last.
-async function openFetched<T>(
-  config: WorkspaceConfig,
-  layout: Layout,
-  open: (path: string) => Promise<T>,
-): Promise<{ opened: T; stale: boolean }> {
-  let stale = false;
-  try {
-    await refreshCopy({ config, clock: systemClock });
-  } catch (thrown) {
-    if (agesOf(layout).copy === 0) throw thrown;
-    stale = true;
-  }
-  if (agesOf(layout).copy === 0) throw noData(config);
-  return { opened: await open(layout.analytics), stale };
-}
-
-function nothingYet({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
-  const message = `workspace ${name} has nothing to read yet: its first sync is still running`;
-  return new SightlineError('no_data', message, { cause });
-}
-
 /** A workspace's warehouse, opened for writing. */
 export interface Opened {
   readonly warehouse: Warehouse;
@@ -119,6 +43,13 @@ export interface Opened {
   readonly copy: { isCurrent: boolean };
   /** Resolves once all that was committed would be there if this machine were lost; at once where its disk is the home. */
   readonly durable: () => Promise<void>;
+}
+
+/** Publishes the analysts' copy from the warehouse, once this process has its turn. Throws as `withWarehouse` does. */
+export function renewCopy(context: Context): Promise<void> {
+  return withWarehouse(context, { memoryLimitMb: COPY_MEMORY_MB }, ({ warehouse, layout, copy }) =>
+    publish(warehouse, layout, copy),
+  );
 }
 
 /** Publishes the analysts' copy. Throws `lease_lost` where the workspace is no longer this process's. */
@@ -166,7 +97,7 @@ async function openAlone<T>(
   const journal = heldHome(config.folder)?.journal ?? null;
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
-  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live };
+  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics)) };
   const warehouse = await openWarehouse(layout.warehouse, catalogue, {
     ...resources,
     temporaryFolder: layout.temporary,
@@ -228,19 +159,4 @@ export async function readOwner(path: string): Promise<Owner | null> {
   } catch {
     return null;
   }
-}
-
-/** The error of a workspace that was never synced. */
-export function noData(config: WorkspaceConfig): SightlineError {
-  return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
-}
-
-/** When the copy and the live file changed last, epoch milliseconds; 0 for one that is not there. */
-export function agesOf(layout: Layout): { copy: number; live: number } {
-  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
-  return { copy: modifiedAt(layout.analytics), live };
-}
-
-function modifiedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -139,8 +139,23 @@ export const errorTable = {
   },
   sql_invalid: {
     exit: EXIT.usage,
-    about: 'DuckDB refused the query.',
-    hint: 'Correct the query. Data are open read-only, without access to other files or the network.',
+    about: 'DuckDB rejected the query: a syntax error, an unknown name, or a value that cannot be computed.',
+    hint: 'Correct the query.',
+  },
+  sql_rejected: {
+    exit: EXIT.usage,
+    about: 'The query has a statement or a function that does more than read tables and views.',
+    hint: 'Use statements that only read tables and views. To write a file, use `sightline sql --output FILE` or `sightline export`.',
+  },
+  query_limit: {
+    exit: EXIT.failed,
+    about: 'A query exceeded its limit of time, memory, rows or bytes, which the message names.',
+    hint: 'Ask for less, or raise the limit: `sightline sql` has `--timeout` and `--max-memory`. For many rows, write `--output rows.parquet`.',
+  },
+  query_crashed: {
+    exit: EXIT.failed,
+    about: 'The process that ran a query ended unexpectedly, or DuckDB failed with an internal error.',
+    hint: 'The data are unchanged. Simplify the query, or ask for less; if it ends like this again, please report the query.',
   },
   interrupted: {
     exit: EXIT.interrupted,

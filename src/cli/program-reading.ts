@@ -6,7 +6,10 @@ import type { Choose } from './invocation.ts';
 export function addReading(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   onWorkspace(program.command('sql'))
     .description('ask the data in SQL, read-only, also while a sync is running; without a query, one after another')
-    .argument('[query]', 'a DuckDB query (default: what is typed, or comes on standard input)')
+    .argument(
+      '[query]',
+      'statements of DuckDB that read, such as SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN or SET VARIABLE; all others are rejected before any runs. A table shows the result of each, other formats take one (default: what is typed, or comes on standard input)',
+    )
     .option('--file <file>', 'read the query from a file')
     .addOption(
       optionOf('--format <format>', "how rows are written (default: by the output's ending, or table)", [
@@ -18,6 +21,11 @@ export function addReading(program: Command, onWorkspace: (command: Command) => 
       ]),
     )
     .option('--output <file>', 'write the rows to a file')
+    .option('--timeout <seconds>', 'stop a query that takes longer (default: 3600)')
+    .option(
+      '--max-memory <MB>',
+      'stop a query whose process needs more memory (default: 4096, at most half of the machine)',
+    )
     .action((query, flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/sql.ts')).sql(query, flags, signal)),
     );

@@ -1,10 +1,11 @@
 import { refreshCopy, withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
+import { readOnlyCopies } from '../app/newest.ts';
 import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
 import { type Carry, claimWorkspace, type Lend } from '../app/owner.ts';
 import type { Greeting } from '../app/owner-frames.ts';
 import { createTurns, type Turns } from '../app/turns.ts';
-import { type Context, readOnlyCopies } from '../app/workspace.ts';
+import type { Context } from '../app/workspace.ts';
 import type { Clock } from '../base/clock.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { type JobRun, openBook } from '../scheduler/book.ts';

@@ -2,9 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createInterface, type Interface } from 'node:readline';
 import type { QuerySession } from '../app/query.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import type { QueryResult } from '../warehouse/reader.ts';
 import { literal } from '../warehouse/schema.ts';
+import { isFinished } from '../warehouse/sql-text.ts';
 import { FORMATS, type Format, formatRows } from './format.ts';
-import { createCompleter, isFinished } from './shell-text.ts';
+import { createCompleter } from './shell-text.ts';
 
 /** Lines that are kept for the next time. */
 const HISTORY_LINES = 1_000;
@@ -115,16 +117,20 @@ async function createShell(parts: ShellParts): Promise<Shell> {
   let format = parts.format;
   let typed: string[] = [];
   let complete = await completerOf(session);
-  const show = async (sql: string): Promise<string> => formatRows(await session.reader.query(sql), format);
+  const show = async (sql: string): Promise<string> =>
+    (await session.sql.query(sql)).map((result) => formatRows(result, format)).join('\n\n');
   const commands: Readonly<Record<string, (argument: string) => Promise<string | null>>> = {
     help: async () => HELP,
     quit: async () => null,
     exit: async () => null,
     tables: (text) => show(TABLES.replace('$1', () => literal(`%${text}%`))),
     describe: async (name) => {
-      const { rows } = await session.reader.query(DESCRIBE.replaceAll('$1', () => literal(name)));
-      if (rows.length === 0) return `there is no table ${JSON.stringify(name)}; .tables lists those there are`;
-      return show(DESCRIBE.replaceAll('$1', () => literal(name)));
+      const result = await one(
+        session,
+        DESCRIBE.replaceAll('$1', () => literal(name)),
+      );
+      if (result.rows.length === 0) return `there is no table ${JSON.stringify(name)}; .tables lists those there are`;
+      return formatRows(result, format);
     },
     format: async (name) => {
       const known = FORMATS.find((candidate) => candidate === name);
@@ -134,7 +140,7 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     },
     refresh: async () => {
       const next = await parts.open();
-      session.reader.close();
+      session.sql.close();
       session = next;
       complete = await completerOf(session);
       return asOf(session);
@@ -167,9 +173,9 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     isWithin: () => typed.length > 0,
     interrupt: () => {
       typed = [];
-      session.reader.interrupt();
+      session.sql.interrupt();
     },
-    close: () => session.reader.close(),
+    close: () => session.sql.close(),
   };
 }
 
@@ -183,8 +189,13 @@ const DESCRIBE = `SELECT column_name AS name, data_type AS type, comment AS abou
 const NAMES = `SELECT CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || table_name, column_name
   FROM duckdb_columns() WHERE NOT internal`;
 
-async function completerOf({ reader }: QuerySession): Promise<(line: string) => [string[], string]> {
-  const { rows } = await reader.query(NAMES);
+async function one({ sql }: QuerySession, query: string): Promise<QueryResult> {
+  const [result] = await sql.query(query, 1);
+  return result as QueryResult;
+}
+
+async function completerOf(session: QuerySession): Promise<(line: string) => [string[], string]> {
+  const { rows } = await one(session, NAMES);
   return createCompleter(
     rows.map(([table]) => String(table)),
     rows.map(([, column]) => String(column)),

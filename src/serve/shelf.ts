@@ -10,8 +10,8 @@ const RETRY_MS = 5_000;
 /** Holds the newest published copy open. */
 export interface Shelf {
   /**
-   * The newest copy that can be read; throws `no_data` while there is none. Where the newest is damaged, or is another
-   * version's, the one before serves on.
+   * The newest copy that can be read; throws `no_data` while there is none. If the newest is damaged, or another version's,
+   * the one before serves on, unless its own file was overwritten.
    */
   current(): Promise<Edition>;
   /** The copy that was opened last, if any. */
@@ -21,15 +21,21 @@ export interface Shelf {
 
 interface Held {
   readonly edition: Edition;
-  /** Identity of the file, and of its content. */
-  readonly file: string;
+  readonly file: FileIdentity;
+}
+
+/** A file, and its content as far as size and time tell. */
+interface FileIdentity {
+  readonly inode: string;
+  readonly content: string;
 }
 
 /** Looks at every question whether another copy was put in place, and goes over to it. */
 export function createShelf(path: string, options: EditionOptions): Shelf {
   let held: Held | null = null;
-  let unreadable: string | null = null;
-  let opening: { readonly file: string; readonly done: Promise<Edition> } | null = null;
+  /** The newest file if it could not be opened, and why. */
+  let unreadable: { readonly content: string; readonly error: unknown } | null = null;
+  let opening: { readonly done: Promise<Edition> } | null = null;
   const replaced = new Map<Edition, NodeJS.Timeout>();
   const closing = new Set<Promise<void>>();
   const retire = (edition: Edition): void => {
@@ -43,18 +49,22 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
     };
     replaced.set(edition, setTimeout(later, GRACE_MS).unref());
   };
-  const open = async (file: string): Promise<Edition> => {
+  const open = async (file: FileIdentity): Promise<Edition> => {
     try {
       const edition = await openEdition(path, options);
       if (held !== null) retireLater(held.edition);
       held = { edition, file };
       return edition;
     } catch (thrown) {
-      if (held === null) throw toNoData(thrown);
-      // Opening it again at every question would cost more than answering.
-      unreadable = file;
-      setTimeout(() => (unreadable = unreadable === file ? null : unreadable), RETRY_MS).unref();
-      return held.edition;
+      // Opening it again for every request would cost more than answering.
+      const failed = { content: file.content, error: toNoData(thrown) };
+      unreadable = failed;
+      setTimeout(() => (unreadable = unreadable === failed ? null : unreadable), RETRY_MS).unref();
+      if (held !== null && held.file.inode !== file.inode) return held.edition;
+      // What was open is this very file, which somebody has overwritten.
+      if (held !== null) retireLater(held.edition);
+      held = null;
+      throw failed.error;
     } finally {
       opening = null;
     }
@@ -67,8 +77,10 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
         throw new SightlineError('no_data', 'nothing was published yet: the first sync has not ended');
       }
       // A copy that is being put in place may be gone for a moment; the one before serves on.
-      if (held !== null && (file === null || file === held.file || file === unreadable)) return held.edition;
-      opening ??= { file: file as string, done: open(file as string) };
+      if (held !== null && (file === null || [held.file.content, unreadable?.content].includes(file.content)))
+        return held.edition;
+      if (unreadable !== null && unreadable.content === file?.content) throw unreadable.error;
+      opening ??= { done: open(file as FileIdentity) };
       return opening.done;
     },
     close: async () => {
@@ -86,12 +98,15 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
 }
 
 // An inode alone may be given to the next file, once nobody holds this one open.
-function identityOf(path: string): string | null {
+function identityOf(path: string): FileIdentity | null {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? null : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+  if (stats === undefined) return null;
+  const inode = `${stats.dev}:${stats.ino}`;
+  return { inode, content: `${inode}:${stats.mtimeNs}:${stats.size}` };
 }
 
 function toNoData(thrown: unknown): unknown {
   if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') return thrown;
-  return new SightlineError('no_data', 'the published copy cannot be read; the next sync renews it', { cause: thrown });
+  const message = 'the published copy is damaged; the next sync or `sightline export` publishes it anew';
+  return new SightlineError('no_data', message, { cause: thrown });
 }

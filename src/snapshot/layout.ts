@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Where a workspace keeps what. */
@@ -41,4 +42,14 @@ export function layoutOf(folder: string): Layout {
     budgets: join(dirname(folder), '.budgets'),
     earlierBudget: join(folder, 'budget.log'),
   };
+}
+
+/** When the copy and the live file changed last, epoch milliseconds; 0 for one that is not there. */
+export function agesOf(layout: Layout): { copy: number; live: number } {
+  const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
+  return { copy: modifiedAt(layout.analytics), live };
+}
+
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

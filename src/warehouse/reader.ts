@@ -15,7 +15,6 @@ import {
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toReadError } from './errors.ts';
 import { openReadOnly } from './read-only.ts';
-import { literal, quoted } from './schema.ts';
 
 /** What the binding says of a text that holds no statement, such as a lone semicolon. */
 const SAID_OF_NOTHING = 'Error in native callback';
@@ -37,26 +36,15 @@ export interface Reader {
    * `warehouse_invalid` when the file is damaged.
    */
   query(sql: string): Promise<QueryResult>;
-  /**
-   * Writes one query's rows to the file that the reader was opened with, and returns how many there were: Parquet that any
-   * tool reads, with ids and nested values as texts and times in UTC. Throws `sql_invalid`.
-   */
-  writeParquet(sql: string): Promise<number>;
-  /** Ends the query under way, which then throws. */
-  interrupt(): void;
   close(): void;
 }
 
 /**
- * Opens a DuckDB file read-only and without access to other files, extensions or the network, but for the one file that
- * `output` names. Any number of processes may do so while none has the file open for writing; throws `warehouse_locked`
- * when one has.
+ * Opens a DuckDB file read-only, for queries of sightline itself; SQL that a user wrote goes to guarded-sql.ts. Any number of
+ * processes may do so while none has the file open for writing; throws `warehouse_locked` when one has.
  */
-export async function openReader(path: string, { output }: { output?: string } = {}): Promise<Reader> {
-  const instance = await openReadOnly(path, {
-    memoryLimitMb: MEMORY_LIMIT_MB,
-    ...(output === undefined ? {} : { writable: { file: output } }),
-  });
+export async function openReader(path: string): Promise<Reader> {
+  const instance = await openReadOnly(path, { memoryLimitMb: MEMORY_LIMIT_MB });
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
   const query = async (sql: string): Promise<QueryResult> => {
@@ -78,36 +66,11 @@ export async function openReader(path: string, { output }: { output?: string } =
   };
   return {
     query,
-    writeParquet: async (sql) => {
-      if (output === undefined) throw new TypeError('the reader was opened without a file to write');
-      // A comment at the end of the query must not swallow what follows.
-      const inner = `(${sql.replace(/[;\s]+$/, '')}\n)`;
-      const { rows: described } = await query(`DESCRIBE ${inner}`);
-      const select = described.map(
-        ([name, type]) => `${flat(quoted(String(name)), String(type))} AS ${quoted(String(name))}`,
-      );
-      const { rows } = await query(
-        `COPY (SELECT ${select.join(', ')} FROM ${inner}) TO ${literal(output)} (FORMAT parquet, PARQUET_VERSION v1)`,
-      );
-      return Number(rows[0]?.[0]);
-    },
-    interrupt: () => connection.interrupt(),
     close: () => {
       connection.closeSync();
       instance.closeSync();
     },
   };
-}
-
-// What every reader of Parquet takes: no ids of their own type, nothing nested, no time zones, nothing of 128 bits.
-function flat(column: string, type: string): string {
-  if (/[[(]|^JSON$|^MAP|^UNION/.test(type) && !/^(DECIMAL|ENUM)\(/.test(type))
-    return `CAST(to_json(${column}) AS VARCHAR)`;
-  if (/^(UUID|INTERVAL|TIME|BIT|ENUM)/.test(type) && !type.startsWith('TIMESTAMP')) return `CAST(${column} AS VARCHAR)`;
-  if (/^(HUGEINT|UHUGEINT|UBIGINT)$/.test(type)) return `CAST(${column} AS BIGINT)`;
-  if (type.startsWith('DECIMAL')) return `CAST(${column} AS DOUBLE)`;
-  if (type === 'TIMESTAMP WITH TIME ZONE') return `CAST(${column} AT TIME ZONE 'UTC' AS TIMESTAMP)`;
-  return column;
 }
 
 /**

@@ -30,7 +30,7 @@ async function withInput(text: string, ...args: string[]): Promise<Finished> {
 describe('sql', () => {
   test('takes a query from a file and from standard input', async () => {
     const { run, folder } = workspace;
-    await writeFile(join(folder, 'query.sql'), 'select 1 as a;\nselect 2 as b -- the end');
+    await writeFile(join(folder, 'query.sql'), 'set variable a = 1;\nselect 2 as b -- the end');
     expect(await run('sql', '--file', 'query.sql', '--format', 'csv')).toMatchObject({ code: 0, stdout: 'b\r\n2\r\n' });
     expect(await withInput('select 3 as c', 'sql', '--json')).toMatchObject({ code: 0, stdout: '[{"c":3}]\n' });
     expect(await withInput('select 4 as d', 'sql', '--file', '-', '--format', 'ndjson')).toMatchObject({
@@ -88,7 +88,10 @@ describe('sql', () => {
     await writeFile(join(folder, 'secret.csv'), 'a\n1\n');
     for (const query of ["select * from 'secret.csv'", "copy (select 1) to 'other.csv'", "attach 'x.duckdb'"]) {
       const { code, stdout } = await run('sql', query, '--json');
-      expect({ code, error: JSON.parse(stdout) }).toMatchObject({ code: 2, error: { error: { code: 'sql_invalid' } } });
+      expect({ code, error: JSON.parse(stdout) }).toMatchObject({
+        code: 2,
+        error: { error: { code: 'sql_rejected' } },
+      });
     }
     expect((await run('sql', "select * from 'secret.csv'", '--output', 'stolen.parquet')).code).toBe(2);
     expect(await readdir(folder)).not.toContain('other.csv');

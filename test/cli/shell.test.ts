@@ -1,12 +1,13 @@
-import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { ownerLimits } from '../../src/app/query.ts';
 import { runShell } from '../../src/cli/shell.ts';
-import { createCompleter, isFinished } from '../../src/cli/shell-text.ts';
+import { createCompleter } from '../../src/cli/shell-text.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { openReader } from '../../src/warehouse/reader.ts';
+import { openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
+import { isFinished } from '../../src/warehouse/sql-text.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 /** A shell on a small database, as somebody at a terminal sees it. */
@@ -29,7 +30,10 @@ async function openShell() {
   const stop = new AbortController();
   const start = (): Promise<void> =>
     runShell({
-      open: async () => ({ reader: await openReader(path), asOf: Date.UTC(2026, 10, 20), isBehind: false }),
+      open: async () => {
+        const sql = await openGuardedSql(path, { audience: 'owner', limits: ownerLimits() });
+        return { sql, asOf: Date.UTC(2026, 10, 20), isBehind: false };
+      },
       format: 'csv',
       historyFile,
       input,
@@ -39,7 +43,7 @@ async function openShell() {
   const seen = async (text: string): Promise<void> => {
     for (let polls = 0; !shown.includes(text); polls++) {
       if (polls > 500) throw new Error(`waited in vain for ${JSON.stringify(text)} in ${JSON.stringify(shown)}`);
-      await Promise.race([once(output, 'data'), new Promise((resolve) => setTimeout(resolve, 20))]);
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
     shown = shown.slice(shown.indexOf(text) + text.length);
   };
@@ -63,7 +67,10 @@ describe('the shell', () => {
     input.write('select nonsense;\n');
     await seen('sightline: Binder Error');
     input.write('insert into pets values (1, 2);\n');
-    await seen('read-only');
+    await seen('sightline: INSERT is not allowed');
+    input.write("select 1 as one; set variable v = 2; select getvariable('v') as two;\n");
+    await seen('one\r\n1');
+    await seen('two\r\n2');
     input.write('.tables LEG\n');
     await seen('mart.legless');
     input.write('.describe pets\n');
@@ -146,6 +153,9 @@ test.each([
   ['select 1 /* ;', false],
   ['select $$;$$;', true],
   ['select $x$ ; $$ ', false],
+  ["select e'\\'; -- ';", true],
+  ['select /* /* */ ; */ 1', false],
+  ['select /* /* */ ; */ 1;', true],
   [';', true],
   ['', false],
 ])('%j is finished: %j', (sql, finished) => {

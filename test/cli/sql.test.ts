@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownerLimits } from '../../src/app/query.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { openReader } from '../../src/warehouse/reader.ts';
+import { openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
 import { type CliWorkspace, expectRefusal, openCli, openCliFor, until } from './helpers.ts';
 
 describe('sql reads only', () => {
@@ -18,54 +19,66 @@ describe('sql reads only', () => {
   afterAll(() => workspace.close());
 
   test.each([
-    ['INSERT INTO brands (id) VALUES (uuid())', 'read-only'],
-    ['DELETE FROM prompts', 'read-only'],
-    ['CREATE TABLE x (i INTEGER)', 'read-only'],
-    ['DROP TABLE brands', 'read-only'],
-    ["COPY brands TO 'brands.csv'", 'disabled'],
-    ["COPY (SELECT 1) TO '/tmp/sightline-must-not-exist.parquet' (FORMAT parquet)", 'disabled'],
-    ["EXPORT DATABASE 'dump'", 'disabled'],
-    ["ATTACH 'other.duckdb' AS other", 'disabled'],
-    ["ATTACH ':memory:' AS other", 'read-only'],
-    ["SELECT * FROM read_csv('/etc/passwd')", 'disabled'],
-    ["SELECT * FROM read_text('/etc/passwd')", 'disabled'],
-    ["SELECT * FROM '/etc/passwd'", 'passwd'],
-    ["SELECT * FROM glob('/etc/*')", 'disabled'],
-    ['SET enable_external_access = true', 'locked|external access'],
-    ['SET threads = 1', 'locked'],
-    ["SET memory_limit = '100GB'", 'locked'],
-    ['INSTALL httpfs', 'disabled'],
-    ['LOAD httpfs', 'disabled|locked'],
-    ['SELECT 1; DELETE FROM prompts; SELECT 2', 'read-only'],
     ['SELECT nonsense FROM brands', 'nonsense'],
     ['SELEKT 1', 'SELEKT'],
     ["SELECT CAST('x' AS INTEGER)", 'Could not convert'],
     [';', 'no statement'],
     ['/* nothing */', 'no statement'],
-  ])('%s is refused', async (query, says) => {
-    const reader = await openReader(join(workspace.data, 'analytics.duckdb'));
+  ])('%s is answered with what DuckDB says of it', async (query, says) => {
+    const limits = ownerLimits();
+    const guarded = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits });
     try {
       const message = expect.stringMatching(new RegExp(says, 'i'));
-      await expect(reader.query(query)).rejects.toMatchObject({ code: 'sql_invalid', message });
-      expect((await reader.query('SELECT 1')).rows, 'and the next query is answered').toEqual([[1]]);
+      await expect(guarded.query(query)).rejects.toMatchObject({ code: 'sql_invalid', message });
+      expect((await guarded.query('SELECT 1'))[0]?.rows, 'and the next query is answered').toEqual([[1]]);
     } finally {
-      reader.close();
+      guarded.close();
     }
   });
 
-  test.each(['DELETE FROM prompts', "SELECT * FROM read_text('/etc/passwd')", ';'])(
-    '%s ends with exit code 2',
-    async (query) => {
-      const { code, stdout, stderr } = await workspace.run('sql', query, '--json');
-      const { exit, hint } = errorTable.sql_invalid;
-      expect(code, stderr).toBe(exit);
-      const { error } = JSON.parse(stdout);
-      expect(error).toEqual({ code: 'sql_invalid', message: expect.any(String), hint });
-      // DuckDB points at the place, on lines of its own.
-      expect(stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
-      expect(stderr).not.toMatch(/\n\s+at /);
-    },
-  );
+  test.each([
+    ['DELETE FROM prompts', 'sql_rejected'],
+    ["SELECT * FROM read_text('/etc/passwd')", 'sql_rejected'],
+    ['SELECT nonsense', 'sql_invalid'],
+    [';', 'sql_invalid'],
+  ] as const)('%s ends with exit code 2', async (query, known) => {
+    const { code, stdout, stderr } = await workspace.run('sql', query, '--json');
+    const { exit, hint } = errorTable[known];
+    expect(code, stderr).toBe(exit);
+    const { error } = JSON.parse(stdout);
+    expect(error).toEqual({ code: known, message: expect.any(String), hint });
+    // DuckDB points at the place, on lines of its own.
+    expect(stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test('every result of several statements is shown in a table, and other formats take one', async () => {
+    const both = await workspace.run('sql', 'select 11 as first; select 22 as second');
+    expect(both).toMatchObject({ code: 0, stdout: expect.stringMatching(/first[\s\S]*11[\s\S]*second[\s\S]*22/) });
+    for (const format of ['csv', 'json', 'ndjson', 'parquet']) {
+      const refused = await workspace.run('sql', 'select 1 as a; select 2 as b', '--format', format);
+      expectRefusal(refused, 'sql_rejected', false);
+    }
+    const one = "set variable n = 3; select getvariable('n') as n";
+    expect(await workspace.rows(one)).toEqual([{ n: 3 }]);
+    expect(await workspace.rows('set variable n = 3')).toEqual([]);
+  });
+
+  test('a query ends at its limit of time or memory, which the message names', async () => {
+    const late = await workspace.run(
+      'sql',
+      'select count(*) from range(1000000000) a, range(1000000000)',
+      '--timeout',
+      '1',
+    );
+    expectRefusal(late, 'query_limit', false);
+    expect(late.stderr).toContain('1 s');
+    const large = await workspace.run('sql', "select repeat('x', 2000000000)", '--max-memory', '500', '--json');
+    expectRefusal(large, 'query_limit', true);
+    expect(large.stderr).toContain('500 MB');
+    expectRefusal(await workspace.run('sql', 'select 1', '--timeout', '0'), 'usage', false);
+    expectRefusal(await workspace.run('sql', 'select 1', '--max-memory', '299'), 'usage', false);
+  });
 
   test.each(['csv', 'parquet'])('%s is not written in place of a folder', async (format) => {
     const refused = await workspace.run('sql', 'SELECT 1', '--format', format, '--output', 'data', '--json');

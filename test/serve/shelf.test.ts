@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { openMirror } from './mirror.ts';
 
@@ -23,4 +23,19 @@ test('a copy that cannot be read, where there was none before, is as good as non
   expect(await mirror('/brands')).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
   await publish();
   expect(await mirror('/brands')).toMatchObject({ status: 200 });
+});
+
+test('a copy that is overwritten while it is open is answered with no_data until the next one, never with 500', async () => {
+  const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
+  await publish();
+  const before = await mirror('/brands');
+  const whole = await readFile(copy);
+  for (const damaged of [Buffer.from('a\n1\n'), Buffer.alloc(0), whole.subarray(0, whole.length - 262_144)]) {
+    await writeFile(copy, damaged);
+    for (const path of ['/brands', '/engines', '/brands']) {
+      expect(await mirror(path)).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
+    }
+    await publish();
+    expect(await mirror('/brands')).toEqual(before);
+  }
 });

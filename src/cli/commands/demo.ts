@@ -50,7 +50,10 @@ export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<numbe
     const bytes = snapshot.tables.reduce((sum, table) => sum + table.bytes, 0);
     say(`Exported ${plural(snapshot.tables.length, 'table')} to Parquet, ${size(bytes)}.`);
     const answers = [];
-    for (const { title, sql } of questions) answers.push({ title, result: await queryWorkspace(config, sql) });
+    for (const { title, sql } of questions) {
+      const [result] = await queryWorkspace(config, sql);
+      answers.push({ title, result: result as QueryResult });
+    }
     if (flags.json === true) {
       const rowsOf = (result: QueryResult): unknown => JSON.parse(formatRows(result, 'json'));
       const shown = answers.map(({ title, result }) => ({ title, rows: rowsOf(result) }));

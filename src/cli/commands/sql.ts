@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { openSession, queryWorkspace, saveQuery } from '../../app/query.ts';
+import { openSession, ownerLimits, type QueryOptions, queryWorkspace, saveQuery } from '../../app/query.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
-import { readConfig, type WorkspaceFlags } from '../context.ts';
+import { MEMORY_MB_MIN, type QueryLimits } from '../../warehouse/guarded-protocol.ts';
+import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { FORMATS, formatRows } from '../format.ts';
 import { plural, printData, say } from '../output.ts';
 import { runShell } from '../shell.ts';
@@ -17,7 +18,14 @@ export interface SqlFlags extends WorkspaceFlags {
   readonly format?: string;
   readonly file?: string;
   readonly output?: string;
+  readonly timeout?: string;
+  readonly maxMemory?: string;
 }
+
+/** A day; beyond 24 days a timer would fire at once. */
+const TIMEOUT_S_MAX = 86_400;
+/** 1 TB. */
+const MEMORY_MB_MAX = 1_048_576;
 
 const WRITTEN = [...FORMATS, 'parquet'] as const;
 type Written = (typeof WRITTEN)[number];
@@ -37,6 +45,7 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   if (query !== undefined && flags.file !== undefined) {
     throw new SightlineError('usage', 'a query and --file exclude each other');
   }
+  const limits = limitsOf(flags);
   const config = readConfig(flags);
   const isTyped = query === undefined && flags.file === undefined && process.stdin.isTTY === true;
   if (isTyped) {
@@ -44,7 +53,7 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
       throw new SightlineError('usage', '--output and parquet need a query, or --file');
     }
     await runShell({
-      open: () => openSession(config),
+      open: () => openSession(config, limits),
       format,
       historyFile: join(config.folder, '.sql_history'),
       input: process.stdin,
@@ -59,15 +68,33 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   if (output !== undefined && (await stat(output).catch(() => null))?.isDirectory() === true) {
     throw new SightlineError('usage', `--output ${output} is a folder; allowed: a file, there or not`);
   }
-  if (format === 'parquet') return writeParquet(config, statement, output, signal);
-  const result = await queryWorkspace(config, statement, signal);
-  const rows = formatRows(result, format);
+  if (format === 'parquet') return writeParquet(config, statement, output, { signal, limits });
+  // Only tables for people can follow one another; to a program two results in one file are one that is broken.
+  const most = format === 'table' ? {} : { resultsMax: 1 };
+  const results = await queryWorkspace(config, statement, { signal, limits, ...most });
+  const none = { columns: [], rows: [] };
+  const shown = format === 'table' || results.length > 0 ? results : [none];
+  const rows = shown.map((result) => formatRows(result, format)).join('\n\n');
   if (output === undefined) printData(rows);
   else {
     await writeWhole(output, rows);
-    say(`${plural(result.rows.length, 'row')} in ${resolve(output)}`);
+    say(
+      `${plural(
+        shown.reduce((sum, result) => sum + result.rows.length, 0),
+        'row',
+      )} in ${resolve(output)}`,
+    );
   }
   return EXIT.done;
+}
+
+function limitsOf({ timeout, maxMemory }: SqlFlags): QueryLimits {
+  return ownerLimits({
+    ...(timeout === undefined ? {} : { timeoutMs: toInteger('--timeout', timeout, 1, TIMEOUT_S_MAX) * 1_000 }),
+    ...(maxMemory === undefined
+      ? {}
+      : { memoryMb: toInteger('--max-memory', maxMemory, MEMORY_MB_MIN, MEMORY_MB_MAX) }),
+  });
 }
 
 function formatOf({ format, json, output }: SqlFlags): Written {
@@ -92,10 +119,10 @@ async function writeParquet(
   config: ReturnType<typeof readConfig>,
   statement: string,
   output: string | undefined,
-  signal: AbortSignal,
+  options: QueryOptions,
 ): Promise<number> {
   if (output !== undefined) {
-    const rows = await saveQuery(config, statement, output, signal);
+    const rows = await saveQuery(config, statement, output, options);
     say(`${plural(rows, 'row')} in ${resolve(output)}`);
     return EXIT.done;
   }
@@ -105,7 +132,7 @@ async function writeParquet(
   const folder = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
   try {
     const file = join(folder, 'rows.parquet');
-    await saveQuery(config, statement, file, signal);
+    await saveQuery(config, statement, file, options);
     await pipeline(createReadStream(file), process.stdout, { end: false });
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,0 +1,185 @@
+import { SightlineError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { skipBlank, splitStatements, wordsOf } from './sql-text.ts';
+
+/**
+ * Who reads the results: `owner` can read the files anyway; `remote` is a caller over the network, who must not see paths or
+ * settings of the machine.
+ */
+export type Audience = 'owner' | 'remote';
+
+/** A statement that may run, in the words in which it is to run. */
+export interface AllowedStatement {
+  readonly sql: string;
+  /** The type that DuckDB must give to it once more when it is prepared. */
+  readonly type: 'SELECT' | 'EXPLAIN' | 'SET';
+}
+
+/** Longest text of one call, in characters. */
+const SQL_CHARACTERS_MAX = 1_000_000;
+/** Statements of one call. */
+const STATEMENTS_MAX = 100;
+const WORDS_READ_MAX = 1_000;
+
+const ALLOWED = 'SELECT, FROM, WITH, VALUES, TABLE, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN of one of these, SET VARIABLE';
+/** DuckDB's error for a text that it parsed and that holds another statement. */
+const NOT_SELECT = 'Only SELECT statements can be serialized to json!';
+
+/** Table functions that read nothing but their arguments, tables and the catalog. All others are rejected. */
+const TABLE_FUNCTIONS = new Set(
+  `duckdb_columns duckdb_constraints duckdb_dependencies duckdb_functions duckdb_indexes duckdb_keywords duckdb_optimizers
+  duckdb_schemas duckdb_sequences duckdb_tables duckdb_types duckdb_views generate_series icu_calendar_names json_each json_tree
+  pg_timezone_names pragma_collations pragma_metadata_info pragma_show pragma_storage_info pragma_table_info pragma_version
+  range repeat repeat_row summary test_all_types unnest`.split(/\s+/),
+);
+/** Table functions that show paths, settings or memory of the machine, for its owner alone. */
+const OWNER_TABLE_FUNCTIONS = new Set(
+  'duckdb_databases duckdb_memory duckdb_settings duckdb_variables pragma_database_size pragma_platform'.split(' '),
+);
+/** Scalar functions that change something, read the machine, or bind SQL that was not checked. */
+const REJECTED_FUNCTIONS = new Set('currval getenv json_serialize_plan nextval write_log'.split(' '));
+const OWNER_FUNCTIONS = new Set(['current_setting']);
+/** Views of DuckDB that show logs, with the text of other statements. */
+const REJECTED_VIEWS = new Set(['duckdb_logs', 'pg_prepared_statements']);
+const OWNER_VIEWS = new Set(['duckdb_databases', 'pg_settings', 'pragma_database_list']);
+/** Nodes of queries. DuckDB may come to know others, such as one that inserts. */
+const QUERY_NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
+/** A name with one of these is a file, a pattern of files or an address, which DuckDB would read as a table. */
+const FILE_LIKE = /[/\\:*?[\].]/;
+
+/**
+ * Has DuckDB parse a text and returns its `json_serialize_sql` value. Nothing is bound or run. Throws DuckDB's own message
+ * where the text is no SQL.
+ */
+export type Parse = (sql: string) => Promise<unknown>;
+
+/**
+ * Decides which statements of a text may run; all are decided before the first runs. Throws `sql_rejected` with the name of the
+ * statement, function or file that is not allowed, and what `parse` throws.
+ */
+export async function allowStatements(sql: string, audience: Audience, parse: Parse): Promise<AllowedStatement[]> {
+  if (sql.length > SQL_CHARACTERS_MAX) {
+    throw rejected(`the text has ${sql.length} characters; allowed: ${SQL_CHARACTERS_MAX}`);
+  }
+  const pieces = splitStatements(sql);
+  if (pieces.length > STATEMENTS_MAX) {
+    throw rejected(`the text has ${pieces.length} statements; allowed: ${STATEMENTS_MAX}`);
+  }
+  const allowed: AllowedStatement[] = [];
+  for (const { text } of pieces) allowed.push(await allow(text, audience, parse));
+  return allowed;
+}
+
+async function allow(text: string, audience: Audience, parse: Parse): Promise<AllowedStatement> {
+  const [first, second] = wordsOf(text, 2);
+  if (first === 'EXPLAIN') {
+    const { options, inner } = explained(text);
+    await checkSelect(inner, audience, parse);
+    return { sql: `EXPLAIN ${options}${inner}`, type: 'EXPLAIN' };
+  }
+  if (first === 'SET' && second === 'VARIABLE') {
+    const { name, value } = assigned(text);
+    await checkSelect(`SELECT (${value}\n)`, audience, parse);
+    return { sql: `SET VARIABLE ${name} = (${value}\n)`, type: 'SET' };
+  }
+  await checkSelect(text, audience, parse);
+  return { sql: text, type: 'SELECT' };
+}
+
+// What is explained is parsed by itself, because DuckDB does not show what EXPLAIN holds.
+function explained(text: string): { options: string; inner: string } {
+  const start = skipBlank(text, 0);
+  let at = skipBlank(text, start + 'EXPLAIN'.length);
+  let options = '';
+  const analyze = /^ANALYZE\b/i.exec(text.slice(at, at + 8));
+  if (analyze !== null) {
+    options = 'ANALYZE ';
+    at = skipBlank(text, at + analyze[0].length);
+  } else {
+    const list = /^\(\s*(?:ANALYZE|FORMAT)\b[\w\s,]*\)/i.exec(text.slice(at, at + 100));
+    if (list !== null) {
+      options = `${list[0]} `;
+      at = skipBlank(text, at + list[0].length);
+    }
+  }
+  return { options, inner: `${linesOf(text.slice(0, at))}${text.slice(at)}` };
+}
+
+function assigned(text: string): { name: string; value: string } {
+  const start = skipBlank(text, 0);
+  const variable = skipBlank(text, start + 'SET'.length);
+  const at = skipBlank(text, variable + 'VARIABLE'.length);
+  const [whole, name = ''] = /^("(?:[^"]|"")+"|[A-Za-z_]\w*)\s*(?:=|TO\b)/i.exec(text.slice(at)) ?? [];
+  if (whole === undefined) throw rejected('SET VARIABLE is incomplete; allowed: SET VARIABLE name = value');
+  return { name, value: `${linesOf(text.slice(0, at))}${text.slice(at + whole.length)}` };
+}
+
+function linesOf(text: string): string {
+  return text.replaceAll(/[^\n]/g, '');
+}
+
+async function checkSelect(text: string, audience: Audience, parse: Parse): Promise<void> {
+  const parsed = await parse(text);
+  if (!isRecord(parsed)) throw rejected(`${nameOf(text)} could not be checked`);
+  if (parsed['error'] !== false) {
+    const said = String(parsed['error_message']);
+    if (said !== NOT_SELECT) throw rejected(`${nameOf(text)} could not be checked: ${said}`);
+    throw rejected(`${nameOf(text)} is not allowed; allowed: ${ALLOWED}`);
+  }
+  const statements = parsed['statements'];
+  if (!Array.isArray(statements) || statements.length !== 1) {
+    throw rejected(`${nameOf(text)} could not be checked as one statement; allowed: ${ALLOWED}`);
+  }
+  checkTree(statements[0], audience);
+}
+
+// The statement by name, such as COPY; a common table expression before it does not hide it.
+function nameOf(text: string): string {
+  const words = wordsOf(text, WORDS_READ_MAX);
+  const [first = 'this statement'] = words;
+  if (words.includes('PIVOT')) return "PIVOT without its values (write ON column IN ('a', 'b'))";
+  if (first !== 'WITH') return first.slice(0, 40);
+  return words.find((word) => /^(INSERT|UPDATE|DELETE|MERGE|COPY|CREATE)$/.test(word)) ?? first;
+}
+
+function checkTree(tree: unknown, audience: Audience): void {
+  const pending: unknown[] = [tree];
+  while (pending.length > 0) {
+    const node = pending.pop();
+    if (Array.isArray(node)) for (const inner of node) pending.push(inner);
+    if (!isRecord(node)) continue;
+    checkNode(node, audience);
+    for (const inner of Object.values(node)) if (typeof inner === 'object') pending.push(inner);
+  }
+}
+
+function checkNode(node: Readonly<Record<string, unknown>>, audience: Audience): void {
+  const type = String(node['type']);
+  const isOwner = audience === 'owner';
+  if (type.endsWith('_NODE') && !QUERY_NODES.has(type)) throw rejected(`a query of kind ${type} is not allowed`);
+  if (type === 'BASE_TABLE') {
+    const name = String(node['table_name']);
+    if (FILE_LIKE.test(name)) {
+      throw rejected(
+        `reading the file ${JSON.stringify(name)} is not allowed; allowed: tables and views of the warehouse`,
+      );
+    }
+    const view = name.toLowerCase();
+    if (REJECTED_VIEWS.has(view) || (!isOwner && OWNER_VIEWS.has(view))) throw rejected(`${name} is not allowed`);
+  }
+  if (type === 'TABLE_FUNCTION') {
+    const called = isRecord(node['function']) ? node['function']['function_name'] : null;
+    const name = String(called).toLowerCase();
+    if (!TABLE_FUNCTIONS.has(name) && !(isOwner && OWNER_TABLE_FUNCTIONS.has(name))) {
+      throw rejected(`the table function ${name}() is not allowed; allowed: ${[...TABLE_FUNCTIONS].join(', ')}`);
+    }
+  }
+  const name = typeof node['function_name'] === 'string' ? node['function_name'].toLowerCase() : '';
+  if (REJECTED_FUNCTIONS.has(name) || (!isOwner && OWNER_FUNCTIONS.has(name))) {
+    throw rejected(`the function ${name}() is not allowed`);
+  }
+}
+
+function rejected(message: string): SightlineError {
+  return new SightlineError('sql_rejected', message);
+}

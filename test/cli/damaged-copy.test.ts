@@ -1,0 +1,71 @@
+import { readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkOpens } from '../../src/warehouse/read-only.ts';
+import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+
+let workspace: CliWorkspace & { close: () => Promise<void> };
+let copy: string;
+let whole: Buffer;
+
+beforeAll(async () => {
+  workspace = await openCliFor({ prompts: 1, days: 1 });
+  expect(await workspace.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+  copy = join(workspace.data, 'analytics.duckdb');
+  whole = await readFile(copy);
+});
+
+afterAll(() => workspace.close());
+
+/** Damages the copy in a way that its time does not show. */
+async function damage(how: 'cut off' | 'overwritten' | 'emptied'): Promise<void> {
+  const { mtime } = await stat(copy);
+  if (how === 'cut off') await truncate(copy, whole.length - 262_144);
+  else await writeFile(copy, how === 'emptied' ? '' : 'a\n1\n');
+  await utimes(copy, mtime, mtime);
+}
+
+const count = 'select count(*) as n from prompts';
+
+test.each(['cut off', 'overwritten', 'emptied'] as const)(
+  'sql reads the warehouse in place of a copy that is %s, and export publishes the copy anew',
+  { timeout: 120_000 },
+  async (how) => {
+    await damage(how);
+    expect(await workspace.rows(count)).toEqual([{ n: 1 }]);
+    expect(await workspace.run('status')).toMatchObject({ code: 0 });
+    await expect(checkOpens(copy)).rejects.toMatchObject({ code: 'warehouse_invalid' });
+    expect(await workspace.run('export')).toMatchObject({ code: 0 });
+    await checkOpens(copy);
+    expect(await workspace.rows(count)).toEqual([{ n: 1 }]);
+  },
+);
+
+test('while a server runs sql renews a damaged copy, and export does', { timeout: 120_000 }, async () => {
+  const server = workspace.start('serve', '--port', '0', '--log-level', 'error', '--no-jobs');
+  let said = '';
+  server.process.stderr?.on('data', (bytes: Buffer) => {
+    said += bytes.toString();
+  });
+  await until('the server listens', () => /http:\/\//.test(said));
+  await damage('overwritten');
+  expect(await workspace.rows(count)).toEqual([{ n: 1 }]);
+  await checkOpens(copy);
+  await damage('cut off');
+  expect(await workspace.run('export')).toMatchObject({ code: 0 });
+  await checkOpens(copy);
+  server.process.kill('SIGTERM');
+  await server.finished;
+});
+
+test('a damaged copy without a warehouse is an error that says so', { timeout: 60_000 }, async () => {
+  const other = await openCliFor({ prompts: 1, days: 1 });
+  try {
+    expect(await other.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+    await rm(join(other.data, 'warehouse.duckdb'));
+    await writeFile(join(other.data, 'analytics.duckdb'), 'a\n1\n');
+    expectRefusal(await other.run('sql', count, '--json'), 'no_data', true);
+  } finally {
+    await other.close();
+  }
+});

@@ -1,0 +1,305 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type GuardedSql, openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
+import { openReadOnly } from '../../src/warehouse/read-only.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { breakOuts } from './breakouts.ts';
+import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+
+const LIMITS = { timeoutMs: 120_000, memoryMb: 700, rowsMax: 100_000, bytesMax: 1_000_000 };
+const FILES = ['analytics.duckdb', 'warehouse.duckdb'] as const;
+
+let workspace: CliWorkspace & { close: () => Promise<void> };
+
+beforeAll(async () => {
+  workspace = await openCliFor({ prompts: 1, days: 1 });
+  expect(await workspace.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+});
+
+afterAll(() => workspace.close());
+
+/** Hashes of all files of a folder, by name. */
+function hashesOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  const files = names.filter((name) => statSync(join(folder, name)).isFile());
+  return Object.fromEntries(
+    files.map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex'),
+    ]),
+  );
+}
+
+/** Runs break-outs against a file; those that take long by design are given a second, all others as much as they need. */
+async function breakOutOf(file: string, chosen: (code: string) => boolean): Promise<number> {
+  const outside = await temporaryFolder();
+  const all = breakOuts({ file, outside }).filter(({ code }) => chosen(code));
+  const patient = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
+  const hasty = await openGuardedSql(file, { audience: 'owner', limits: { ...LIMITS, timeoutMs: 1_000 } });
+  try {
+    for (const { title, sql, code, names } of all) {
+      const service = /without end$/.test(title) && code === 'query_limit' ? hasty : patient;
+      const outcome = await service.query(sql).catch((thrown: unknown) => thrown);
+      expect(outcome, title).toMatchObject({ code, message: expect.stringMatching(names) });
+      expect(String((outcome as Error).message), title).not.toMatch(/Stack Trace|duckdb\.org|INTERNAL/);
+    }
+    expect(await patient.query('SELECT 7 AS n', 1), 'it still answers').toMatchObject([{ rows: [[7]] }]);
+  } finally {
+    patient.close();
+    hasty.close();
+  }
+  expect(await readdir(outside)).toEqual([]);
+  return all.length;
+}
+
+const isEscape = (code: string): boolean => code !== 'query_limit';
+
+describe('break-outs of SQL', () => {
+  test.each(FILES)('all are rejected by name and change nothing, against %s', { timeout: 180_000 }, async (name) => {
+    const before = hashesOf(workspace.data);
+    expect(await breakOutOf(join(workspace.data, name), isEscape)).toBeGreaterThanOrEqual(100);
+    expect(hashesOf(workspace.data)).toEqual(before);
+  });
+
+  test('work without end stops at the limit that the message names', { timeout: 180_000 }, async () => {
+    const before = hashesOf(workspace.data);
+    expect(await breakOutOf(join(workspace.data, 'analytics.duckdb'), (code) => !isEscape(code))).toBe(7);
+    expect(hashesOf(workspace.data)).toEqual(before);
+  });
+
+  test('all are rejected while a server runs, which answers from an unchanged copy afterwards', {
+    timeout: 180_000,
+  }, async () => {
+    const key = (await workspace.run('keys', 'create', 'reader')).stdout.trim();
+    const server = workspace.start('serve', '--port', '0', '--log-level', 'error', '--no-jobs');
+    let address = '';
+    server.process.stderr?.on('data', (bytes: Buffer) => {
+      address ||= /http:\/\/[\d.]+:\d+/.exec(bytes.toString())?.[0] ?? '';
+    });
+    await until('the server listens', () => address !== '');
+    const ask = async (): Promise<number> =>
+      (await fetch(`${address}/v1/brands`, { headers: { authorization: `Bearer ${key}` } })).status;
+    expect(await ask()).toBe(200);
+    const files = (): string[] => FILES.map((name) => hashesOf(workspace.data)[name] ?? 'missing');
+    const before = files();
+    for (const name of FILES) await breakOutOf(join(workspace.data, name), isEscape);
+    expect(files()).toEqual(before);
+    expect(Object.keys(hashesOf(workspace.data)).filter((name) => name.includes('.wal'))).toEqual([]);
+    expect(await ask()).toBe(200);
+    server.process.kill('SIGTERM');
+    await server.finished;
+  });
+
+  test.each([
+    "COPY (SELECT 1 AS a) TO 'FILE' (FORMAT csv, USE_TMP_FILE false)",
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO 'FILE.wal' (FORMAT csv, USE_TMP_FILE false)",
+    "CALL enable_logging(storage = 'file', storage_path = 'FILE.log')",
+    "SELECT * FROM read_text('/etc/passwd')",
+  ])('the command line rejects %s with exit code 2', async (sql) => {
+    const before = hashesOf(workspace.data);
+    const file = join(workspace.data, 'analytics.duckdb');
+    const refused = await workspace.run('sql', sql.replace('FILE', file), '--json');
+    expectRefusal(refused, 'sql_rejected', true);
+    expect(refused.stderr).not.toMatch(/\n\s+at |Permission Error|Stack Trace/);
+    expect(hashesOf(workspace.data)).toEqual(before);
+  });
+
+  test('the command line rejects them for a Parquet output, too', async () => {
+    const before = hashesOf(workspace.data);
+    const file = join(workspace.data, 'analytics.duckdb');
+    for (const sql of [
+      `COPY (SELECT 1 AS a) TO '${file}' (FORMAT csv, USE_TMP_FILE false)`,
+      `SELECT 1) TO '${file}' (FORMAT csv, USE_TMP_FILE false); SELECT (1`,
+      `SELECT size FROM read_blob('${file}')`,
+    ]) {
+      const { code } = await workspace.run('sql', sql, '--output', 'stolen.parquet', '--json');
+      expect(code).toBe(2);
+    }
+    expect(await readdir(workspace.folder)).not.toContain('stolen.parquet');
+    expect(hashesOf(workspace.data)).toEqual(before);
+  });
+});
+
+describe('behind the check of statements', () => {
+  test.each([
+    "COPY (SELECT 1 AS a) TO 'FILE' (FORMAT csv, USE_TMP_FILE false)",
+    "COPY (SELECT 1 AS a) TO 'FILE.wal' (FORMAT csv, USE_TMP_FILE false)",
+    "SELECT size FROM read_blob('FILE')",
+    "ATTACH 'FILE.other' AS other",
+    "CALL enable_logging(storage = 'file', storage_path = 'FILE.log')",
+    "SET disabled_filesystems = ''",
+  ])('DuckDB itself can open no file: %s', async (sql) => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'copy.duckdb');
+    await copyFile(join(workspace.data, 'analytics.duckdb'), file);
+    const before = hashesOf(folder);
+    const instance = await openReadOnly(file, { memoryLimitMb: 100, writable: 'none' });
+    const connection = await instance.connect();
+    await expect(connection.run(sql.replace('FILE', file))).rejects.toThrow(/disabled/i);
+    connection.closeSync();
+    instance.closeSync();
+    expect(hashesOf(folder)).toEqual(before);
+  });
+});
+
+describe('a caller over the network', () => {
+  let remote: GuardedSql;
+
+  beforeAll(async () => {
+    remote = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'remote', limits: LIMITS });
+  });
+
+  afterAll(() => remote.close());
+
+  test.each([
+    'SELECT * FROM duckdb_settings()',
+    'SELECT path FROM duckdb_databases()',
+    'SELECT path FROM duckdb_databases',
+    'SELECT file FROM pragma_database_list',
+    'SELECT * FROM pg_catalog.pg_settings',
+    "SELECT current_setting('allowed_paths')",
+    'SELECT * FROM pragma_database_size()',
+    'SELECT * FROM duckdb_memory()',
+  ])('is shown no paths and settings: %s', async (sql) => {
+    await expect(remote.query(sql)).rejects.toMatchObject({ code: 'sql_rejected' });
+  });
+
+  test('finds no path in any view of the catalog', async () => {
+    const [views] = await remote.query(
+      "SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE internal ORDER BY ALL",
+    );
+    expect(views?.rows.length).toBeGreaterThan(20);
+    let read = 0;
+    for (const [name] of views?.rows ?? []) {
+      const results = await remote.query(`FROM ${name}`).catch(() => null);
+      if (results === null) continue;
+      read += 1;
+      expect(JSON.stringify(results), String(name)).not.toContain(workspace.folder);
+    }
+    expect(read).toBeGreaterThan(20);
+  });
+
+  test('finds no path in an error', async () => {
+    const failed = await remote
+      .query(`SELECT error('cannot read ${join(workspace.data, 'analytics.duckdb')} in /etc/some/folder')`)
+      .catch((thrown: unknown) => thrown);
+    expect(failed).toMatchObject({ code: 'sql_invalid', message: expect.stringContaining('cannot read <database>') });
+    expect(String(failed)).not.toMatch(/\/etc|\/tmp/);
+    const missing = join(workspace.data, 'missing.duckdb');
+    const refused = await openGuardedSql(missing, { audience: 'remote', limits: LIMITS }).catch(String);
+    expect(refused).not.toContain(workspace.data);
+  });
+});
+
+describe('a query that ends its process', () => {
+  test('is an error of that query alone', async (context) => {
+    if (process.platform !== 'linux') return context.skip('NOT TRIED: needs /proc');
+    const file = join(await temporaryFolder(), 'copy.duckdb');
+    await copyFile(join(workspace.data, 'analytics.duckdb'), file);
+    const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
+    try {
+      const running = service.query(
+        'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range = -b.range',
+      );
+      const pid = await childReading(file);
+      process.kill(pid, 'SIGABRT');
+      await expect(running).rejects.toMatchObject({
+        code: 'query_crashed',
+        message: expect.stringContaining('SIGABRT'),
+      });
+      expect(await service.query('SELECT 7 AS n')).toMatchObject([{ rows: [[7]] }]);
+    } finally {
+      service.close();
+    }
+  });
+
+  test('runs without environment and with the file open for reading alone', async (context) => {
+    if (process.platform !== 'linux') return context.skip('NOT TRIED: needs /proc');
+    const file = join(await temporaryFolder(), 'copy.duckdb');
+    await copyFile(join(workspace.data, 'analytics.duckdb'), file);
+    const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
+    try {
+      const pid = await childReading(file);
+      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((line) => line.split('=')[0] ?? '');
+      expect(names.filter((name) => !/^(NODE_CHANNEL_\w+|PWD|OLDPWD|SHLVL|_|)$/.test(name))).toEqual([]);
+      const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+      expect(limits).toMatch(/^Max file size\s+0\s+0/m);
+      expect(limits).toMatch(/^Max core file size\s+0\s+0/m);
+      expect(limits).toMatch(new RegExp(`^Max data size\\s+${LIMITS.memoryMb * 1024 ** 2}\\s`, 'm'));
+      const flags = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+        const info = readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8');
+        return linkOf(pid, fd).startsWith(file) ? [Number.parseInt(/flags:\s+(\d+)/.exec(info)?.[1] ?? '', 8) & 3] : [];
+      });
+      expect(flags.length).toBeGreaterThan(0);
+      expect(new Set(flags)).toEqual(new Set([0]));
+    } finally {
+      service.close();
+    }
+  });
+});
+
+test('results come in the order of the statements, and SET VARIABLE has none', async () => {
+  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
+  try {
+    const results = await service.query(
+      "SET VARIABLE a = (SELECT 3); SELECT getvariable('a') AS n; EXPLAIN SELECT 1; DESCRIBE brands; FROM range(2); ;",
+    );
+    expect(results.map(({ rows }) => rows.length)).toEqual([1, 1, expect.any(Number), 2]);
+    expect(results[0]).toEqual({ columns: [{ name: 'n', type: 'INTEGER' }], rows: [[3]] });
+    await expect(service.query('SELECT 1; SELECT 2', 1)).rejects.toMatchObject({
+      code: 'sql_rejected',
+      message: expect.stringContaining('2 statements return rows'),
+    });
+    // The variable of a text that is rejected as a whole is not set.
+    await expect(service.query('SET VARIABLE a = 4; VACUUM')).rejects.toMatchObject({ code: 'sql_rejected' });
+    expect(await service.query("SELECT getvariable('a') AS n", 1)).toMatchObject([{ rows: [[3]] }]);
+    await expect(service.query('SELECT 1;\n\nSELECT\n nonsense')).rejects.toMatchObject({
+      message: expect.stringContaining('LINE 4:'),
+    });
+  } finally {
+    service.close();
+  }
+});
+
+test('a file that is cut off, empty or no database is not opened', async () => {
+  const file = join(await temporaryFolder(), 'copy.duckdb');
+  const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
+  for (const bytes of [0, 4, 4096, whole.length >> 1, whole.length - 262_144, whole.length - 1]) {
+    await writeFile(file, whole.subarray(0, bytes));
+    await expect(openGuardedSql(file, { audience: 'owner', limits: LIMITS })).rejects.toMatchObject({
+      code: 'warehouse_invalid',
+    });
+  }
+});
+
+function linkOf(pid: number, fd: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}
+
+/** The process that has a file open, which is no other than the child. */
+async function childReading(file: string): Promise<number> {
+  const found = (): number | undefined =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
+      .map(Number)
+      .find((pid) => {
+        try {
+          return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(pid, fd) === file);
+        } catch {
+          return false;
+        }
+      });
+  await until('the child has the file open', () => found() !== undefined);
+  return found() as number;
+}
