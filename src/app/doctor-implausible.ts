@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { plausibleRecordDays } from '../plausibility/record-days.ts';
+import { agesOf } from '../snapshot/layout.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import {
   dropImplausibleRecords,
@@ -10,7 +11,7 @@ import {
 } from '../warehouse/implausible-records.ts';
 import { openReader } from '../warehouse/reader.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
-import { agesOf, publish, withWarehouse } from './workspace.ts';
+import { publish, withWarehouse } from './workspace.ts';
 
 /**
  * Checks that the records which steer the next sync can be right: what was read, audited, verified and learned, and where

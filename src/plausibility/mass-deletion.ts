@@ -60,13 +60,9 @@ export function hasDropped(
   resource: Pick<ResourceDeclaration, 'change' | 'maxLoss'>,
   days: readonly { readonly upstream: number; readonly held: number }[],
 ): boolean {
-  return isMassDeletion(resource, dropOf(days));
-}
-
-/** Rows stored on all days, and how many of them the day counts no longer include. */
-export function dropOf(days: readonly { readonly upstream: number; readonly held: number }[]): Loss {
-  return {
-    before: days.reduce((sum, { held }) => sum + held, 0),
-    lost: days.reduce((sum, { upstream, held }) => sum + Math.max(0, held - upstream), 0),
-  };
+  const before = days.reduce((sum, { held }) => sum + held, 0);
+  return isMassDeletion(resource, {
+    before,
+    lost: days.reduce((sum, day) => sum + Math.max(0, day.held - day.upstream), 0),
+  });
 }

@@ -1,7 +1,7 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { addDays, daysInRange } from '../contract/time.ts';
 import { isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
-import { dropOf, hasDropped } from '../plausibility/mass-deletion.ts';
+import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
 import { type Audit, type Comparison, writeAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
 import { writeHeldDeletion } from '../warehouse/held-deletions.ts';
@@ -28,8 +28,8 @@ export interface AuditParts {
   readonly context: PlanContext;
   /** Requests that the run may use; null where that is not limited. */
   readonly maxRequests: number | null;
-  /** Days whose latest read in this run lacked rows that upstream counts. */
-  lackingDays(resource: string, brandId: string): ReadonlySet<string>;
+  /** Days whose latest read in this run lacked rows that upstream counts, with how many. */
+  lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
   /** Reads chains from their first page to their end. */
   read(chains: readonly Chain[]): Promise<void>;
 }
@@ -170,8 +170,13 @@ async function report(
   audits: readonly Audit[],
 ): Promise<void> {
   const chain = { id: `${resource.name} brand=${brand.id}`, resource: resource.name, fixed: { brand_id: brand.id } };
-  if (hasDropped(resource, days) && lackingDays(resource.name, brand.id).size > 0) {
-    const held = { table: resource.derived[0]?.name ?? resource.name, ...dropOf(days) };
+  const lost = [...lackingDays(resource.name, brand.id).values()].reduce((sum, rows) => sum + rows, 0);
+  const held = {
+    table: resource.derived[0]?.name ?? resource.name,
+    before: days.reduce((sum, day) => sum + day.held, 0),
+    lost,
+  };
+  if (hasDropped(resource, days) && isMassDeletion(resource, held)) {
     await database.transaction((session) =>
       writeHeldDeletion(session, runId, chain, held, toTimestampText(context.now)),
     );

@@ -32,9 +32,10 @@ export interface ChainReader {
   /** Asks upstream's own description for the parameter names that the specification leaves open. */
   learnNames(): Promise<ParameterNames>;
   /**
-   * Days of a brand's resource whose latest read in this run lacked rows that upstream counts. The rows stay live.
+   * Days of a brand's resource whose latest read in this run lacked rows that upstream counts, with how many rows. They stay
+   * live.
    */
-  lackingDays(resource: string, brandId: string): ReadonlySet<string>;
+  lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
 }
 
 /** What a chain reader works with. */
@@ -131,10 +132,10 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     tally.warned({ chain: chain.id, code: 'implausible_value', message });
   };
 
-  const lacking = new Map<string, Set<string>>();
-  const lackingOf = (resource: string, brandId: string | null): Set<string> => {
+  const lacking = new Map<string, Map<string, number>>();
+  const lackingOf = (resource: string, brandId: string | null): Map<string, number> => {
     const key = `${resource} ${brandId}`;
-    const days = lacking.get(key) ?? new Set();
+    const days = lacking.get(key) ?? new Map<string, number>();
     lacking.set(key, days);
     return days;
   };
@@ -267,8 +268,8 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       }
       result = await confirm(chain, result, context);
       const days = lackingOf(chain.resource, chain.brandId);
-      for (const day of days) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
-      for (const { days: held } of result.held) for (const day of held) days.add(day);
+      for (const day of days.keys()) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
+      for (const { days: held } of result.held) for (const [day, rows] of held) days.set(day, rows);
       tally.closed(chain, pages.count);
       return { date: result.date };
     },

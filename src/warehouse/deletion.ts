@@ -27,6 +27,13 @@ export interface UnseenRow {
   readonly day: string;
 }
 
+/** The number of rows of each day. */
+export function countByDay(rows: readonly UnseenRow[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { day } of rows) counts.set(day, (counts.get(day) ?? 0) + 1);
+  return counts;
+}
+
 /** Writes the deletion marks of a table and of its children. */
 export interface TableReaper {
   readonly extent: Extent;
@@ -94,12 +101,11 @@ export function createTableReaper(
     },
     countLosses: async (session, unseen, extent) => {
       const live = await session.all(liveSql, extentSql.parameters(extent));
-      const lost = new Map<string, number>();
-      for (const { day } of unseen) lost.set(day, (lost.get(day) ?? 0) + 1);
+      const lost = countByDay(unseen);
       return new Map(
-        live.flatMap((row) => {
+        live.map((row) => {
           const day = String(row['day']);
-          return [[day, { before: Number(row['live']), lost: lost.get(day) ?? 0 }]];
+          return [day, { before: Number(row['live']), lost: lost.get(day) ?? 0 }];
         }),
       );
     },

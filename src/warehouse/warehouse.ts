@@ -7,7 +7,7 @@ import { type DeletionGuard, daysToKeep, isMassDeletion, type TableLoss } from '
 import { UpstreamError } from '../upstream/errors.ts';
 import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
-import { createTableReaper, type TableReaper, type UnseenRow } from './deletion.ts';
+import { countByDay, createTableReaper, type TableReaper, type UnseenRow } from './deletion.ts';
 import { type DriftNotes, writeDrift } from './drift.ts';
 import { forgetHeldDeletion, writeHeldDeletion } from './held-deletions.ts';
 import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts';
@@ -90,8 +90,8 @@ export interface PageResult {
 
 /** Rows of a table that a chain no longer lists and that stay live all the same. */
 export interface HeldRows extends TableLoss {
-  /** Days of the rows, if their table has days. */
-  readonly days: ReadonlySet<string>;
+  /** Rows by day, if their table has days. */
+  readonly days: ReadonlyMap<string, number>;
   readonly keys: readonly Values[];
 }
 
@@ -230,7 +230,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         if (kept.length === 0) continue;
         const before = [...losses.values()].reduce((sum, loss) => sum + loss.before, 0);
         const lack = { table, before, lost: kept.length };
-        held.push({ ...lack, days: new Set(kept.map(({ day }) => day)), keys: kept.map(({ key }) => key) });
+        held.push({ ...lack, days: countByDay(kept), keys: kept.map(({ key }) => key) });
         if (guard?.counts === null) await writeHeldDeletion(session, run.runId, chain, lack, syncedAt);
       }
     }

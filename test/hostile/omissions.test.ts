@@ -1,4 +1,5 @@
 import { describeLies } from './attack.ts';
-import { omissionLies } from './lies/omissions.ts';
+import { furtherOmissionLies, omissionLies } from './lies/omissions.ts';
 
-describeLies('what its lists lack', omissionLies, { prompts: 12 });
+const isLong = process.env['LIES'] !== undefined;
+describeLies('what its lists lack', isLong ? [...omissionLies, ...furtherOmissionLies] : omissionLies, { prompts: 12 });

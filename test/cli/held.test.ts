@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startLiar } from '../hostile/liar.ts';
+import { openCli, runCli } from './helpers.ts';
+
+test('a held deletion stops the export of a job, is shown by status and doctor, and ends once it is accepted', {
+  timeout: 300_000,
+}, async () => {
+  const workspace = await openCli({ prompts: 12, days: 3 });
+  const liar = await startLiar(workspace.sandbox.baseUrl);
+  const env = { ...workspace.env, SIGHTLINE_BASE_URL: liar.baseUrl };
+  const run = (...args: string[]) => runCli(args, { cwd: workspace.folder, env });
+  const snapshots = join(workspace.data, 'snapshots');
+
+  expect((await run('sync')).code).toBe(0);
+  liar.tell((exchange) => {
+    if (!exchange.path.endsWith('/prompts') || exchange.path.includes('/metrics/')) return;
+    exchange.edit((body) => ({ ...body, data: body.data.slice(0, 4) }));
+  });
+  const job = await run('jobs', 'run', 'nightly', '--json');
+  expect(job.code, job.stderr).toBe(3);
+  const { steps } = JSON.parse(job.stdout) as { steps: { step: string; status: string; error: string | null }[] };
+  expect(steps.find(({ step }) => step === 'export')).toMatchObject({
+    status: 'partial',
+    error: expect.stringContaining('not exported: upstream no longer lists 8 of 12 stored rows of prompts'),
+  });
+  expect(existsSync(snapshots)).toBe(false);
+
+  const status = await run('status');
+  expect(status.stdout).toMatch(/held back +upstream no longer lists 8 of 12 stored rows of prompts/);
+  const { data } = JSON.parse((await run('status', '--json')).stdout) as { data: { heldDeletions: unknown[] } };
+  expect(data.heldDeletions).toMatchObject([{ resource: 'prompts', before: 12, lost: 8 }]);
+  const doctor = await run('doctor', '--offline');
+  expect(doctor.stdout).toMatch(/8 of 12 stored rows of prompts.*\n.*--accept-deletions/);
+
+  const accepted = await run('sync', '--accept-deletions');
+  expect(accepted.code, accepted.stderr).toBe(0);
+  expect(accepted.stderr).toContain('8 deleted');
+  const exported = await run('jobs', 'run', 'nightly', '--json');
+  expect(exported.code, exported.stderr).toBe(0);
+  expect(existsSync(snapshots)).toBe(true);
+});
