@@ -7,7 +7,7 @@ import { DAY_MS } from '../contract/time.ts';
 import { keyFilePath } from '../serve/key-file.ts';
 import { readManifest } from '../snapshot/manifest.ts';
 import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
-import { claimPath, readClaim } from './owner.ts';
+import { claimPath, parseClaim } from './owner-claim.ts';
 import { readOwner, withWarehouse } from './workspace.ts';
 
 const MEGABYTE = 1_000_000;
@@ -54,7 +54,8 @@ export async function checkDisk({ context, layout }: Patient): Promise<Finding[]
 /** Whether others may read keys, or speak to the process that owns the workspace. */
 export async function checkPermissions({ context, folder, fix }: Patient): Promise<Finding[]> {
   if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not looked at here' }];
-  const socket = await readClaim(context.config.folder);
+  const claimText = await readFile(claimPath(context.config.folder), 'utf8').catch(() => '');
+  const socket = parseClaim(claimText)?.socket ?? null;
   const paths = [join(folder, '.env'), keyFilePath(context.config.folder), ...(socket === null ? [] : [socket])];
   const findings: Finding[] = [];
   for (const path of paths) {

@@ -5,6 +5,7 @@ import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
   allowed,
   type COMPRESSIONS,
+  CONFIG_FILE,
   common,
   type FileConfig,
   invalid,
@@ -28,6 +29,9 @@ export const DEFAULT_WORKSPACE = 'default';
 
 /** The workspace that the demo makes. */
 export const DEMO_WORKSPACE = 'demo';
+
+/** Variables that choose a workspace and its folder. */
+const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
 
 /** One workspace's settings, checked. */
 export interface WorkspaceConfig {
@@ -179,8 +183,12 @@ export function checkWorkspaceName(name: string): void {
   if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
 }
 
-/** What of an environment is settings of ours: our own variables, and those that the file names for keys, webhooks, budgets and the queue. */
-export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
+/**
+ * The settings that an environment and a folder hold, as text by name: our own variables, those that the file names for keys,
+ * webhooks, budgets and the queue, with secrets in place of the files that hold them, and the text of the file itself. Without
+ * those that choose the workspace, which two processes on one workspace may write differently.
+ */
+export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readConfigFile(folder);
   const workspaces = Object.values(file.workspaces ?? {});
   const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
@@ -195,10 +203,15 @@ export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags
   const named = [...keys, ...ofTargets, ...ofBudgets, ...ofRunner];
   const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
   const ours = Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && isOurs(name) ? [[name, value] as const] : [],
+    value !== undefined && value.trim() !== '' && isOurs(name) && !CHOOSING.includes(name)
+      ? [[name, value.trim()] as const]
+      : [],
   );
-  // Whoever is given them may not be able to read this process's files.
-  return withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder);
+  const text = readText(join(folder, CONFIG_FILE));
+  return {
+    ...withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder),
+    ...(text === undefined ? {} : { [CONFIG_FILE]: text }),
+  };
 }
 
 function chooseWorkspace(

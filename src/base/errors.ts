@@ -115,6 +115,12 @@ export const errorTable = {
     about: 'Another process owns the warehouse.',
     hint: 'Wait until it has finished, or stop it. `sightline sql` works meanwhile.',
   },
+  owner_untrusted: {
+    exit: EXIT.failed,
+    about:
+      'The process that serves the workspace cannot be trusted: another user owns or can change its claim file, socket or folder, or it does not know the secret of the claim.',
+    hint: 'Run `sightline doctor --fix`, which corrects permissions. If no `sightline serve` of yours is running, remove serving.json from the folder of the workspace.',
+  },
   no_data: {
     exit: EXIT.failed,
     status: 503,

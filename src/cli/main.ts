@@ -13,8 +13,7 @@ async function main(argv: readonly string[]): Promise<number> {
     say('Stopping after what is under way; press Ctrl-C again to stop at once.');
     stop.abort(new SightlineError('interrupted', 'stopped'));
   };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   return runArguments(parseArguments, argv, async ({ action, carried }) => {
     const exitCode =
       carried === null ? null : await (await import('./carried.ts')).askOwner(argv, carried, stop.signal);
@@ -24,9 +23,10 @@ async function main(argv: readonly string[]): Promise<number> {
   });
 }
 
-// A reader that has seen enough, such as head, closes the pipe; that is no error.
+// A reader that has seen enough, such as head, closes the pipe; that is no error. A terminal that was closed gives EIO.
 process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
   if (thrown.code === 'EPIPE') process.exit(EXIT.done);
+  if (thrown.code === 'EIO') return;
   throw thrown;
 });
 
