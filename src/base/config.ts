@@ -12,6 +12,7 @@ import {
   KEEP,
   type KEY_HEADERS,
   type keep,
+  PERMISSIONS,
   readConfigFile,
   readText,
   snapshots,
@@ -42,6 +43,8 @@ export interface WorkspaceConfig {
   readonly budgetShare: number;
   /** Where the budget of the key is kept; throws `config_invalid` where the address of its database is not set. */
   budget(): BudgetSettings;
+  /** Who may read the data folder besides its owner. */
+  readonly permissions: (typeof PERMISSIONS)[number];
   /** Chains of pages read side by side. */
   readonly connections: number;
   readonly compression: (typeof COMPRESSIONS)[number];
@@ -130,6 +133,7 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
     folder: join(resolve(folder, dataDir), name),
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
+    permissions: readPermissions(environment, file),
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
     raw: {
@@ -171,6 +175,11 @@ export function declaredWorkspaces(
   folder: string,
 ): Readonly<Record<string, { readonly baseUrl: string; readonly apiKeyVariable: string }>> {
   return readConfigFile(folder).workspaces ?? {};
+}
+
+/** The umask for all that is written to data folders. Throws `config_invalid`. */
+export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>): number {
+  return readPermissions(environment, readConfigFile(folder)) === 'group' ? 0o027 : 0o077;
 }
 
 /** Who runs jobs when they are due. Throws `config_invalid` for a file that cannot be read, or an address that is not set. */
@@ -232,6 +241,14 @@ function chooseWorkspace(
   const others = [DEFAULT_WORKSPACE, DEMO_WORKSPACE];
   if (known.length === 0 || others.includes(wanted)) return wanted;
   throw invalid('--workspace', wanted, `one of ${[...known, ...others].join(', ')}`);
+}
+
+function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {
+  const text = nonEmpty(environment['SIGHTLINE_PERMISSIONS']);
+  if (text === undefined) return file.permissions ?? 'private';
+  const known = PERMISSIONS.find((candidate) => candidate === text);
+  if (known === undefined) throw invalid('SIGHTLINE_PERMISSIONS', text, allowed.permissions);
+  return known;
 }
 
 function readKeep(

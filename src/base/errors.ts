@@ -213,7 +213,7 @@ export const errorTable = {
     exit: EXIT.failed,
     status: 500,
     about: 'Something happened that should not have.',
-    hint: 'Please report it with the message.',
+    hint: 'Run the command again with --verbose, and report what it prints.',
   },
 } as const satisfies Record<string, ErrorKind>;
 
@@ -244,6 +244,9 @@ export class SightlineError extends Error {
   }
 }
 
+/** The kind of error with which every message of DuckDB begins, such as `IO Error: `. */
+const DUCKDB_PROSE = /^([A-Z][A-Za-z]*(?: [A-Za-z]+){0,3} Error): /;
+
 /** Turns anything thrown into a SightlineError; system errors that have a code of their own in the table get it. */
 export function toSightlineError(thrown: unknown): SightlineError {
   if (thrown instanceof SightlineError) return thrown;
@@ -254,10 +257,13 @@ export function toSightlineError(thrown: unknown): SightlineError {
     system === 'EDQUOT' ||
     /No space left on device|failed to offload data block/i.test(message)
   ) {
-    return new SightlineError('disk_full', message, { cause: thrown });
+    const shown = DUCKDB_PROSE.test(message) ? 'DuckDB found no room left on the disk' : message;
+    return new SightlineError('disk_full', shown, { cause: thrown });
   }
   if (system === 'EACCES' || system === 'EROFS' || system === 'EPERM') {
     return new SightlineError('folder_unwritable', message, { cause: thrown });
   }
-  return new SightlineError('internal', message, { cause: thrown });
+  const [, prose] = DUCKDB_PROSE.exec(message) ?? [];
+  const shown = prose === undefined ? message : `DuckDB failed unexpectedly (${prose})`;
+  return new SightlineError('internal', shown, { cause: thrown });
 }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createInterface, type Interface } from 'node:readline';
 import type { QuerySession } from '../app/query.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { visible } from '../base/visible.ts';
 import { literal } from '../warehouse/schema.ts';
 import { FORMATS, type Format, formatRows } from './format.ts';
 import { createCompleter, isFinished } from './shell-text.ts';
@@ -91,7 +92,7 @@ function readLines(lines: Interface, shell: Shell, output: NodeJS.WritableStream
           const said = await shell.take(line);
           if (said === null) lines.close();
           else {
-            if (said !== '') output.write(said.endsWith('\n') ? said : `${said}\n`);
+            if (said !== '') output.write(visible(said.endsWith('\n') ? said : `${said}\n`));
             prompt();
           }
         })

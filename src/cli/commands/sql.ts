@@ -9,7 +9,7 @@ import { EXIT, SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { readConfig, type WorkspaceFlags } from '../context.ts';
 import { FORMATS, formatRows } from '../format.ts';
-import { plural, printData, say } from '../output.ts';
+import { applyUserUmask, plural, printData, say } from '../output.ts';
 import { runShell } from '../shell.ts';
 
 /** Flags of `sql`. */
@@ -62,9 +62,10 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   if (format === 'parquet') return writeParquet(config, statement, output, signal);
   const result = await queryWorkspace(config, statement, signal);
   const rows = formatRows(result, format);
-  if (output === undefined) printData(rows);
+  if (output === undefined) printData(rows, { isExact: format === 'csv' });
   else {
     await writeWhole(output, rows);
+    await applyUserUmask([output]);
     say(`${plural(result.rows.length, 'row')} in ${resolve(output)}`);
   }
   return EXIT.done;
@@ -96,6 +97,7 @@ async function writeParquet(
 ): Promise<number> {
   if (output !== undefined) {
     const rows = await saveQuery(config, statement, output, signal);
+    await applyUserUmask([output]);
     say(`${plural(rows, 'row')} in ${resolve(output)}`);
     return EXIT.done;
   }

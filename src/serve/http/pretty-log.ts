@@ -1,5 +1,6 @@
 import { isColorSupported, prettyFactory } from 'pino-pretty';
 import { isRecord } from '../../base/json.ts';
+import { visibleLine } from '../../base/visible.ts';
 
 /** What a request's line says in one go, and what needs not be said on a terminal. */
 const SAID = 'method,path,status,ms,key,bytes,cache,id,pid,hostname';
@@ -12,7 +13,7 @@ export function createPrettyLines(): (text: string) => string {
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
     // What a client put into an address, or upstream into a message, does nothing to the terminal.
-    messageFormat: (line, messageKey) => describe(line, messageKey).replace(/\p{Cc}/gu, '?'),
+    messageFormat: (line, messageKey) => visibleLine(describe(line, messageKey)),
   });
   return (text) =>
     text
