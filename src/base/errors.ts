@@ -85,6 +85,11 @@ export const errorTable = {
     about: 'There is no room left on the disk.',
     hint: 'Make room and run the command again; what was committed is kept.',
   },
+  too_many_files: {
+    exit: EXIT.failed,
+    about: 'The process has as many files and connections open as the system allows.',
+    hint: 'Raise the limit with `ulimit -n 1024` (`LimitNOFILE=` in systemd), then run the command again; what was committed is kept.',
+  },
   publish_failed: {
     exit: EXIT.failed,
     about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
@@ -244,6 +249,13 @@ export class SightlineError extends Error {
   }
 }
 
+// `ulimit -n`, from a report of Node, which opens no file.
+function openFilesLimit(): string {
+  const report = (process.report?.getReport() ?? {}) as { userLimits?: { open_files?: { soft?: unknown } } };
+  const soft = report.userLimits?.open_files?.soft;
+  return soft === undefined ? '' : `; \`ulimit -n\` allows ${String(soft)}`;
+}
+
 /** The kind of error with which every message of DuckDB begins, such as `IO Error: `. */
 const DUCKDB_PROSE = /^([A-Z][A-Za-z]*(?: [A-Za-z]+){0,3} Error): /;
 
@@ -259,6 +271,10 @@ export function toSightlineError(thrown: unknown): SightlineError {
   ) {
     const shown = DUCKDB_PROSE.test(message) ? 'DuckDB found no room left on the disk' : message;
     return new SightlineError('disk_full', shown, { cause: thrown });
+  }
+  if (system === 'EMFILE' || system === 'ENFILE' || /Too many open files/i.test(message)) {
+    const shown = `too many open files${openFilesLimit()}`;
+    return new SightlineError('too_many_files', shown, { cause: thrown });
   }
   if (system === 'EACCES' || system === 'EROFS' || system === 'EPERM') {
     return new SightlineError('folder_unwritable', message, { cause: thrown });

@@ -99,6 +99,18 @@ describe('errors', () => {
     expect(error.message).toBe(said.startsWith('IO Error') ? 'DuckDB found no room left on the disk' : said);
   });
 
+  test.each([system('EMFILE'), system('ENFILE'), new Error('IO Error: Cannot open file "x": Too many open files')])(
+    'of too few files name the limit: %s',
+    (thrown) => {
+      const { code, message, hint } = toSightlineError(thrown);
+      expect({ code, message }).toEqual({
+        code: 'too_many_files',
+        message: expect.stringMatching(/^too many open files; `ulimit -n` allows (\d+|unlimited)$/),
+      });
+      expect(hint).toContain('`ulimit -n 1024`');
+    },
+  );
+
   test.each(['IO Error', 'INTERNAL Error', 'Invalid Input Error', 'TransactionContext Error'])(
     'of DuckDB are told by their kind: %s',
     (kind) => {
