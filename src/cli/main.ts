@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { EXIT, SightlineError } from '../base/errors.ts';
-import { say } from './output.ts';
 import type { Invocation } from './invocation.ts';
+import { say } from './output.ts';
 import { parseArguments } from './program.ts';
 import { runArguments } from './run-arguments.ts';
 import { withTerminal } from './terminal.ts';
@@ -31,7 +31,10 @@ async function main(argv: readonly string[]): Promise<number> {
 
 // Settings that cannot be read are reported by the command.
 async function readUmask(): Promise<number> {
-  const [{ dataUmask }, { readSurroundings }] = await Promise.all([import('../base/config.ts'), import('./context.ts')]);
+  const [{ dataUmask }, { readSurroundings }] = await Promise.all([
+    import('../base/config.ts'),
+    import('./context.ts'),
+  ]);
   try {
     return dataUmask(readSurroundings());
   } catch {
