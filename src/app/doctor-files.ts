@@ -1,13 +1,13 @@
-import { existsSync, type Stats, statSync } from 'node:fs';
-import { access, chmod, constants, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { existsSync, lstatSync, type Stats, statSync } from 'node:fs';
+import { access, chmod, constants, opendir, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { DAY_MS } from '../contract/time.ts';
 import { keyFilePath } from '../serve/key-file.ts';
 import { readManifest } from '../snapshot/manifest.ts';
-import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
-import { claimPath, readClaim } from './owner.ts';
+import { counted, type Finding, isAlive, type Patient } from './doctor-finding.ts';
+import { claimPath, octal, parseClaim, readClaim } from './owner-claim.ts';
 import { readOwner, withWarehouse } from './workspace.ts';
 
 const MEGABYTE = 1_000_000;
@@ -15,6 +15,8 @@ const MEGABYTE = 1_000_000;
 const FREE_BYTES_LEAST = 100 * MEGABYTE;
 const GROUP = 0o070;
 const OTHERS = 0o007;
+/** Files and folders of a workspace that are looked at, at most. */
+const ENTRIES_MAX = 1_000_000;
 /** For the owner alone. */
 const PRIVATE = 0o600;
 /** What work that was killed leaves in a workspace's folder; databases have a log beside them. */
@@ -54,13 +56,15 @@ export async function checkDisk({ context, layout }: Patient): Promise<Finding[]
 /** Whether others may read keys, or speak to the process that owns the workspace. */
 export async function checkPermissions({ context, folder, fix }: Patient): Promise<Finding[]> {
   if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not looked at here' }];
-  const socket = await readClaim(context.config.folder);
-  const paths = [join(folder, '.env'), keyFilePath(context.config.folder), ...(socket === null ? [] : [socket])];
+  const claimText = await readFile(claimPath(context.config.folder), 'utf8').catch(() => '');
+  const socket = parseClaim(claimText)?.socket ?? null;
+  const claim = claimPath(context.config.folder);
+  const paths = [join(folder, '.env'), keyFilePath(context.config.folder), claim, ...(socket === null ? [] : [socket])];
   const findings: Finding[] = [];
   for (const path of paths) {
     const mode = statOf(path)?.mode ?? 0;
     if ((mode & (GROUP | OTHERS)) === 0) continue;
-    const open = `${path} has permissions ${(mode & 0o777).toString(8).padStart(4, '0')}, which are not for its owner alone`;
+    const open = `${path} has permissions ${octal(mode & 0o777)}, which are not for its owner alone`;
     if (fix) {
       await chmod(path, PRIVATE);
       findings.push({ status: 'ok', message: `${path} was open to others, and now has permissions 0600`, fixed: true });
@@ -69,7 +73,61 @@ export async function checkPermissions({ context, folder, fix }: Patient): Promi
       findings.push({ status, message: open, advice: `Run \`chmod 600 ${path}\`, or \`sightline doctor --fix\`.` });
     }
   }
-  return findings.length > 0 ? findings : [{ status: 'ok', message: 'files with secrets are for their owner alone' }];
+  findings.push(...(await checkDataPermissions(context.config, paths, fix)));
+  // Loose permissions that are listed already are the usual reason.
+  if (findings.every(({ fixed }) => fixed)) findings.push(...(await checkOwnerTrust(context.config)));
+  return findings.length > 0 ? findings : [{ status: 'ok', message: 'secrets and data are for their owner alone' }];
+}
+
+async function checkDataPermissions(
+  { folder, permissions }: Patient['context']['config'],
+  secrets: readonly string[],
+  fix: boolean,
+): Promise<Finding[]> {
+  const forbidden = permissions === 'group' ? 0o027 : GROUP | OTHERS;
+  const loose: { readonly path: string; readonly mode: number; readonly isFolder: boolean }[] = [];
+  const look = (path: string): void => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isSymbolicLink() || stats.isSocket() || secrets.includes(path)) return;
+    if ((stats.mode & forbidden) !== 0) loose.push({ path, mode: stats.mode & 0o7777, isFolder: stats.isDirectory() });
+  };
+  for (const root of [folder, join(dirname(folder), '.budgets')]) {
+    if (!existsSync(root)) continue;
+    look(root);
+    let entries = 0;
+    for await (const entry of await opendir(root, { recursive: true })) {
+      entries += 1;
+      if (entries > ENTRIES_MAX) break;
+      look(join(entry.parentPath, entry.name));
+    }
+  }
+  const [first] = loose;
+  if (first === undefined) return [];
+  const folders = loose.filter(({ isFolder }) => isFolder).length;
+  const counts = `${counted(loose.length - folders, 'file')} and ${counted(folders, 'folder')} of ${folder}`;
+  const who = permissions === 'group' ? 'users outside its group' : 'other users';
+  if (!fix) {
+    const message = `${counts} are open to ${who}, such as ${first.path} (${octal(first.mode)})`;
+    const advice =
+      'Run `sightline doctor --fix`; if programs of other users read the data, see "Who may read the data" in SECURITY.md first.';
+    return [{ status: 'warning', message, advice }];
+  }
+  for (const { path, mode } of loose) await chmod(path, mode & ~forbidden).catch(ignoreMissing);
+  return [{ status: 'ok', message: `${counts} were open to ${who}, and are not any more`, fixed: true }];
+}
+
+function ignoreMissing(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'ENOENT') throw thrown;
+}
+
+async function checkOwnerTrust({ folder }: Patient['context']['config']): Promise<Finding[]> {
+  try {
+    await readClaim(folder);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof SightlineError) || thrown.code !== 'owner_untrusted') throw thrown;
+    return [{ status: 'failure', message: thrown.message, advice: thrown.hint }];
+  }
 }
 
 /** Whether processes that were killed have left anything behind. */

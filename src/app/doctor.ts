@@ -105,7 +105,8 @@ async function perform(
 }
 
 async function findOwner(folder: string): Promise<string | null> {
-  if (await isServed(folder)) return '`sightline serve`';
+  // The check of permissions reports an owner that is not trusted.
+  if (await isServed(folder).catch(() => false)) return '`sightline serve`';
   const owner: Owner | null = await readOwner(layoutOf(folder).owner);
   return owner !== null && isAlive(owner.pid) ? `\`${owner.command}\` (process ${owner.pid})` : null;
 }

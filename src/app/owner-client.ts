@@ -1,74 +1,113 @@
 import { connect, type Socket } from 'node:net';
 import { SightlineError } from '../base/errors.ts';
+import { VERSION } from '../base/version.ts';
+import { untrusted, type WrittenClaim } from './owner-claim.ts';
 import { type Carried, type Frame, type Greeting, readFrames, sendFrame } from './owner-frames.ts';
+import { createNonce, createSettingDigest, type DigestSetting, isNonce, isProof, proofOf } from './owner-proof.ts';
 
-/** A process that lives greets at once; one that is stopped does not. */
-const GREETING_MS_MAX = 3_000;
+/** The whole handshake, in milliseconds. A running owner takes a few; a stopped one does not answer. */
+const HANDSHAKE_MS_MAX = 3_000;
 
-/** A connection to a workspace's owner. */
+/** Errors of `connect` that mean that no process listens at the socket. */
+const NOBODY: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
+
+/** How a command ended that the owner was asked to run: its exit code, or the settings because of which it was not run. */
+export type CarriedEnd = number | { readonly differs: readonly string[] };
+
+/** A connection to a workspace's owner, which has proven the secret of the claim. */
 export interface OwnerConnection {
-  readonly greeting: Greeting;
+  readonly digest: DigestSetting;
   /**
-   * Has a command carried out; what it writes goes to `write`, in order. Aborting the signal has it stopped. Throws
+   * Has the owner run a command and passes its output to `write`, in order. Aborting the signal stops the command. Throws
    * `interrupted` when the owner ends before the command does.
    */
   carry(
     command: Carried,
     write: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void,
     signal: AbortSignal,
-  ): Promise<number>;
+  ): Promise<CarriedEnd>;
   /**
-   * Resolves when it is this process's turn to have the warehouse, which it keeps until the connection is closed. `onWait`
-   * is told what goes on meanwhile. Throws the signal's reason, and `interrupted` when the owner ends before.
+   * Resolves when this process may use the warehouse, until it closes the connection. `onWait` is called with the command that
+   * has it meanwhile. Throws the signal's reason, and `interrupted` when the owner ends before.
    */
   borrow(command: string, onWait: (current: string) => void, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Asks who listens at a socket; null when nobody does, `silent` when somebody does who does not answer. */
-export async function greet(path: string): Promise<Greeting | 'silent' | null> {
-  const met = await meet(path);
-  if (met === null || met === 'silent') return met;
-  met.close();
-  return met.greeting;
+/** The process that listens at the socket of a claim. */
+export interface MetOwner {
+  /** From the claim file if it does not answer. */
+  readonly greeting: Greeting;
+  /** Null if it does not answer in time, is another version, or accepts no more connections. */
+  readonly connection: OwnerConnection | null;
 }
 
-/** Connects to a workspace's owner; null where there is none that answers. */
-export async function connectOwner(path: string): Promise<OwnerConnection | null> {
-  const met = await meet(path);
-  return met === 'silent' ? null : met;
-}
-
-function meet(path: string): Promise<OwnerConnection | 'silent' | null> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    let isConnected = false;
-    let take: (frame: Frame) => void = (frame) => {
-      if (frame.kind !== 'greeting') return;
+/**
+ * Connects to the owner that a claim names; null if no process listens there. Throws `owner_untrusted` if the process that
+ * listens does not prove the secret of the claim; nothing but a nonce has been sent to it by then.
+ */
+export function meetOwner(claim: WrittenClaim): Promise<MetOwner | null> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(claim.socket);
+    let settled = false;
+    let take: (frame: Frame) => void = () => undefined;
+    let isProven = false;
+    const settle = (end: () => void, keeps = false): void => {
+      if (settled) return;
+      settled = true;
       clearTimeout(timer);
-      resolve({
-        greeting: frame.greeting,
-        carry: (command, write, signal) => carry(socket, command, write, signal, (next) => (take = next)),
-        borrow: (command, onWait, signal) => borrow(socket, command, onWait, signal, (next) => (take = next)),
-        close: () => socket.destroy(),
-      });
+      if (!keeps) socket.destroy();
+      end();
     };
-    const giveUp = (): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(null);
+    const { pid, command, since, version } = claim;
+    const silent = (): void => {
+      const greeting = { pid, command, since, version, carries: false };
+      settle(() => resolve({ greeting, connection: null }));
     };
-    const giveUpWaiting = (): void => {
-      // Nobody listens for a process that has gone.
-      if (isConnected) resolve('silent');
-      giveUp();
-    };
-    const timer = setTimeout(giveUpWaiting, GREETING_MS_MAX);
+    const refuse = (): void =>
+      settle(() =>
+        reject(untrusted(`the process that listens at ${claim.socket} does not know the secret of the claim`)),
+      );
+    const timer = setTimeout(silent, HANDSHAKE_MS_MAX);
+    const clientNonce = createNonce();
     socket.once('connect', () => {
-      isConnected = true;
+      // Another version may have another handshake.
+      if (version !== VERSION) silent();
+      else void sendFrame(socket, { kind: 'hello', nonce: clientNonce });
     });
-    socket.once('error', giveUp).once('close', giveUp);
-    readFrames(socket, (frame) => take(frame));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      // The queue of a stopped process is full.
+      if (error.code === 'EAGAIN') silent();
+      else settle(() => (NOBODY.includes(error.code) ? resolve(null) : reject(error)));
+    });
+    socket.once('close', () => settle(() => resolve(null)));
+    take = (frame) => {
+      if (settled) return;
+      if (frame.kind === 'busy') silent();
+      else if (frame.kind === 'challenge' && isNonce(frame.nonce) && !isProven) {
+        const handshake = { ...claim, claimId: claim.id, clientNonce, serverNonce: frame.nonce };
+        if (!isProof(proofOf('server', handshake), frame.proof)) return refuse();
+        isProven = true;
+        void sendFrame(socket, { kind: 'proof', proof: proofOf('client', handshake) });
+      } else if (frame.kind === 'greeting' && isProven) {
+        const listen = (next: (frame: Frame) => void): void => {
+          take = next;
+        };
+        const connection: OwnerConnection = {
+          digest: createSettingDigest(claim.secret),
+          carry: (command, write, signal) => carry(socket, command, write, signal, listen),
+          borrow: (command, onWait, signal) => borrow(socket, command, onWait, signal, listen),
+          close: () => socket.destroy(),
+        };
+        settle(() => resolve({ greeting: frame.greeting, connection }), true);
+      } else refuse();
+    };
+    readFrames(
+      socket,
+      (frame) => take(frame),
+      () => isProven,
+      refuse,
+    );
   });
 }
 
@@ -78,15 +117,16 @@ async function carry(
   write: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void,
   signal: AbortSignal,
   listen: (take: (frame: Frame) => void) => void,
-): Promise<number> {
+): Promise<CarriedEnd> {
   const cancel = (): void => void sendFrame(socket, { kind: 'cancel' });
   try {
-    return await new Promise<number>((resolve, reject) => {
+    return await new Promise<CarriedEnd>((resolve, reject) => {
       socket.once('close', () => {
         reject(new SightlineError('interrupted', 'the process that carried out the command ended before it did'));
       });
       listen((frame) => {
         if (frame.kind === 'output') write(frame.stream, Buffer.from(frame.bytes, 'base64'));
+        if (frame.kind === 'differs') resolve({ differs: frame.names });
         if (frame.kind === 'end') resolve(frame.exitCode);
       });
       void sendFrame(socket, { kind: 'run', command });

@@ -1,42 +1,55 @@
 import type { Socket } from 'node:net';
+import { isRecord } from '../base/json.ts';
 
-/** Longest message between a command and the process that carries it out. */
-const FRAME_CHARACTERS_MAX = 4_000_000;
+/** Longest frame from a peer that has not proven the secret yet, in characters. */
+const UNPROVEN_FRAME_CHARACTERS_MAX = 1_024;
+/** Longest frame after that, in characters. Output is sent in pieces of 64 KiB, which are 88,000 characters of base64. */
+const FRAME_CHARACTERS_MAX = 1_000_000;
 
-/** What the owner says first. */
+/** The process that owns a workspace, as it introduces itself to a client that has proven the secret. */
 export interface Greeting {
   readonly pid: number;
   /** Without the program's name. */
   readonly command: string;
   readonly since: string;
   readonly version: string;
-  /** Whether it carries out what others ask for. */
+  /** Whether it runs commands for others. */
   readonly carries: boolean;
 }
 
-/** A command to be carried out, with all that its result depends on. */
+/** A command for the owner to run. It runs with the owner's settings: no value of a setting is sent. */
 export interface Carried {
   readonly arguments: readonly string[];
-  readonly folder: string;
-  readonly environment: Readonly<Record<string, string>>;
+  /** Keyed digests of the client's settings, by name; the owner refuses the command if one of its own differs. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly timeZone: string;
   readonly stdout: { readonly isTTY: boolean; readonly columns: number | null };
   readonly stderr: { readonly isTTY: boolean; readonly columns: number | null };
 }
 
-/** What goes over the socket, a line of JSON each; text that a command writes is base64. */
+/**
+ * A line of JSON on the socket. Both sides prove that they know the secret of the claim before anything else is sent: the client
+ * says `hello`, the owner answers `challenge`, the client sends `proof`, the owner sends `greeting`.
+ */
 export type Frame =
+  | { readonly kind: 'hello'; readonly nonce: string }
+  | { readonly kind: 'challenge'; readonly nonce: string; readonly proof: string }
+  | { readonly kind: 'proof'; readonly proof: string }
+  // The owner has as many connections as it accepts.
+  | { readonly kind: 'busy' }
   | { readonly kind: 'greeting'; readonly greeting: Greeting }
   | { readonly kind: 'run'; readonly command: Carried }
   | { readonly kind: 'cancel' }
-  // Work that is not carried out but has its turn: until the connection ends, the warehouse is left alone.
+  // The client works on the warehouse itself, from `lent` until it closes the connection.
   | { readonly kind: 'borrow'; readonly command: string }
   | { readonly kind: 'waiting'; readonly current: string }
   | { readonly kind: 'lent' }
   | { readonly kind: 'output'; readonly stream: 'stdout' | 'stderr'; readonly bytes: string }
+  // The command was not run because these settings differ.
+  | { readonly kind: 'differs'; readonly names: readonly string[] }
   | { readonly kind: 'end'; readonly exitCode: number };
 
-/** Sends a frame; resolves once it is out, or the other side has gone. */
+/** Sends a frame; resolves when it is written or the connection has ended. */
 export function sendFrame(socket: Socket, frame: Frame): Promise<void> {
   return new Promise((resolve) => {
     if (!socket.writable) resolve();
@@ -44,22 +57,42 @@ export function sendFrame(socket: Socket, frame: Frame): Promise<void> {
   });
 }
 
-/** Calls `take` with each frame that comes; what is no frame ends the connection. */
-export function readFrames(socket: Socket, take: (frame: Frame) => void): void {
+/**
+ * Calls `take` with each frame that arrives. Ends the connection with `onGarbage` when something arrives that is not a frame or is
+ * longer than allowed, which depends on `isProven`.
+ */
+export function readFrames(
+  socket: Socket,
+  take: (frame: Frame) => void,
+  isProven: () => boolean,
+  onGarbage: () => void = () => undefined,
+): void {
   let text = '';
+  const refuse = (): void => {
+    text = '';
+    onGarbage();
+    socket.destroy();
+  };
+  const isTooLong = (characters: number): boolean =>
+    characters > (isProven() ? FRAME_CHARACTERS_MAX : UNPROVEN_FRAME_CHARACTERS_MAX);
   socket.setEncoding('utf8');
   socket.on('data', (chunk) => {
     text += chunk;
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-      const line = text.slice(0, end);
+    for (let end = text.indexOf('\n'); end >= 0 && !socket.destroyed; end = text.indexOf('\n')) {
+      const frame = isTooLong(end) ? null : parseFrame(text.slice(0, end));
       text = text.slice(end + 1);
-      try {
-        take(JSON.parse(line) as Frame);
-      } catch {
-        socket.destroy();
-        return;
-      }
+      if (frame === null) return refuse();
+      take(frame);
     }
-    if (text.length > FRAME_CHARACTERS_MAX) socket.destroy();
+    if (isTooLong(text.length)) refuse();
   });
+}
+
+function parseFrame(line: string): Frame | null {
+  try {
+    const frame: unknown = JSON.parse(line);
+    return isRecord(frame) && typeof frame['kind'] === 'string' ? (frame as unknown as Frame) : null;
+  } catch {
+    return null;
+  }
 }

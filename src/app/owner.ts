@@ -1,22 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { EXIT, SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import { isRecord } from '../base/json.ts';
 import { VERSION } from '../base/version.ts';
 import { takeLock } from '../serve/key-file.ts';
-import { greet } from './owner-client.ts';
-import { type Carried, type Greeting, readFrames, sendFrame } from './owner-frames.ts';
+import { checkFolders, claimPath, folderIdOf, readClaim, takeBackWriting, type WrittenClaim } from './owner-claim.ts';
+import { type CarriedEnd, meetOwner } from './owner-client.ts';
+import { type Carried, type Frame, type Greeting, readFrames, sendFrame } from './owner-frames.ts';
+import {
+  createNonce,
+  createSettingDigest,
+  type DigestSetting,
+  type Handshake,
+  isNonce,
+  isProof,
+  proofOf,
+} from './owner-proof.ts';
 
 /** A socket's path may have 107 bytes, on some systems 103. */
 const PATH_BYTES_MAX = 103;
 const SHORT_FOLDER = 'sightline-';
 /** Of what a command writes, in one frame. */
 const OUTPUT_BYTES_MAX = 65_536;
+/** Connections at a time; further clients are told that the owner is busy. */
+const CONNECTIONS_MAX = 64;
+/** A client that has not proven the secret by then is disconnected, in milliseconds. */
+const HANDSHAKE_MS_MAX = 3_000;
 
 /** Where a carried-out command writes. */
 export interface CarriedOutput {
@@ -24,8 +37,16 @@ export interface CarriedOutput {
   readonly stderr: Writable;
 }
 
-/** Carries out a command and gives its exit code; does not throw. The signal is aborted when who asked wants it stopped, or has gone. */
-export type Carry = (command: Carried, output: CarriedOutput, signal: AbortSignal) => Promise<number>;
+/**
+ * Runs a client's command with this process's settings, unless one of the client's differs by `digest`. Does not throw. The
+ * signal is aborted when the client cancels the command or disconnects.
+ */
+export type Carry = (
+  command: Carried,
+  output: CarriedOutput,
+  signal: AbortSignal,
+  digest: DigestSetting,
+) => Promise<CarriedEnd>;
 
 /** Lets somebody else work on the warehouse in their turn; `onWait` is told what goes on before. Does not throw. */
 export type Lend = (
@@ -48,12 +69,7 @@ export interface ClaimRequest {
 /** A workspace that is claimed by this process, or by another. */
 export type Claim =
   | { readonly isOurs: true; release(): Promise<void> }
-  | { readonly isOurs: false; readonly owner: Greeting };
-
-/** Where it is written down who owns a workspace, and where they are reached. */
-export function claimPath(folder: string): string {
-  return join(folder, 'serving.json');
-}
+  | { readonly isOurs: false; readonly owner: Greeting; readonly answers: boolean };
 
 // Process numbers do not tell: in containers that share a folder every process may be the first.
 const ownSockets = new Set<string>();
@@ -63,47 +79,38 @@ export function isOwnSocket(socket: string): boolean {
   return ownSockets.has(socket);
 }
 
-/** The socket at which a workspace's owner is reached; null where nobody says to own it. */
-export async function readClaim(folder: string): Promise<string | null> {
-  return (await readClaimFile(folder))?.socket ?? null;
-}
-
-/** What is written down of an owner; the id tells one claim from another at the same socket. */
-interface WrittenClaim extends Omit<Greeting, 'carries'> {
-  readonly id: string;
-  readonly socket: string;
-}
-
-async function readClaimFile(folder: string): Promise<WrittenClaim | null> {
-  try {
-    const claim: unknown = JSON.parse(await readFile(claimPath(folder), 'utf8'));
-    if (!isRecord(claim) || typeof claim['socket'] !== 'string') return null;
-    const unknown = { id: '', pid: 0, command: 'serve', since: 'a while ago', version: VERSION };
-    return { ...unknown, ...claim, socket: claim['socket'] };
-  } catch {
-    return null;
-  }
-}
-
-/** Claims a workspace until it is released, unless a process that lives has done so. Throws `folder_unwritable`. */
+/**
+ * Claims a workspace until it is released, unless a process that lives has done so. Throws `folder_unwritable`, and
+ * `owner_untrusted` if other users could replace the claim.
+ */
 export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
-  const { folder } = request;
+  const { folder, command, since } = request;
   await ensureWritableFolder(folder);
+  await takeBackWriting(folder);
+  await checkFolders(folder);
   const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace');
   try {
-    const earlier = await readClaimFile(folder);
-    const owner = earlier === null ? null : await greet(earlier.socket);
+    const earlier = await readClaim(folder);
+    const met = earlier === null ? null : await meetOwner(earlier);
+    met?.connection?.close();
     // One that is stopped, or has no time to answer, goes on where it was.
-    if (earlier !== null && owner === 'silent') return { isOurs: false, owner: { ...earlier, carries: false } };
-    if (owner !== null && owner !== 'silent') return { isOurs: false, owner };
+    if (met !== null) return { isOurs: false, owner: met.greeting, answers: met.connection !== null };
     // What a process left that was killed.
     if (earlier !== null) await removeSocket(earlier.socket);
     const path = await choosePath(folder);
-    const { server, close } = createOwner(request);
+    const claim: WrittenClaim = {
+      id: randomUUID(),
+      pid: process.pid,
+      command,
+      since,
+      version: VERSION,
+      socket: path,
+      folderId: await folderIdOf(folder),
+      secret: createNonce(),
+    };
+    const { server, close } = createOwner(request, claim);
     await listen(server, path);
-    const { command, since } = request;
-    const claim: WrittenClaim = { id: randomUUID(), pid: process.pid, command, since, version: VERSION, socket: path };
-    await writeFile(claimPath(folder), `${JSON.stringify(claim)}\n`, { mode: 0o600 });
+    await writeClaim(folder, claim);
     ownSockets.add(path);
     const release = async (): Promise<void> => {
       // The socket goes first, and at once: by the time all work has ended another may listen there.
@@ -119,36 +126,71 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
   }
 }
 
+// Renamed into place: the file never has the permissions of an earlier one, and is never read half-written.
+async function writeClaim(folder: string, claim: WrittenClaim): Promise<void> {
+  const aside = `${claimPath(folder)}.${claim.id}`;
+  try {
+    await writeFile(aside, `${JSON.stringify(claim)}\n`, { mode: 0o600, flag: 'wx' });
+    await rename(aside, claimPath(folder));
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
 // Where it is still the one that was written: what cannot be removed leads nowhere, and is replaced by the next.
 async function removeClaim(folder: string, id: string): Promise<void> {
   const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace').catch(() => null);
   try {
-    if ((await readClaimFile(folder))?.id === id) await rm(claimPath(folder), { force: true });
+    if ((await readClaim(folder).catch(() => null))?.id === id) await rm(claimPath(folder), { force: true });
   } finally {
     await lock?.release();
   }
 }
 
-function createOwner({ command, since, forOthers }: ClaimRequest): { server: Server; close: () => Promise<void> } {
+function createOwner(
+  { command, since, forOthers }: ClaimRequest,
+  claim: WrittenClaim,
+): { server: Server; close: () => Promise<void> } {
   const open = new Map<Socket, { readonly stop: AbortController; work: Promise<void> | null }>();
   const greeting: Greeting = { pid: process.pid, command, since, version: VERSION, carries: forOthers !== null };
+  const digest = createSettingDigest(claim.secret);
   const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (open.size >= CONNECTIONS_MAX) {
+      void sendFrame(socket, { kind: 'busy' });
+      socket.destroySoon();
+      return;
+    }
     const stop = new AbortController();
     const cancel = (): void => stop.abort(new SightlineError('interrupted', 'stopped'));
     const one: { readonly stop: AbortController; work: Promise<void> | null } = { stop, work: null };
     open.set(socket, one);
-    socket.on('error', () => undefined);
+    const timer = setTimeout(() => socket.destroy(), HANDSHAKE_MS_MAX);
     socket.once('close', () => {
+      clearTimeout(timer);
       cancel();
       open.delete(socket);
     });
-    readFrames(socket, (frame) => {
+    let isProven = false;
+    const prove = createProver(socket, claim, () => {
+      isProven = true;
+      clearTimeout(timer);
+      void sendFrame(socket, { kind: 'greeting', greeting });
+    });
+    const take = (frame: Frame): void => {
+      if (!isProven) {
+        prove(frame);
+        return;
+      }
       if (frame.kind === 'cancel') cancel();
       if (one.work !== null || forOthers === null) return;
-      if (frame.kind === 'run') one.work = carryOut(socket, frame.command, forOthers.carry, stop.signal);
+      if (frame.kind === 'run')
+        one.work = carryOut(socket, frame.command, forOthers.carry, stop.signal, digest).catch(
+          () => void socket.destroy(),
+        );
       if (frame.kind === 'borrow') one.work = lendTo(socket, frame.command, forOthers.lend, stop.signal);
-    });
-    void sendFrame(socket, { kind: 'greeting', greeting });
+    };
+    readFrames(socket, take, () => isProven);
   });
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
@@ -161,14 +203,36 @@ function createOwner({ command, since, forOthers }: ClaimRequest): { server: Ser
   return { server, close };
 }
 
-async function carryOut(socket: Socket, command: Carried, carry: Carry, signal: AbortSignal): Promise<void> {
+// The owner's side of the handshake. Anything unexpected ends the connection.
+function createProver(socket: Socket, claim: WrittenClaim, onProven: () => void): (frame: Frame) => void {
+  const serverNonce = createNonce();
+  let handshake: Handshake | null = null;
+  return (frame) => {
+    if (frame.kind === 'hello' && handshake === null && isNonce(frame.nonce)) {
+      handshake = { ...claim, claimId: claim.id, clientNonce: frame.nonce, serverNonce };
+      void sendFrame(socket, { kind: 'challenge', nonce: serverNonce, proof: proofOf('server', handshake) });
+    } else if (frame.kind === 'proof' && handshake !== null && isProof(proofOf('client', handshake), frame.proof)) {
+      onProven();
+    } else socket.destroy();
+  };
+}
+
+// Does not throw, whatever the command is.
+async function carryOut(
+  socket: Socket,
+  command: Carried,
+  carry: Carry,
+  signal: AbortSignal,
+  digest: DigestSetting,
+): Promise<void> {
   const output = { stdout: outputOf(socket, 'stdout', command), stderr: outputOf(socket, 'stderr', command) };
-  const exitCode = await carry(command, output, signal).catch(() => EXIT.failed);
+  const ended = await carry(command, output, signal, digest).catch(() => EXIT.failed);
   // What it wrote goes first.
   await Promise.all(
     [output.stdout, output.stderr].map((stream) => new Promise<void>((done) => stream.end(() => done()))),
   );
-  await sendFrame(socket, { kind: 'end', exitCode });
+  const isRun = typeof ended === 'number';
+  await sendFrame(socket, isRun ? { kind: 'end', exitCode: ended } : { kind: 'differs', names: ended.differs });
   socket.end();
 }
 

@@ -18,6 +18,9 @@ export const CLOCKS = ['checked', 'upstream'] as const;
 /** Of Parquet files. */
 export const COMPRESSIONS = ['snappy', 'zstd'] as const;
 
+/** Who may read the data folder besides its owner: nobody, or the group. */
+export const PERMISSIONS = ['private', 'group'] as const;
+
 /** Snapshots that stay where nothing else is said. */
 export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 
@@ -49,6 +52,7 @@ export const allowed = {
   'runner.kind': 'process, postgres or redis',
   'runner.sharedFolder': 'true if all workers use one data folder of one machine, otherwise false',
   dataDir: 'a folder',
+  permissions: PERMISSIONS.join(' or '),
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
   baseUrl: 'the https address of the versioned API, such as https://api.example.com/v1',
@@ -93,6 +97,7 @@ export const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 const fileSchema = z.strictObject({
   ...inFile,
   dataDir: z.string().min(1).optional(),
+  permissions: z.enum(PERMISSIONS).optional(),
   // One queue for all workspaces.
   runner: runnerSchema.optional(),
   workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),

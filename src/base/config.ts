@@ -6,12 +6,14 @@ import {
   allowed,
   type CLOCKS,
   type COMPRESSIONS,
+  CONFIG_FILE,
   common,
   type FileConfig,
   invalid,
   KEEP,
   type KEY_HEADERS,
   type keep,
+  PERMISSIONS,
   readConfigFile,
   readText,
   snapshots,
@@ -30,6 +32,9 @@ export const DEFAULT_WORKSPACE = 'default';
 /** The workspace that the demo makes. */
 export const DEMO_WORKSPACE = 'demo';
 
+/** Variables that choose a workspace and its folder. */
+const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
+
 /** One workspace's settings, checked. */
 export interface WorkspaceConfig {
   readonly name: string;
@@ -39,6 +44,8 @@ export interface WorkspaceConfig {
   readonly budgetShare: number;
   /** Where the budget of the key is kept; throws `config_invalid` where the address of its database is not set. */
   budget(): BudgetSettings;
+  /** Who may read the data folder besides its owner. */
+  readonly permissions: (typeof PERMISSIONS)[number];
   /** Chains of pages read side by side. */
   readonly connections: number;
   /** Whether a sync ends if upstream's clock is far from this machine's (`checked`), or follows upstream's. */
@@ -129,6 +136,7 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
     folder: checkFolder(join(resolve(folder, dataDir), name)),
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
+    permissions: readPermissions(environment, file),
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
     clock: setting('clock', 'SIGHTLINE_CLOCK', lowerCase) ?? 'checked',
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
@@ -173,6 +181,11 @@ export function declaredWorkspaces(
   return readConfigFile(folder).workspaces ?? {};
 }
 
+/** The umask for all that is written to data folders. Throws `config_invalid`. */
+export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>): number {
+  return readPermissions(environment, readConfigFile(folder)) === 'group' ? 0o027 : 0o077;
+}
+
 /** Who runs jobs when they are due. Throws `config_invalid` for a file that cannot be read, or an address that is not set. */
 export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): RunnerSettings {
   return readRunnerSettings(readConfigFile(folder).runner, environment, folder);
@@ -183,8 +196,12 @@ export function checkWorkspaceName(name: string): void {
   if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
 }
 
-/** What of an environment is settings of ours: our own variables, and those that the file names for keys, webhooks, budgets and the queue. */
-export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
+/**
+ * The settings that an environment and a folder hold, as text by name: our own variables, those that the file names for keys,
+ * webhooks, budgets and the queue, with secrets in place of the files that hold them, and the text of the file itself. Without
+ * those that choose the workspace, which two processes on one workspace may write differently.
+ */
+export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readConfigFile(folder);
   const workspaces = Object.values(file.workspaces ?? {});
   const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
@@ -199,10 +216,15 @@ export function pickSettings({ environment, folder }: Omit<ConfigSources, 'flags
   const named = [...keys, ...ofTargets, ...ofBudgets, ...ofRunner];
   const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
   const ours = Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && isOurs(name) ? [[name, value] as const] : [],
+    value !== undefined && value.trim() !== '' && isOurs(name) && !CHOOSING.includes(name)
+      ? [[name, value.trim()] as const]
+      : [],
   );
-  // Whoever is given them may not be able to read this process's files.
-  return withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder);
+  const text = readText(join(folder, CONFIG_FILE));
+  return {
+    ...withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder),
+    ...(text === undefined ? {} : { [CONFIG_FILE]: text }),
+  };
 }
 
 function chooseWorkspace(
@@ -223,6 +245,14 @@ function chooseWorkspace(
   const others = [DEFAULT_WORKSPACE, DEMO_WORKSPACE];
   if (known.length === 0 || others.includes(wanted)) return wanted;
   throw invalid('--workspace', wanted, `one of ${[...known, ...others].join(', ')}`);
+}
+
+function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {
+  const text = nonEmpty(environment['SIGHTLINE_PERMISSIONS']);
+  if (text === undefined) return file.permissions ?? 'private';
+  const known = PERMISSIONS.find((candidate) => candidate === text);
+  if (known === undefined) throw invalid('SIGHTLINE_PERMISSIONS', text, allowed.permissions);
+  return known;
 }
 
 function readKeep(

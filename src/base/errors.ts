@@ -101,6 +101,11 @@ export const errorTable = {
     about: 'DuckDB needs more memory than it may use.',
     hint: 'Run the command again while less else runs; what was committed is kept.',
   },
+  too_many_files: {
+    exit: EXIT.failed,
+    about: 'The process has as many files and connections open as the system allows.',
+    hint: 'Raise the limit with `ulimit -n 1024` (`LimitNOFILE=` in systemd), then run the command again; what was committed is kept.',
+  },
   publish_failed: {
     exit: EXIT.failed,
     about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
@@ -130,6 +135,12 @@ export const errorTable = {
     exit: EXIT.locked,
     about: 'Another process owns the warehouse.',
     hint: 'Wait until it has finished, or stop it. `sightline sql` works meanwhile.',
+  },
+  owner_untrusted: {
+    exit: EXIT.failed,
+    about:
+      'The process that serves the workspace cannot be trusted: another user owns or can change its claim file, socket or folder, or it does not know the secret of the claim.',
+    hint: 'Run `sightline doctor --fix`, which corrects permissions. If no `sightline serve` of yours is running, remove serving.json from the folder of the workspace.',
   },
   no_data: {
     exit: EXIT.failed,
@@ -238,7 +249,7 @@ export const errorTable = {
     exit: EXIT.failed,
     status: 500,
     about: 'Something happened that should not have.',
-    hint: 'Please report it with the message.',
+    hint: 'Run the command again with --verbose, and report what it prints.',
   },
 } as const satisfies Record<string, ErrorKind>;
 
@@ -269,6 +280,16 @@ export class SightlineError extends Error {
   }
 }
 
+// `ulimit -n`, from a report of Node, which opens no file.
+function openFilesLimit(): string {
+  const report = (process.report?.getReport() ?? {}) as { userLimits?: { open_files?: { soft?: unknown } } };
+  const soft = report.userLimits?.open_files?.soft;
+  return soft === undefined ? '' : `; \`ulimit -n\` allows ${String(soft)}`;
+}
+
+/** The kind of error with which every message of DuckDB begins, such as `IO Error: `. */
+const DUCKDB_PROSE = /^([A-Z][A-Za-z]*(?: [A-Za-z]+){0,3} Error): /;
+
 /** Turns anything thrown into a SightlineError; system errors that have a code of their own in the table get it. */
 export function toSightlineError(thrown: unknown): SightlineError {
   if (thrown instanceof SightlineError) return thrown;
@@ -279,10 +300,17 @@ export function toSightlineError(thrown: unknown): SightlineError {
     system === 'EDQUOT' ||
     /No space left on device|failed to offload data block/i.test(message)
   ) {
-    return new SightlineError('disk_full', message, { cause: thrown });
+    const shown = DUCKDB_PROSE.test(message) ? 'DuckDB found no room left on the disk' : message;
+    return new SightlineError('disk_full', shown, { cause: thrown });
+  }
+  if (system === 'EMFILE' || system === 'ENFILE' || /Too many open files/i.test(message)) {
+    const shown = `too many open files${openFilesLimit()}`;
+    return new SightlineError('too_many_files', shown, { cause: thrown });
   }
   if (system === 'EACCES' || system === 'EROFS' || system === 'EPERM') {
     return new SightlineError('folder_unwritable', message, { cause: thrown });
   }
-  return new SightlineError('internal', message, { cause: thrown });
+  const [, prose] = DUCKDB_PROSE.exec(message) ?? [];
+  const shown = prose === undefined ? message : `DuckDB failed unexpectedly (${prose})`;
+  return new SightlineError('internal', shown, { cause: thrown });
 }

@@ -23,6 +23,7 @@ import { SightlineError } from './errors.ts';
 import { type OpenSpan, type Span, type SpanKind, type SpanValues, type Tracer, useTracer } from './trace.ts';
 import type { TraceWish } from './trace-wish.ts';
 import { VERSION } from './version.ts';
+import { visible } from './visible.ts';
 
 /** What the last spans may take to be sent, where the collector answers; where it does not, nobody waits for it. */
 const LAST_MS = 2_000;
@@ -87,7 +88,7 @@ function createConsoleExporter(): SpanExporter {
       attributes: span.attributes,
       events: span.events.map(({ name, attributes }) => ({ name, attributes })),
     };
-    process.stderr.write(`${JSON.stringify(line)}\n`);
+    process.stderr.write(`${visible(JSON.stringify(line))}\n`);
   };
   return {
     export: (spans, done) => {

@@ -1,16 +1,20 @@
+import { resolve } from 'node:path';
 import { refusal } from '../app/borrow.ts';
-import { readClaim } from '../app/owner.ts';
-import { connectOwner } from '../app/owner-client.ts';
-import type { Carried } from '../app/owner-frames.ts';
-import { pickSettings } from '../base/config.ts';
+import { readClaim } from '../app/owner-claim.ts';
+import { meetOwner } from '../app/owner-client.ts';
+import type { Carried, Greeting } from '../app/owner-frames.ts';
+import type { DigestSetting } from '../app/owner-proof.ts';
+import { ownSettings } from '../base/config.ts';
+import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import { readConfig, readSurroundings } from './context.ts';
 import type { CarriedInvocation } from './invocation.ts';
 import { terminal } from './terminal.ts';
 
 /**
- * Has the process that owns the workspace carry out a command, with its words here, and gives the exit code; null where no
- * process owns it, or where it can be done beside its owner. Throws `warehouse_locked` where the owner lets nobody in.
+ * Has the process that owns the workspace run a command with its own settings, prints its output here, and returns its exit code.
+ * Returns null if no process owns the workspace, or if the command needs no warehouse and the owner cannot run it. Throws
+ * `warehouse_locked` if the owner runs nothing for others, `owner_untrusted`, and `config_invalid` if a setting differs.
  */
 export async function askOwner(
   argv: readonly string[],
@@ -18,33 +22,53 @@ export async function askOwner(
   signal: AbortSignal,
 ): Promise<number | null> {
   const { folder } = readConfig(flags);
-  const socket = await readClaim(folder);
-  const connection = socket === null ? null : await connectOwner(socket);
-  if (connection === null) return null;
-  const { greeting } = connection;
-  if (greeting.carries && greeting.version === VERSION) {
-    const { stdout, stderr } = terminal();
-    return connection.carry(
-      toCarried(argv),
-      (stream, bytes) => (stream === 'stdout' ? stdout : stderr).write(bytes),
-      signal,
-    );
+  const claim = await readClaim(folder);
+  const met = claim === null ? null : await meetOwner(claim);
+  if (met === null) return null;
+  const { greeting, connection } = met;
+  if (connection === null || !greeting.carries || greeting.version !== VERSION) {
+    connection?.close();
+    if (needsWarehouse) throw refusal(folder, greeting, connection !== null);
+    return null;
   }
-  connection.close();
-  if (needsWarehouse) throw refusal(folder, greeting);
+  const { stdout, stderr } = terminal();
+  const ended = await connection.carry(
+    toCarried(argv, connection.digest),
+    (stream, bytes) => (stream === 'stdout' ? stdout : stderr).write(bytes),
+    signal,
+  );
+  if (typeof ended === 'number') return ended;
+  if (needsWarehouse) throw differing(ended.differs, greeting);
   return null;
 }
 
-function toCarried(argv: readonly string[]): Carried {
-  const { stdout, stderr, timeZone } = terminal();
-  const surroundings = readSurroundings();
+function differing(names: readonly string[], { command, pid }: Greeting): SightlineError {
+  const owner = `\`sightline ${command}\` (process ${pid})`;
+  const what = `${names.join(', ')} ${names.length === 1 ? 'differs' : 'differ'} from what ${owner} uses, which runs the commands on this workspace`;
+  return new SightlineError(
+    'config_invalid',
+    `${what}; restart it with the same settings, or run the command without them`,
+  );
+}
+
+function toCarried(argv: readonly string[], digest: DigestSetting): Carried {
+  const { stdout, stderr, timeZone, folder } = terminal();
   const sizeOf = ({ isTTY = false, columns }: typeof stdout) => ({ isTTY, columns: columns ?? null });
+  const settings = Object.entries(ownSettings(readSurroundings())).map(([name, value]) => [name, digest(name, value)]);
   return {
-    arguments: argv,
-    folder: surroundings.folder,
-    environment: pickSettings(surroundings),
+    arguments: withAbsoluteDataDir(argv, folder),
+    settings: Object.fromEntries(settings),
     timeZone,
     stdout: sizeOf(stdout),
     stderr: sizeOf(stderr),
   };
+}
+
+// The owner runs in a folder of its own.
+function withAbsoluteDataDir(argv: readonly string[], folder: string): string[] {
+  const flag = '--data-dir';
+  return argv.map((word, index) => {
+    if (argv[index - 1] === flag) return resolve(folder, word);
+    return word.startsWith(`${flag}=`) ? `${flag}=${resolve(folder, word.slice(flag.length + 1))}` : word;
+  });
 }

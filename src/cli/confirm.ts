@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { SightlineError } from '../base/errors.ts';
+import { visible } from '../base/visible.ts';
 
 /**
  * Whether the user wants what cannot be taken back: `--yes` says so, and on a terminal they are asked. Throws `usage`
@@ -12,7 +13,7 @@ export async function confirm(what: string, yes: boolean, signal: AbortSignal): 
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await asking.question(`${what}. Go on? [y/N] `, { signal });
+    const answer = await asking.question(visible(`${what}. Go on? [y/N] `), { signal });
     return /^y(es)?$/i.test(answer.trim());
   } catch (thrown) {
     signal.throwIfAborted();

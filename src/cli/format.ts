@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { visibleLine } from '../base/visible.ts';
 import { uniqueNames } from '../serve/formats/columns.ts';
 import { toCsv } from '../serve/formats/csv.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
@@ -43,7 +44,7 @@ function toTable({ columns, rows }: QueryResult): string {
 }
 
 function cell(value: unknown): string {
-  const text = plain(value).replace(/\p{Cc}+/gu, ' ');
+  const text = visibleLine(plain(value));
   const characters = [...text];
   return characters.length <= CELL_CHARACTERS_MAX ? text : `${characters.slice(0, CELL_CHARACTERS_MAX - 1).join('')}…`;
 }

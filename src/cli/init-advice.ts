@@ -15,11 +15,7 @@ const advice: Partial<Record<ErrorCode, string>> = {
 
 /** What a person can do about the error of a first request. */
 export function adviceOn(error: SightlineError): string {
-  if (error.code === 'unreachable' && /CERT|SSL|TLS|EPROTO/.test(error.message)) {
-    return /SIGNED|VERIFY|ISSUER/.test(error.message)
-      ? "The server's certificate is of an authority that Node does not know: name its file in NODE_EXTRA_CA_CERTS."
-      : 'The server speaks no TLS there, or with a certificate that is not good for this name: check scheme, host and port.';
-  }
+  if (error.code === 'unreachable' && error.message.startsWith('cannot trust ')) return 'The key was not sent.';
   return advice[error.code] ?? error.hint;
 }
 

@@ -1,23 +1,60 @@
+import { chmod, stat } from 'node:fs/promises';
+import { Transform } from 'node:stream';
 import { hideKeys, type SightlineError } from '../base/errors.ts';
-import { terminal } from './terminal.ts';
+import { visible } from '../base/visible.ts';
+import { type Output, terminal } from './terminal.ts';
 
-/** Writes data for the next program to standard output. */
-export function printData(text: string): void {
-  terminal().stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+/** Errors of a chain of causes that `--verbose` shows. */
+const CAUSES_MAX = 10;
+
+/**
+ * Writes text or JSON to standard output, with control characters as visible escapes. `isExact` is for data whose format has no
+ * escapes, such as CSV: they are changed on a terminal only.
+ */
+export function printData(text: string, { isExact = false } = {}): void {
+  const { stdout } = terminal();
+  const shown = isExact && stdout.isTTY !== true ? text : visible(text);
+  stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
+}
+
+/** Standard output for data that is written piece by piece: exact, except on a terminal. */
+export function exactOutput(): Output {
+  const { stdout } = terminal();
+  if (stdout.isTTY !== true) return stdout;
+  const decoder = new TextDecoder();
+  const safe = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => done(null, visible(decoder.decode(chunk, { stream: true }))),
+  });
+  safe.pipe(stdout, { end: false });
+  return safe;
+}
+
+/** Gives files and folders that a command wrote outside the data folder the permissions that the user's umask leaves. */
+export async function applyUserUmask(paths: readonly string[]): Promise<void> {
+  const { umask } = terminal();
+  if (umask === null) return;
+  for (const path of paths) await chmod(path, ((await stat(path)).isDirectory() ? 0o777 : 0o666) & ~umask);
 }
 
 /** Writes something for a person to standard error. */
 export function say(text: string): void {
-  terminal().stderr.write(`${text}\n`);
+  terminal().stderr.write(`${visible(text)}\n`);
 }
 
-/** Reports an error: a sentence and what to do for a person, or one JSON line on standard output for a program. */
+/**
+ * Reports an error: a sentence and what to do for a person, or one JSON line on standard output for a program. With `--verbose`
+ * the stacks of the error and of its causes follow.
+ */
 export function reportError(error: SightlineError, json: boolean): void {
   if (json) printData(JSON.stringify({ error: { code: error.code, message: error.message, hint: error.hint } }));
   say(`sightline: ${error.message}`);
   if (error.code !== 'interrupted') say(error.hint);
-  if (error.code === 'internal' && error.cause instanceof Error)
-    say(hideKeys(error.cause.stack ?? error.cause.message));
+  if (!terminal().isVerbose) return;
+  let cause: unknown = error;
+  for (let depth = 0; cause instanceof Error && depth < CAUSES_MAX; depth += 1) {
+    say(hideKeys(cause.stack ?? cause.message));
+    cause = cause.cause;
+  }
 }
 
 /** A whole number with thousands set apart: 12,345. */

@@ -46,6 +46,7 @@ export function createProgram(choose: Choose): Command {
     )
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
+    .option('--verbose', 'with an error, print its causes and stacks')
     .helpCommand(false)
     .showHelpAfterError(false)
     .exitOverride()

@@ -1,4 +1,5 @@
 import { createLogUpdate } from 'log-update';
+import { visible } from '../base/visible.ts';
 import { type Progress, progressOf } from '../sync/progress.ts';
 import type { Tally } from '../sync/tally.ts';
 import type { Budget } from '../upstream/budget.ts';
@@ -31,10 +32,10 @@ export function createSyncProgress(enabled = terminal().stderr.isTTY === true): 
       };
       if (performance.now() - drawnAt < REDRAW_MS) return;
       drawnAt = performance.now();
-      log(last());
+      log(visible(last()));
     },
     done: () => {
-      if (last !== null) log(last());
+      if (last !== null) log(visible(last()));
       log.done();
     },
   };
@@ -67,5 +68,5 @@ function bar(done: number, expected: number): string {
 export function createLineProgress(enabled = terminal().stderr.isTTY === true) {
   if (!enabled) return { update: () => undefined, done: () => undefined };
   const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);
-  return { update: (line: string): void => log(line), done: (): void => log.clear() };
+  return { update: (line: string): void => log(visible(line)), done: (): void => log.clear() };
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { SightlineError } from '../base/errors.ts';
+import { visible } from '../base/visible.ts';
 
 /** Longest answer that is taken, in characters. */
 const ANSWER_CHARACTERS_MAX = 4_096;
@@ -67,8 +68,8 @@ export function openPrompt(signal: AbortSignal): Prompt {
   const read = async (question: string, hide: boolean): Promise<string> => {
     signal.throwIfAborted();
     if (isOver) throw ended();
-    process.stderr.write(question);
-    asked = question;
+    asked = visible(question);
+    process.stderr.write(asked);
     isHidden = hide;
     try {
       const early = lines.shift();

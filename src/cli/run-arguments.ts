@@ -2,11 +2,20 @@ import { EXIT } from '../base/errors.ts';
 import type { Invocation, Parse } from './invocation.ts';
 import { reportError } from './output.ts';
 import { toReported } from './reported.ts';
+import { withTerminal } from './terminal.ts';
 
 /**
  * Reads a command line, has `run` run what it asks for, and gives its exit code; errors are reported, and do not leave.
  */
-export async function runArguments(
+export function runArguments(
+  parse: Parse,
+  argv: readonly string[],
+  run: (invocation: Invocation) => Promise<number>,
+): Promise<number> {
+  return withTerminal({ isVerbose: argv.includes('--verbose') }, () => parseAndRun(parse, argv, run));
+}
+
+async function parseAndRun(
   parse: Parse,
   argv: readonly string[],
   run: (invocation: Invocation) => Promise<number>,

@@ -1,26 +1,30 @@
+import { dirname } from 'node:path';
 import { refreshCopy, withHome } from '../app/home.ts';
 import { jobsOf } from '../app/jobs.ts';
 import { readOnlyCopies } from '../app/newest.ts';
 import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
 import { type Carry, claimWorkspace, type Lend } from '../app/owner.ts';
-import type { Greeting } from '../app/owner-frames.ts';
+import { folderIdOf } from '../app/owner-claim.ts';
+import type { Carried, Greeting } from '../app/owner-frames.ts';
+import type { DigestSetting } from '../app/owner-proof.ts';
 import { createTurns, type Turns } from '../app/turns.ts';
 import type { Context } from '../app/workspace.ts';
 import type { Clock } from '../base/clock.ts';
+import { ownSettings, readEnvironment, type WorkspaceConfig } from '../base/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { type JobRun, openBook } from '../scheduler/book.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
 import { type LogLevel, type LogTarget, openLog } from '../serve/http/log.ts';
-import type { WorkspaceFlags } from './context.ts';
+import { readConfig, type WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
 import { performStep } from './job-steps.ts';
 import { logOf } from './log-lines.ts';
 import { say } from './output.ts';
 import { runArguments } from './run-arguments.ts';
 import { tell } from './tell.ts';
-import { withTerminal } from './terminal.ts';
+import { terminal, withTerminal } from './terminal.ts';
 
 /** How a workspace is owned. */
 export interface OwnerOptions {
@@ -60,7 +64,8 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
   const turns = createTurns();
   const { logger, stream } = openLog(options.log, options.logLevel, clock);
   const log: Log = (level, entry) => logger[level](entry);
-  const forOthers = { carry: createCarry(options.parse, turns, stop.signal, log), lend: createLend(turns) };
+  const parts = { turns, stopped: stop.signal, log };
+  const forOthers = { carry: createCarry({ ...parts, parse: options.parse, config }), lend: createLend(turns) };
   const own = async (): Promise<OwnedOrOther> => {
     const letBack = readOnlyCopies(config.folder);
     const since = new Date(clock.now()).toISOString();
@@ -74,9 +79,9 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
       letBack();
       return { owner: claim.owner };
     }
-    const run = createRun(context, flags, { turns, stopped: stop.signal, log });
-    const parts = { jobs: jobsOf(config), clock, signal: stop.signal, book: openBook(config.folder), run };
-    const kept = options.runsJobs ? repeatUntilStopped(() => keepSchedule(parts), clock, stop.signal, log) : null;
+    const run = createRun(context, flags, parts);
+    const schedule = { jobs: jobsOf(config), clock, signal: stop.signal, book: openBook(config.folder), run };
+    const kept = options.runsJobs ? repeatUntilStopped(() => keepSchedule(schedule), clock, stop.signal, log) : null;
     const watched = watch(context, stop.signal, log);
     const followed = follow(context, stop.signal, log);
     const release = async (): Promise<void> => {
@@ -186,13 +191,31 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
   };
 }
 
-function createCarry(parse: Parse, turns: Turns, stopped: AbortSignal, log: Log): Carry {
-  return (command, output, cancelled) => {
+interface CarryParts extends RunParts {
+  readonly parse: Parse;
+  readonly config: WorkspaceConfig;
+}
+
+// A command of a client runs with the settings of this process, of which the client's must not differ.
+function createCarry({ parse, config, turns, stopped, log }: CarryParts): Carry {
+  const { folder, environment } = terminal();
+  const choice = { SIGHTLINE_WORKSPACE: config.name, SIGHTLINE_DATA_DIR: dirname(config.folder) };
+  return async (command, output, cancelled, digest) => {
     const signal = AbortSignal.any([stopped, cancelled]);
-    const { arguments: argv, folder, environment, timeZone } = command;
-    return withTerminal({ ...output, isCarried: true, folder, environment, timeZone }, async () => {
+    const { arguments: argv, settings, timeZone } = command;
+    const own = { ...(environment ?? readEnvironment(folder)), ...choice };
+    const differs = differingSettings(settings, ownSettings({ environment: own, folder }), digest);
+    if (differs.length > 0) return { differs };
+    return withTerminal({ ...output, isCarried: true, folder, environment: own, timeZone }, async () => {
       const exitCode = await runArguments(parse, argv, async ({ action, carried }) => {
         if (carried === null) throw new SightlineError('usage', `${argv[0]} is not carried out for others`);
+        const asked = readConfig(carried.flags);
+        if (asked.folder !== config.folder && (await folderIdOf(asked.folder)) !== (await folderIdOf(config.folder))) {
+          throw new SightlineError(
+            'usage',
+            `the folder ${asked.folder} is not the one that is served, ${config.folder}`,
+          );
+        }
         if (!carried.needsWarehouse) return action(signal);
         const wait = (current: string): void => say(`Waiting for ${current}, which has the warehouse.`);
         return turns.take(`\`sightline ${argv[0]}\``, signal, () => action(signal), wait);
@@ -201,6 +224,17 @@ function createCarry(parse: Parse, turns: Turns, stopped: AbortSignal, log: Log)
       return exitCode;
     });
   };
+}
+
+/** Names of the client's settings that this process lacks or has with another value; the client may set fewer. */
+function differingSettings(
+  digests: Carried['settings'],
+  own: Readonly<Record<string, string>>,
+  digest: DigestSetting,
+): string[] {
+  return Object.keys(digests)
+    .filter((name) => !Object.hasOwn(own, name) || digest(name, own[name] as string) !== digests[name])
+    .sort();
 }
 
 function createLend(turns: Turns): Lend {

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createInterface, type Interface } from 'node:readline';
 import type { QuerySession } from '../app/query.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { visible } from '../base/visible.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import { literal } from '../warehouse/schema.ts';
 import { isFinished } from '../warehouse/sql-text.ts';
@@ -93,7 +94,7 @@ function readLines(lines: Interface, shell: Shell, output: NodeJS.WritableStream
           const said = await shell.take(line);
           if (said === null) lines.close();
           else {
-            if (said !== '') output.write(said.endsWith('\n') ? said : `${said}\n`);
+            if (said !== '') output.write(visible(said.endsWith('\n') ? said : `${said}\n`));
             prompt();
           }
         })

@@ -1,4 +1,5 @@
 import { EXIT } from '../base/errors.ts';
+import { visibleLine } from '../base/visible.ts';
 import type { SyncSummary } from '../sync/run.ts';
 import type { WorkspaceFlags } from './context.ts';
 import { driftLine } from './drift.ts';
@@ -59,6 +60,6 @@ export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): 
 }
 
 function list(label: string, troubles: readonly { chain: string; message: string }[]): void {
-  for (const { chain, message } of troubles.slice(0, LISTED_MAX)) say(`${label}: ${chain}: ${message}`);
+  for (const { chain, message } of troubles.slice(0, LISTED_MAX)) say(`${label}: ${chain}: ${visibleLine(message)}`);
   if (troubles.length > LISTED_MAX) say(`${label}: and ${count(troubles.length - LISTED_MAX)} more`);
 }

@@ -12,6 +12,10 @@ export interface Terminal {
   readonly stderr: Output;
   /** Whether it runs in a process that does other things beside it. */
   readonly isCarried: boolean;
+  /** The umask of the user, for files outside the data folder; null if the process still has it. */
+  readonly umask: number | null;
+  /** Whether errors are reported with their causes and stacks. */
+  readonly isVerbose: boolean;
   /** The folder in which it was given. */
   readonly folder: string;
   /** Its settings, by variable; null for those of this process. */
@@ -34,6 +38,8 @@ export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<
 
 const own: Terminal = {
   isCarried: false,
+  isVerbose: false,
+  umask: null,
   get stdout() {
     return process.stdout;
   },

@@ -79,7 +79,7 @@ export async function settlePart(
   await checkFile(scratch, table, part, aside);
   const sha256 = await hashFile(aside);
   const path = `${part.folder}/${sha256.slice(0, NAME_DIGITS)}.parquet`;
-  await chmod(aside, READ_ONLY);
+  await chmod(aside, (await stat(aside)).mode & READ_ONLY);
   await rename(aside, join(folder, path));
   await syncToDisk(join(folder, path));
   await syncToDisk(join(folder, part.folder));

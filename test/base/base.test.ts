@@ -95,8 +95,29 @@ describe('errors', () => {
   ] as const)('%s is %s', (thrown, code) => {
     const error = toSightlineError(thrown);
     expect(error).toMatchObject({ code, exit: errorTable[code].exit, hint: errorTable[code].hint, cause: thrown });
-    expect(error.message).toBe(thrown instanceof Error ? thrown.message : String(thrown));
+    const said = thrown instanceof Error ? thrown.message : String(thrown);
+    expect(error.message).toBe(said.startsWith('IO Error') ? 'DuckDB found no room left on the disk' : said);
   });
+
+  test.each([system('EMFILE'), system('ENFILE'), new Error('IO Error: Cannot open file "x": Too many open files')])(
+    'of too few files name the limit: %s',
+    (thrown) => {
+      const { code, message, hint } = toSightlineError(thrown);
+      expect({ code, message }).toEqual({
+        code: 'too_many_files',
+        message: expect.stringMatching(/^too many open files; `ulimit -n` allows (\d+|unlimited)$/),
+      });
+      expect(hint).toContain('`ulimit -n 1024`');
+    },
+  );
+
+  test.each(['IO Error', 'INTERNAL Error', 'Invalid Input Error', 'TransactionContext Error'])(
+    'of DuckDB are told by their kind: %s',
+    (kind) => {
+      const error = toSightlineError(new Error(`${kind}: Could not read "/home/someone/data": its prose`));
+      expect(error).toMatchObject({ code: 'internal', message: `DuckDB failed unexpectedly (${kind})` });
+    },
+  );
 
   test('of the table stay what they are', () => {
     const error = new SightlineError('no_data', 'nothing here');

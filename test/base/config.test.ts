@@ -6,7 +6,7 @@ import {
   type ConfigSources,
   loadConfig,
   loadRunnerSettings,
-  pickSettings,
+  ownSettings,
   readEnvironment,
 } from '../../src/base/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
@@ -161,7 +161,7 @@ describe('settings', () => {
     expect(config.budget()).toEqual({ kind: 'postgres', url, urlVariable });
     expect(JSON.stringify(config)).not.toContain('cret');
     expect(loadConfig({ flags: { workspace: 'acme' }, environment, folder }).budget()).toEqual({ kind: 'file' });
-    expect(pickSettings({ environment, folder })).toEqual(environment);
+    expect(ownSettings({ environment, folder })).toMatchObject(environment);
     for (const wrong of ['', 'db.example', 'https://agency:se%2Fcret@db.example', 'postgres://a:%cret@db.example/b']) {
       const { config: given } = await load({ file, environment: { ...environment, BUDGET_URL: wrong } });
       expect(() => given.budget()).toThrow(
@@ -181,7 +181,7 @@ describe('settings', () => {
       const { folder } = await load({ file: { runner: { kind, urlVariable } } });
       const environment = { QUEUE_URL: url };
       expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable, sharedFolder: false });
-      expect(pickSettings({ environment, folder })).toEqual(environment);
+      expect(ownSettings({ environment, folder })).toMatchObject(environment);
       const read = (given: Record<string, string>) => () => loadRunnerSettings({ environment: given, folder });
       expect(read({})).toThrow('QUEUE_URL is not set; allowed: the address of a ');
       expect(read({ QUEUE_URL: wrong })).toThrow('QUEUE_URL is not the address of a ');
@@ -428,5 +428,7 @@ test('of an environment, only settings are handed on: our own variables, and tho
     PATH: '/bin',
     SIGHTLINE_KEEP_DAILY: undefined,
   };
-  expect(pickSettings({ environment, folder })).toEqual({ SIGHTLINE_CONNECTIONS: '2', ACME_KEY: 'a' });
+  const { 'sightline.config.json': text, ...variables } = ownSettings({ environment, folder });
+  expect(variables).toEqual({ SIGHTLINE_CONNECTIONS: '2', ACME_KEY: 'a' });
+  expect(text).toContain('ACME_KEY');
 });

@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig, pickSettings } from '../../src/base/config.ts';
+import { loadConfig, ownSettings } from '../../src/base/config.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 test('a key may stand in a file, which others cannot read, and another process is handed the key itself', async () => {
@@ -15,7 +15,8 @@ test('a key may stand in a file, which others cannot read, and another process i
   const environment = { ACME_KEY_FILE: 'key', HOME: '/root', SIGHTLINE_API_KEY_FILE: join(folder, 'none') };
   expect(keyOf(environment)).toBe('gsk_in_a_file');
   expect(keyOf({ ACME_KEY: 'gsk_here', ACME_KEY_FILE: '' })).toBe('gsk_here');
-  expect(pickSettings({ environment, folder })).toEqual({
+  expect(ownSettings({ environment, folder })).toEqual({
+    'sightline.config.json': JSON.stringify({ workspaces }),
     ACME_KEY: 'gsk_in_a_file',
     SIGHTLINE_API_KEY_FILE: join(folder, 'none'),
   });

@@ -77,7 +77,9 @@ describe('doctor', () => {
     await writeFile(join(folder, '.env'), 'OTHER=1\n', { mode: 0o640 });
     await chmod(join(folder, '.env'), 0o640);
     await writeFile(join(data, 'owner.json'), JSON.stringify({ pid: dead, command: 'sightline sync', since: 'then' }));
-    await writeFile(join(data, 'serving.json'), JSON.stringify({ pid: dead, socket: join(data, 'owner.sock') }));
+    await writeFile(join(data, 'serving.json'), JSON.stringify({ pid: dead, socket: join(data, 'owner.sock') }), {
+      mode: 0o600,
+    });
     await writeFile(join(data, 'analytics.duckdb.new'), 'half');
     await mkdir(join(data, 'snapshots', `.new-${dead}`));
     await writeFile(join(data, 'analytics.duckdb'), 'damaged');
@@ -86,6 +88,7 @@ describe('doctor', () => {
     expect(badOf(found.checks).map(({ check, status }) => [check, status])).toEqual([
       ['permissions', 'warning'],
       ['permissions', 'failure'],
+      ['permissions', 'warning'],
       ['leftovers', 'warning'],
       ['copy', 'failure'],
     ]);
@@ -93,6 +96,7 @@ describe('doctor', () => {
     const fixed = await doctor('--offline', '--fix');
     expect(badOf(fixed.checks)).toEqual([]);
     expect(fixed.checks.filter((result) => result.fixed).map(({ check }) => check)).toEqual([
+      'permissions',
       'permissions',
       'permissions',
       'leftovers',

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliWorkspace, type Finished, MAIN, openCli, type Running, until } from './helpers.ts';
 
+const SCRIPT = '/usr/bin/script';
+if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: a terminal that is closed. There is no ${SCRIPT}.\n`);
+
 const COUNT = 'select count(*) as n from responses where _deleted_at is null';
 const STATUSES = 'select status from sync.runs order by started_at, rowid';
 
@@ -59,7 +62,7 @@ async function countUpstream({ sandbox }: CliWorkspace): Promise<number> {
 }
 
 describe('a sync that is stopped', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)(
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'by %s keeps what it has, says so, and goes on the next time',
     async (signal) => {
       const workspace = await openStuck();
@@ -80,6 +83,28 @@ describe('a sync that is stopped', () => {
       expect(existsSync(join(workspace.data, 'owner.json'))).toBe(false);
       await expectNextCompletes(workspace);
       expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }, { status: 'complete' }]);
+    },
+  );
+
+  test.runIf(existsSync(SCRIPT))(
+    'by a terminal that is closed keeps what it has, and goes on the next time',
+    async () => {
+      const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 250 });
+      const { sandbox, folder, env, data } = workspace;
+      // Killing `script` closes the terminal on which the sync runs.
+      const command = `exec ${process.execPath} ${MAIN} sync`;
+      const terminal = spawn(SCRIPT, ['-qec', command, '/dev/null'], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...env },
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
+      await until('some pages of responses are read', () => pagesAsked(workspace) >= 6);
+      sandbox.setFaults([{ kind: 'hang' }]);
+      await until('requests hang', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
+      terminal.kill('SIGKILL');
+      await until('the sync has ended', () => !existsSync(join(data, 'owner.json')));
+      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
+      await expectNextCompletes(workspace);
     },
   );
 

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { exportFiles, type FileExport } from '../../app/export-files.ts';
 import type { Publication } from '../../app/publish.ts';
 import type { Context } from '../../app/workspace.ts';
@@ -7,7 +9,7 @@ import { EXIT, SightlineError } from '../../base/errors.ts';
 import { FILE_FORMATS, type FileFormat } from '../../snapshot/plain-files.ts';
 import { commandContext, toDayFlag, type WorkspaceFlags } from '../context.ts';
 import { listOf } from '../flags.ts';
-import { count, plural, printData, say, size } from '../output.ts';
+import { applyUserUmask, count, exactOutput, plural, printData, say, size } from '../output.ts';
 import { createLineProgress } from '../progress.ts';
 import { terminal } from '../terminal.ts';
 
@@ -69,6 +71,7 @@ async function exportPlain(context: Context, flags: ExportFlags): Promise<number
   const request = toRequest(flags, context.config.compression);
   const { path, files, stale } = await withProgress((onProgress) => exportFiles(context, request, onProgress));
   const tables = files.map(({ name, rows, bytes }) => ({ name, rows, files: 1, bytes }));
+  if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
   if (flags.json === true) printData(JSON.stringify({ snapshotId: null, path, tables }));
   else {
     sayTotals(tables);
@@ -142,7 +145,7 @@ function outputOf(
   if (BINARY.includes(format) && terminal().stdout.isTTY === true) {
     throw refuse(`${format} is not for a terminal; send it to a file or a program, or use --format csv`);
   }
-  return terminal().stdout;
+  return exactOutput();
 }
 
 function compressionOf({ compression }: ExportFlags): (typeof COMPRESSIONS)[number] | undefined {

@@ -1,10 +1,11 @@
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { reportWorkspace } from '../../app/report.ts';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { listOf } from '../flags.ts';
-import { plural, printData, say } from '../output.ts';
+import { applyUserUmask, plural, printData, say } from '../output.ts';
 
 /** Weeks that a report goes back at most. */
 const WEEKS_MAX = 260;
@@ -21,6 +22,10 @@ export async function report(flags: ReportFlags): Promise<number> {
   const weeks = toInteger('--weeks', flags.weeks, 1, WEEKS_MAX);
   const request = { brands: listOf('--brand', flags.brand), weeks, output: flags.output ?? null };
   const reports = await reportWorkspace(readConfig(flags), systemClock, request);
+  if (flags.output !== undefined) {
+    const files = reports.flatMap(({ page, charts }) => [page, ...charts]);
+    await applyUserUmask([...new Set([flags.output, ...files.map((file) => dirname(file)), ...files])]);
+  }
   if (flags.json === true) printData(JSON.stringify({ reports }));
   else for (const { page } of reports) printData(page);
   const charts = reports.reduce((sum, { charts: files }) => sum + files.length, 0);

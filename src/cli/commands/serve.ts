@@ -1,7 +1,7 @@
 import { jobsOf } from '../../app/jobs.ts';
 import type { Context } from '../../app/workspace.ts';
 import { type ServedWorkspace, serveWorkspace } from '../../app.ts';
-import { EXIT, SightlineError } from '../../base/errors.ts';
+import { type ErrorCode, EXIT, SightlineError } from '../../base/errors.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
 import { commandContext } from '../context.ts';
 import type { Parse } from '../invocation.ts';
@@ -36,7 +36,9 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
   return EXIT.done;
 }
 
-// Where nothing can be written there is nothing to own: what is there is served all the same.
+/** Errors that keep this process from running jobs and commands, but not from serving what is there. */
+const NOT_OWNED: readonly ErrorCode[] = ['folder_unwritable', 'owner_untrusted'];
+
 async function own(
   context: Context,
   { logLevel, log }: Options,
@@ -51,7 +53,7 @@ async function own(
     }
     return ownership;
   } catch (thrown) {
-    if (!(thrown instanceof SightlineError) || thrown.code !== 'folder_unwritable') throw thrown;
+    if (!(thrown instanceof SightlineError) || !NOT_OWNED.includes(thrown.code)) throw thrown;
     say(`No job runs here: ${thrown.message}`);
     return null;
   }

@@ -10,7 +10,7 @@ import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/fi
 import { MEMORY_MB_MIN, type QueryLimits } from '../../warehouse/guarded-protocol.ts';
 import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { FORMATS, formatRows } from '../format.ts';
-import { plural, printData, say } from '../output.ts';
+import { applyUserUmask, plural, printData, say } from '../output.ts';
 import { runShell } from '../shell.ts';
 
 /** Flags of `sql`. */
@@ -75,9 +75,10 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   const none = { columns: [], rows: [] };
   const shown = format === 'table' || results.length > 0 ? results : [none];
   const rows = shown.map((result) => formatRows(result, format)).join('\n\n');
-  if (output === undefined) printData(rows);
+  if (output === undefined) printData(rows, { isExact: format === 'csv' });
   else {
     await writeWhole(output, rows);
+    await applyUserUmask([output]);
     say(
       `${plural(
         shown.reduce((sum, result) => sum + result.rows.length, 0),
@@ -123,6 +124,7 @@ async function writeParquet(
 ): Promise<number> {
   if (output !== undefined) {
     const rows = await saveQuery(config, statement, output, options);
+    await applyUserUmask([output]);
     say(`${plural(rows, 'row')} in ${resolve(output)}`);
     return EXIT.done;
   }

@@ -2,6 +2,7 @@ import { readWorkspaceStatus, type WorkspaceStatus } from '../../app/status.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
+import { visibleLine } from '../../base/visible.ts';
 import type { WarehouseStatus } from '../../warehouse/status.ts';
 import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
 import { HELD_HINT, heldText } from '../held.ts';
@@ -50,7 +51,7 @@ async function statusOrError(config: WorkspaceConfig): Promise<WorkspaceStatus |
 function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: WorkspaceStatus): string {
   const lines = [`${workspace}  ${folder}`];
   const add = (label: string, text: string): void => {
-    lines.push(`  ${label.padEnd(12)} ${text}`);
+    lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
   };
   if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
   if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has moved on since`);

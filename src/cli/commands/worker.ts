@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
+import { isatty } from 'node:tty';
 import { openRunner } from '../../app/runner.ts';
 import { claimSharedFolder, rejectLocalHomes } from '../../app/shared-folder.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -132,7 +133,11 @@ async function watch(
   let before = fingerprintOf(workspaces.planned());
   let hangUp = new AbortController();
   const readNow = (): void => hangUp.abort();
-  process.on('SIGHUP', readNow);
+  // On a terminal the signal means that the terminal was closed, and ends the worker as it ends every command.
+  const isOnTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  const handlers = isOnTerminal ? [] : process.listeners('SIGHUP');
+  for (const handler of handlers) process.off('SIGHUP', handler);
+  if (!isOnTerminal) process.on('SIGHUP', readNow);
   try {
     while (!signal.aborted) {
       await systemClock.sleep(READ_EVERY_MS, AbortSignal.any([signal, hangUp.signal])).catch(() => undefined);
@@ -155,6 +160,7 @@ async function watch(
     }
   } finally {
     process.off('SIGHUP', readNow);
+    for (const handler of handlers) process.on('SIGHUP', handler);
   }
 }
 

@@ -33,10 +33,10 @@ it('writes a line for people of each line for programs', () => {
     ms: 1.5,
     cache: 'kept',
   };
-  const job = { level: 'error', time, msg: 'job nightly failed\u001b[2J', job: 'nightly' };
+  const job = { level: 'error', time, msg: 'job nightly failed\u001b[2J', job: 'nightly\u009b2J\u202e' };
   const text = pretty(`${JSON.stringify(request)}\n${JSON.stringify(job)}\n`);
   const lines = text.split('\n').slice(0, -1);
   expect(lines).toHaveLength(2);
   expect(lines[0]).toContain('GET /v1/brands 200 1.5 ms kept');
-  expect(lines[1]).toMatch(/ERROR.*job nightly failed\?\[2J/);
+  expect(lines[1]).toMatch(/ERROR.*job nightly failed\\u001b\[2J.*nightly\\u009b2J\\u202e/);
 });
