@@ -24,6 +24,8 @@ import { POINTER, readPointer, readStoredManifest, TABLES, toBody } from './stor
 const TRIALS_MAX = 20;
 /** How often it is started again because `latest.json` moved meanwhile. */
 const MOVES_MAX = 10;
+/** Numbers beyond the hint that are looked for one by one; the hint is behind by more than one only after a crash. */
+const AHEAD_MAX = 100;
 /** Longest pause before the next trial. */
 const PAUSE_MS = 500;
 const HINT = 'version-hint.text';
@@ -62,7 +64,7 @@ export function hintKey(table: string): string {
 /**
  * Makes folder readers of all tables see what `latest.json` leads to. Does nothing if they do already, and for snapshots that
  * are not Iceberg tables. Safe at any time and for several processes at once: a number is created only if it is free, and its
- * content is chosen after the numbers below it were listed, so a higher number is never an older snapshot.
+ * content is chosen after the numbers below it were looked up, so a higher number is never an older snapshot.
  * @throws `publish_failed`
  */
 export async function catchUpDirectories(store: ObjectStore, options: DirectoryOptions): Promise<void> {
@@ -72,12 +74,17 @@ export async function catchUpDirectories(store: ObjectStore, options: DirectoryO
     const { manifest: key } = found.pointer;
     const manifest = await readStoredManifest(store, key);
     if (manifest === null) throw new SightlineError('publish_failed', `${store.location}${key} cannot be read`);
-    const tables = manifest.tables.filter(({ name }) => stateOf(manifest, name) !== null);
-    if (tables.length === 0) return;
-    await inParallel(tables, options.signal, async ({ name }) => {
-      const { metadata } = stateOf(manifest, name) as IcebergState;
-      await catchUpTable(store, name, { manifest: key, metadata }, options);
-    });
+    const states = manifest.tables.map(({ name }) => ({ name, metadata: stateOf(manifest, name)?.metadata }));
+    if (states.every(({ metadata }) => metadata === undefined)) return;
+    // Tables are as they were copied last, if nothing was committed in between.
+    const { numbered, before } = found.pointer;
+    const base = numbered !== undefined && numbered === before ? await readStoredManifest(store, numbered) : null;
+    const tables = states.flatMap(({ name, metadata }) =>
+      metadata === undefined || stateOf(base, name)?.metadata.path === metadata.path ? [] : [{ name, metadata }],
+    );
+    await inParallel(tables, options.signal, ({ name, metadata }) =>
+      catchUpTable(store, name, { manifest: key, metadata }, options),
+    );
     const now = await readPointer(store);
     // If the pointer has moved meanwhile, what it leads to now is copied too.
     if (now?.pointer.manifest !== key) continue;
@@ -111,7 +118,7 @@ async function catchUpTable(
   for (let trial = 0; trial < TRIALS_MAX; trial++) {
     signal.throwIfAborted();
     const highest = Math.max(tried, await highestNumber(store, table));
-    // After the numbers were listed, so that none of them is of a later commit than this one.
+    // After the numbers were looked up, so that none of them is of a later commit than this one.
     if ((await readPointer(store))?.pointer.manifest !== committed.manifest) return;
     const there = highest === 0 ? null : await store.read(numberedKey(table, highest));
     if (there !== null && sha256Of(there.body) === committed.metadata.sha256) {
@@ -127,7 +134,13 @@ async function catchUpTable(
   throw new SightlineError('publish_failed', `${store.location}${TABLES}${table} has no number free for its metadata`);
 }
 
+// Numbers have no gaps after the first hint, so looking beyond the hint finds the highest without a listing.
 async function highestNumber(store: ObjectStore, table: string): Promise<number> {
+  const hinted = Number((await store.read(hintKey(table)))?.body.toString() ?? 0);
+  const isThere = async (number: number): Promise<boolean> => (await store.head(numberedKey(table, number))) !== null;
+  if (Number.isSafeInteger(hinted) && hinted > 0 && (await isThere(hinted))) {
+    for (let number = hinted; number < hinted + AHEAD_MAX; number++) if (!(await isThere(number + 1))) return number;
+  }
   let highest = 0;
   for await (const { key } of store.list(`${TABLES}${table}/metadata/`)) {
     highest = Math.max(highest, parseNumbered(key)?.number ?? 0);

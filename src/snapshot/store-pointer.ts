@@ -34,6 +34,7 @@ const pointerSchema = z.looseObject({
   sweep: z.looseObject({ by: z.string(), until: time }).nullable().default(null),
   fence: z.int().min(0).max(EPOCH_MAX).optional(),
   numbered: z.string().optional(),
+  before: z.string().optional(),
 });
 
 /** A snapshot, as the pointer knows it; times are ISO 8601. */
@@ -65,6 +66,8 @@ export interface Pointer {
   readonly fence?: number;
   /** The manifest whose Iceberg tables were last copied to numbered metadata, all of them (src/snapshot/iceberg-directory.ts). */
   readonly numbered?: string;
+  /** The manifest that it led to before. */
+  readonly before?: string;
 }
 
 /** The pointer as it was read, with its version. */
@@ -123,7 +126,8 @@ export function withSnapshot(pointer: Pointer | null, entry: Omit<PointerEntry, 
   const superseded = pointer.snapshots.map((other) =>
     other.manifest === pointer.manifest ? { ...other, supersededAt: at } : other,
   );
-  return { ...pointer, ...lead, snapshots: [...superseded, { ...entry, supersededAt: null }] };
+  const snapshots = [...superseded, { ...entry, supersededAt: null }];
+  return { ...pointer, ...lead, before: pointer.manifest, snapshots };
 }
 
 /** Whether a snapshot's data were read after another's; of those of one moment the name decides. */

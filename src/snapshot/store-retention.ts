@@ -58,7 +58,11 @@ export async function retainStored(
   options: StoreRetentionOptions,
 ): Promise<string[]> {
   // Folder readers must not be left with a snapshot whose files are deleted.
-  await catchUpDirectories(store, options);
+  await catchUpDirectories(store, options).catch((thrown: unknown) => {
+    if (!(thrown instanceof SightlineError) || thrown.code !== 'publish_failed') throw thrown;
+    const message = `nothing is deleted in ${store.location}: ${thrown.message}`;
+    throw new SightlineError('publish_failed', message, { cause: thrown });
+  });
   const by = randomUUID();
   const claimed = await change(store, options, (pointer) => withoutExpired(pointer, keep, now, by));
   if (claimed?.sweep?.by !== by) return [];

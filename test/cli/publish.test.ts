@@ -112,7 +112,7 @@ test('an export publishes Iceberg tables, or says what to install for them', asy
       .replace(/^tables\/[^/]+\//, '')
       .replace(/[^/]+$/, ''),
   );
-  expect([...new Set(kinds)].sort()).toEqual(['', 'data/', 'manifests/', 'metadata/']);
+  expect([...new Set(kinds)].sort()).toEqual(['', 'catalog/', 'data/', 'manifests/', 'metadata/']);
   // With a request for what changed, and none to list what is there.
   server.asked.length = 0;
   const again = await run('export');
