@@ -6,14 +6,13 @@ import type { QueueAddress } from '../base/runner-settings.ts';
 import { openQueue, type QueueConnection, type TaskData } from './queue-connection.ts';
 import { toQueueError, toRunnerError } from './queue-failure.ts';
 import { readQueueState } from './queue-state.ts';
+import { NEXT_MS_MAX } from './queue-task.ts';
 import { FRESH_PRIORITY, LEASE_MS, workOnQueue } from './queue-worker.ts';
 import type { Kept, Planned, Runner, WorkspaceJob } from './runner.ts';
 
 /** Tasks and schedules that are written at a time. */
 const BATCH = 500;
 const SIDE_BY_SIDE = 4;
-/** No schedule has its next run later: 29 February comes again within eight years. */
-const NEXT_MS_MAX = 9 * 366 * 24 * 3_600_000;
 /** The field of the queue's metadata that names the data folder of local homes. */
 const FOLDER_FIELD = 'sightline:folder';
 /** A schedule whose next run should have begun so long ago may have lost it. */

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { TaskData } from './queue-connection.ts';
 import type { Task } from './runner.ts';
 
-/** A task is due when it is given out; clocks of machines may differ, but not by more. */
-const AHEAD_MS_MAX = 3_600_000;
+/** No run of a schedule is further in the future: 29 February comes again within eight years. */
+export const NEXT_MS_MAX = 9 * 366 * 24 * 3_600_000;
 /** Characters of an invalid value that a message shows. */
 const SHOWN_MAX = 80;
 /** The last moment that a Date can hold, epoch milliseconds. */
@@ -38,8 +38,8 @@ export function toTask(given: TaskJob, nowMs: number): Task {
     throw refuse(name, value, allowed[name] ?? 'an object with workspace and job');
   }
   const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
-  if (dueMs !== null && !(isMoment(dueMs) && dueMs <= nowMs + AHEAD_MS_MAX)) {
-    throw refuse('the time at which it was due', dueMs, 'epoch milliseconds, not in the future');
+  if (dueMs !== null && !(isMoment(dueMs) && dueMs <= nowMs + NEXT_MS_MAX)) {
+    throw refuse('the time at which it was due', dueMs, 'epoch milliseconds, within nine years');
   }
   const attempt = Number.isSafeInteger(attemptsStarted) ? Math.max(1, attemptsStarted) : 1;
   return { ...parsed.data, id, dueMs, attempt };

@@ -88,8 +88,8 @@ export async function workOnQueue(
     const lease: Held = { job, key, stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
     // It was lost here, has come back, and is still being ended.
     if (held.has(id)) {
-      await putBack(job, token, AGAIN_MS, lease, clock, signal);
-      throw new DelayedError();
+      await putBack(job, token, signal.aborted ? 0 : AGAIN_MS, lease, clock, signal);
+      throw signal.aborted ? new WaitingError() : new DelayedError();
     }
     held.set(id, lease);
     void markBegun(lease);

@@ -336,7 +336,7 @@ describe('a queue in PostgreSQL', () => {
     expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
     expect((await runner.state()).nextDue).toBe(due);
     // No schedule has its next run in a thousand years.
-    await runSql(address, 'UPDATE bullmq.scheduler SET next_run_ms = 33000000000000');
+    await runSql(address, 'DELETE FROM bullmq.job; UPDATE bullmq.scheduler SET next_run_ms = 33000000000000');
     expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
     expect((await runner.state()).nextDue).toBe(due);
   });
