@@ -13,6 +13,7 @@ import {
   type ChainRef,
   clearCheckpoints,
   forgetCoverage,
+  forgetDays,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -152,6 +153,11 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     if (drift !== null) await writeDrift(session, run.runId, drift, date);
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
+    // Other items of the page may be wrong, too: all days of a window are read again, whichever chains have read them.
+    if (page.doubtful === true) {
+      await forgetCoverage(session, chain.id);
+      if (catalogue.get(chain.resource).change.kind === 'window') await forgetDays(session, chain);
+    }
     const isKnown = page.untilKnown === true && isUnchanged(tables);
     if (page.next === null || isKnown) {
       deletionsSkipped = await closeChain(session, page, seen, tables, syncedAt);
@@ -201,8 +207,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     }
     if (page > 1) await clearCheckpoints(session, chain.id);
     const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
-    if (doubtful) await forgetCoverage(session, chain.id);
-    else await writeCoverage(session, run, chain, rows, earlier.since ?? date);
+    if (!doubtful) await writeCoverage(session, run, chain, rows, earlier.since ?? date);
     return skipped;
   };
 

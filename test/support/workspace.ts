@@ -47,7 +47,16 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
   onTestFinished(() => warehouse.close());
   const clock = hurriedClock(() => sandbox.world.now());
   const sync = async (changes: RunChanges = {}): Promise<SyncSummary> => {
-    const { limits, only = null, range = null, brands = null, full = false, allowance, ...parts } = changes;
+    const {
+      limits,
+      only = null,
+      range = null,
+      brands = null,
+      full = false,
+      acceptPlan = false,
+      allowance,
+      ...parts
+    } = changes;
     const budget = createBudget({ clock });
     const client = createClient({
       baseUrl: sandbox.baseUrl,
@@ -62,7 +71,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
     try {
       return await runSync(
         { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
-        { only, range, brands, full, ...(allowance === undefined ? {} : { allowance }) },
+        { only, range, brands, full, acceptPlan, ...(allowance === undefined ? {} : { allowance }) },
       );
     } finally {
       await client.close();
