@@ -167,6 +167,15 @@ export async function forgetCoverage(session: Session, chainId: string): Promise
   await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chainId]);
 }
 
+/** Forgets every read of the chain's resource and brand that has a day in common with the chain. */
+export async function forgetDays(session: Session, chain: ChainRef): Promise<void> {
+  await session.run(
+    `DELETE FROM sync.coverage WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)
+       AND range_from <= CAST($4 AS DATE) AND range_to >= CAST($3 AS DATE)`,
+    [chain.resource, brandOf(chain), chain.from, chain.to],
+  );
+}
+
 /** Keeps an item that could not be taken as a row; the same item again only renews its date. */
 export async function writeQuarantine(
   session: Session,

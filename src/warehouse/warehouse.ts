@@ -16,6 +16,7 @@ import {
   type ChainRef,
   clearCheckpoints,
   forgetCoverage,
+  forgetDays,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -170,6 +171,11 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
     let held: readonly HeldRows[] = [];
+    // Other items of the page may be wrong, too: all days of a window are read again, whichever chains have read them.
+    if (page.doubtful === true) {
+      await forgetCoverage(session, chain.id);
+      if (catalogue.get(chain.resource).change.kind === 'window') await forgetDays(session, chain);
+    }
     const isKnown = page.untilKnown === true && isUnchanged(tables);
     if (page.next === null || isKnown) {
       ({ skipped: deletionsSkipped, held } = await closeChain(session, page, seen, tables, syncedAt));
@@ -238,10 +244,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
     // A settled list is read up to the first page without changes, which hides rows that are missing behind it. After a
     // deletion the next read goes through all pages.
-    const needsFullWalk = deleted + held.length > 0;
-    if (doubtful) await forgetCoverage(session, chain.id);
-    else
-      await writeCoverage(session, run, needsFullWalk ? { ...chain, state: null } : chain, rows, earlier.since ?? date);
+    const covered = deleted + held.length > 0 ? { ...chain, state: null } : chain;
+    if (!doubtful) await writeCoverage(session, run, covered, rows, earlier.since ?? date);
     return { skipped, held };
   };
 

@@ -54,6 +54,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
       brands = null,
       full = false,
       acceptDeletions = false,
+      acceptPlan = false,
       allowance,
       ...parts
     } = changes;
@@ -71,7 +72,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
     try {
       return await runSync(
         { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
-        { only, range, brands, full, acceptDeletions, ...(allowance === undefined ? {} : { allowance }) },
+        { only, range, brands, full, acceptDeletions, acceptPlan, ...(allowance === undefined ? {} : { allowance }) },
       );
     } finally {
       await client.close();

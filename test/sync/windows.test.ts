@@ -171,6 +171,19 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
+  test('begins in 2015 at the earliest, whatever a brand, a count or an earlier read says', () => {
+    const years = ['0001-01-01', '1970-01-01', '2014-12-31', '9999-12-31'];
+    for (const resource of windowed) {
+      const read = years.map((day) => closedOn(resource.name, day));
+      const counted = census(new Map([...years, dayBefore(3)].map((day) => [day, 5])));
+      const brand = { id: BRAND, since: '0001-01-01', detailed: false };
+      const { chains } = planWindows(resource, brand, counted, context({ covered: coveredBy(read) }));
+      expect(chains.map(({ to }) => to)).toEqual([TODAY]);
+      // One range more before the first day that is known costs nothing.
+      expect(chains.map(({ from }) => from)).toEqual([addDays(TODAY, 1 - RANGE_DAYS_MAX)]);
+    }
+  });
+
   test('of asked days covers those and no others', () => {
     fc.assert(
       fc.property(counts(900), range(900), (counted, asked) => {

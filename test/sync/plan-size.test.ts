@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { fixtures } from '../../schemas/fixtures/all.ts';
+import type { Workspace } from '../../schemas/fixtures/world/model.ts';
+import { addDays, dayOf } from '../../src/contract/time.ts';
+import { checkPlanSize, PLAN_REQUESTS_MIN } from '../../src/plausibility/plan-size.ts';
+import type { Fixture } from '../../src/sandbox/fixture.ts';
+import { planSync } from '../../src/sync/price.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+
+type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
+const small = { brands: 1, prompts: 3, days: 12 } as const;
+
+test('a plan may have 2,000 requests, or 20 times those of the last complete run', () => {
+  for (const [planned, last] of [
+    [PLAN_REQUESTS_MIN, 1],
+    [10_000, 500],
+    [1e9, null],
+  ] as const)
+    expect(() => checkPlanSize(planned, last)).not.toThrow();
+  expect(() => checkPlanSize(PLAN_REQUESTS_MIN + 1, 1)).toThrow('the last complete one took 1; allowed: at most 2000');
+  expect(() => checkPlanSize(10_001, 500)).toThrow('allowed: at most 10000');
+});
+
+test('a sync whose counts are suddenly a million times as high is refused, until that is accepted', async () => {
+  let isLying = false;
+  const daily: Answering = {
+    answer: (question) => {
+      const body = (fixtures['metrics_daily'] as Answering).answer(question) as {
+        data: { date: string; responses: number }[];
+      };
+      const day = addDays(dayOf(NOW_MS), -6);
+      if (isLying) for (const row of body.data) if (row.date === day) row.responses *= 1_000_000;
+      return body;
+    },
+  };
+  const workspace = await openWorkspace({ ...small, fixtures: { metrics_daily: daily } });
+  expect((await workspace.sync()).status).toBe('complete');
+  isLying = true;
+  const refused = await workspace.sync();
+  expect(refused).toMatchObject({ status: 'failed', error: { code: 'plan_too_large' } });
+  expect(refused.error?.message).toMatch(
+    /plans \d+ requests or more, the last complete one took \d+; allowed: at most 2000/,
+  );
+  expect((await workspace.sync({ acceptPlan: true })).error).toBeNull();
+  isLying = false;
+  expect((await workspace.sync()).status).toBe('complete');
+  await expectEqualToUpstream(workspace);
+});
+
+test('a plan stops when it is interrupted', async () => {
+  const { catalogue, clock, sync, warehouse } = await openWorkspace(small);
+  await sync();
+  const stop = new AbortController();
+  const parts = { catalogue, clock, connections: 8, signal: stop.signal, warehouse: warehouse() };
+  setImmediate(() => stop.abort(new Error('Ctrl-C')));
+  await expect(planSync(parts, { only: null, range: null, brands: null })).rejects.toThrow('Ctrl-C');
+});
