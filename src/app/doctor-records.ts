@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { readJobRuns } from '../scheduler/book.ts';
 import { lastRun } from '../scheduler/next.ts';
+import { readKeyFile } from '../serve/key-file.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import { readStatus } from '../warehouse/status.ts';
 import { megabytes } from './doctor-files.ts';
@@ -29,6 +30,12 @@ export async function checkRawPages({ context, layout }: Patient): Promise<Findi
   if (days === 0 || most === 0 || bytes <= most * MEGABYTE * RAW_SLACK) return [{ status: 'ok', message }];
   const advice = 'The next sync removes the oldest; if it does not, look at the permissions of the folder.';
   return [{ status: 'warning', message: `${message}, more than the ${most} MB that are to be kept`, advice }];
+}
+
+/** Whether the read server's keys can be read. Throws `config_invalid` with what to do if they cannot. */
+export async function checkKeys({ context }: Patient): Promise<Finding[]> {
+  const keys = readKeyFile(context.config.folder)?.keys.length ?? 0;
+  return [{ status: 'ok', message: counted(keys, 'key') }];
 }
 
 /** Whether the jobs are valid, have ended well, and have not been missed since they first ran. */

@@ -10,7 +10,7 @@ import { type Finding, isAlive, type Patient } from './doctor-finding.ts';
 import { checkHome } from './doctor-home.ts';
 import { checkRecords } from './doctor-implausible.ts';
 import { checkPublishing } from './doctor-publish.ts';
-import { checkCompleteness, checkJobs, checkRawPages, checkWebhooks } from './doctor-records.ts';
+import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks } from './doctor-records.ts';
 import { checkUpstream } from './doctor-upstream.ts';
 import { type Owner, readOwner } from './workspace.ts';
 
@@ -53,6 +53,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'publishing', run: checkPublishing },
   { name: 'completeness', run: (patient, earlier) => checkCompleteness(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'raw pages', run: checkRawPages },
+  { name: 'keys', run: checkKeys },
   { name: 'jobs', run: checkJobs },
   { name: 'webhooks', run: checkWebhooks },
 ];

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run.ts';
+import { withRemedy } from './damage.ts';
 import { syncWorkspace } from './sync.ts';
 import type { Context } from './workspace.ts';
 
@@ -44,7 +45,7 @@ async function syncOne(context: Context, options: SyncOptions): Promise<Workspac
     return end(await syncWorkspace(context, options, () => undefined));
   } catch (thrown) {
     if (context.signal.aborted) return end(new SightlineError('interrupted', 'the sync was stopped before it began'));
-    return end(toSightlineError(thrown));
+    return end(await withRemedy(toSightlineError(thrown), context.config.folder));
   }
 }
 

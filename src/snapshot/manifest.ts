@@ -74,8 +74,7 @@ export function toManifest(text: string): Manifest | null {
   try {
     const value: unknown = JSON.parse(text);
     const isOne = isRecord(value) && value['format'] === 1 && areAll(value['tables'], isTable);
-    if (!isOne || !Number.isInteger(value['schemaVersion']) || !areAll(value['coverage'], isRecord)) return null;
-    return typeof value['id'] === 'string' && !Number.isNaN(Date.parse(String(value['createdAt'])))
+    return isOne && typeof value['id'] === 'string' && !Number.isNaN(Date.parse(String(value['createdAt'])))
       ? (value as unknown as Manifest)
       : null;
   } catch {
