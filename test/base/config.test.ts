@@ -296,6 +296,10 @@ describe('settings', () => {
       const { config } = await load({ environment: { SIGHTLINE_COMPRESSION: compression } });
       expect(config.compression).toBe(compression.toLowerCase());
     }
+    expect((await load({})).config.clock).toBe('checked');
+    expect((await load({ environment: { SIGHTLINE_CLOCK: 'Upstream' } })).config.clock).toBe('upstream');
+    expect((await load({ file: { clock: 'upstream' } })).config.clock).toBe('upstream');
+    expect(await refusal({ file: { clock: 'ours' } })).toContain('clock is "ours"; allowed: checked or upstream');
     for (const header of ['authorization', 'x-api-key', 'X-Api-Key']) {
       const environment = { SIGHTLINE_BASE_URL: BASE_URL, SIGHTLINE_API_KEY: KEY, SIGHTLINE_KEY_HEADER: header };
       expect((await load({ environment })).config.upstream().keyHeader).toBe(header.toLowerCase());

@@ -271,8 +271,8 @@ describe('an answer', () => {
     expect(attempts[0]?.error).toContain('the body has no list data');
   });
 
-  test('is dated by upstream, or by us where upstream does not say', async () => {
-    const { get } = await open((_request, response, count) => {
+  test('is dated by upstream if it sends a well-formed date, and reports a malformed one', async () => {
+    const { get, attempts } = await open((_request, response, count) => {
       if (count === 1) json(response, 200, {}, { date: 'Mon, 01 Jan 2024 00:00:00 GMT' });
       else {
         response.sendDate = false;
@@ -280,8 +280,12 @@ describe('an answer', () => {
       }
     });
     expect((await get()).date).toBe(Date.parse('2024-01-01T00:00:00Z'));
-    expect((await get()).date).toBe(Date.parse('2026-03-15T12:00:00Z'));
-    expect((await get()).date).toBe(Date.parse('2026-03-15T12:00:00Z'));
+    expect((await get()).date).toBeNull();
+    expect(attempts.at(-1)?.implausible).toBeUndefined();
+    expect((await get()).date).toBeNull();
+    expect(attempts.at(-1)?.implausible).toEqual([
+      { path: 'header date', allowed: expect.any(String), value: 'yesterday' },
+    ]);
   });
 
   test.for(['/v1', '/v1/', '', '/a/b/v1//'])(
