@@ -47,15 +47,19 @@ if (process.platform !== 'linux') {
   setInterval(() => send({ kind: 'memory', bytes: process.memoryUsage.rss() }), MEMORY_EVERY_MS).unref();
 }
 
+let isBusy = false;
 let interrupts: NodeJS.Timeout | undefined;
 
-// An interrupt that comes before the query has begun is lost, so it is repeated until the task ends.
+// An interrupt that comes before the query has begun is lost, so it is repeated until the task ends. One that comes after the
+// task has ended is dropped.
 function interrupt(): void {
+  if (!isBusy) return;
   opened?.connection.interrupt();
   interrupts ??= setInterval(() => opened?.connection.interrupt(), INTERRUPT_EVERY_MS);
 }
 
 async function perform(request: Exclude<Request, { kind: 'interrupt' }>): Promise<number> {
+  isBusy = true;
   try {
     if (request.kind === 'open') {
       opened = await open(request);
@@ -65,6 +69,7 @@ async function perform(request: Exclude<Request, { kind: 'interrupt' }>): Promis
     if (request.kind === 'parquet') return await writeParquet(opened, request.sql);
     return await query(opened, request.sql, request.resultsMax);
   } finally {
+    isBusy = false;
     clearInterval(interrupts);
     interrupts = undefined;
   }

@@ -119,6 +119,17 @@ export function breakOuts({ file, outside }: { file: string; outside: string }):
     rejected('write_log', "SELECT write_log('poison')", /write_log\(\)/),
     rejected('write_log as a method', "SELECT ('poison').write_log()", /write_log\(\)/),
     rejected('write_log in a common table expression', "WITH a AS (SELECT write_log('x')) FROM a", /write_log\(\)/),
+    ...[
+      'SELECT sum(1) OVER (ORDER BY X) FROM brands',
+      'SELECT count(*) FILTER (WHERE X IS NULL) FROM brands',
+      'SELECT * REPLACE (X AS name) FROM brands',
+      'SELECT 1 FROM brands GROUP BY ROLLUP (X)',
+      'SELECT list_transform([1], lambda i: X)',
+      "SELECT {'a': CASE WHEN true THEN X END}",
+      'SELECT 1 ORDER BY X',
+      'SELECT 1 UNION SELECT X',
+      'SELECT * FROM brands, LATERAL (SELECT X)',
+    ].map((sql) => rejected(`write_log in ${sql}`, sql.replace('X', "write_log('x')"), /write_log\(\)/)),
     rejected('write_log in SET VARIABLE', "SET VARIABLE a = (SELECT write_log('x'))", /write_log\(\)/),
     rejected(
       'a file in SET VARIABLE',
