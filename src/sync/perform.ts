@@ -3,7 +3,7 @@ import { providerOf, type Resource } from '../contract/catalogue.ts';
 import { IgnoredParameterError, type Values } from '../contract/rows.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
-import { RETRY_AFTER_MS_MAX } from '../upstream/client.ts';
+import { RETRY_AFTER_MS_MAX } from '../upstream/budget-record.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Chain } from './chain.ts';
 import type { PlanContext } from './context.ts';

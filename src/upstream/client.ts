@@ -3,11 +3,14 @@ import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
 import { inSpan, type Span } from '../base/trace.ts';
 import { BodyError } from '../contract/body.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt, Request } from '../contract/request.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
+import { believeRetryAfter, readRateHeaders } from '../plausibility/rate-headers.ts';
 import type { Budget } from './budget.ts';
+import { GATE_JITTER_MS, RETRY_AFTER_MS_MAX } from './budget-record.ts';
 import { statusError, UpstreamError } from './errors.ts';
-import { toCount, toDate, toRetryAfterMs } from './headers.ts';
+import { toDate, toRetryAfterMs } from './headers.ts';
 import { networkError } from './network.ts';
 
 /** Attempts at one request before it is given up, 429 apart. */
@@ -17,14 +20,11 @@ const RATE_LIMITED_MAX = 12;
 /** First and greatest bound of the random wait between attempts. */
 const BACKOFF_MS_FIRST = 500;
 const BACKOFF_MS_MAX = 30_000;
-/** Wait after a 429 that names none, and the longest wait that is obeyed rather than reported. */
+/** Wait after a 429 that names none. */
 const RETRY_AFTER_MS_DEFAULT = 5_000;
-export const RETRY_AFTER_MS_MAX = 15 * 60_000;
 /** What is waited at least after a 429, doubled for each that follows it, up to upstream's whole window. */
 const REFUSED_MS_FIRST = 500;
 const REFUSED_MS_MAX = 60_000;
-/** Spread of the moment at which a closed gate opens. */
-const GATE_JITTER_MS = 500;
 /** Longest excerpt of an upstream message that is repeated. */
 const SAID_CHARACTERS_MAX = 200;
 
@@ -112,22 +112,24 @@ export function createClient(options: ClientOptions): Client {
     let bytes = 0;
     let error: UpstreamError | null = null;
     let reading = false;
+    const implausible: Implausible[] = [];
     try {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
       const target = targetOf(base, request);
       const head = await pool.request({ method: 'GET', path: target, headers, signal: deadline });
       status = head.statusCode;
-      slot.answered({
-        limit: toCount(head.headers['x-ratelimit-limit'], 1),
-        remaining: status === 200 ? toCount(head.headers['x-ratelimit-remaining'], 0) : null,
-      });
+      const { limit, remaining, implausible: ignored } = readRateHeaders(head.headers);
+      implausible.push(...ignored);
+      slot.answered({ limit, remaining: status === 200 ? remaining : null });
       const body = await head.body.bytes();
       bytes = body.length;
       reading = true;
       const date = toDate(head.headers['date']) ?? clock.now();
       if (status === 200) return { value: read(parseJson(body), body), date };
-      const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date);
-      throw statusError(status, redact(request.path), excerpt(redact(messageOf(body))), retryAfterMs);
+      const retryAfter = head.headers['retry-after'];
+      const { waitMs, implausible: unbelieved } = believeRetryAfter(retryAfter, toRetryAfterMs(retryAfter, date));
+      implausible.push(...unbelieved);
+      throw statusError(status, redact(request.path), excerpt(redact(messageOf(body))), waitMs);
     } catch (thrown) {
       slot.failed();
       signal.throwIfAborted();
@@ -138,7 +140,8 @@ export function createClient(options: ClientOptions): Client {
     } finally {
       const { waitedMs } = slot;
       const tookMs = clock.monotonic() - startedAt;
-      onAttempt?.({ ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null });
+      const message = error?.message ?? null;
+      onAttempt?.({ ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: message, implausible });
     }
   };
 

@@ -1,10 +1,3 @@
-/** A header that holds a whole number of at least `least`, or null. */
-export function toCount(header: string | string[] | undefined, least: number): number | null {
-  if (typeof header !== 'string' || !/^\d{1,9}$/.test(header.trim())) return null;
-  const count = Number(header);
-  return count >= least ? count : null;
-}
-
 /** A header that holds an HTTP date, as epoch milliseconds, or null. */
 export function toDate(header: string | string[] | undefined): number | null {
   const date = typeof header === 'string' ? Date.parse(header) : Number.NaN;

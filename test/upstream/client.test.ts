@@ -324,6 +324,47 @@ describe('the key', () => {
   });
 });
 
+describe('rate headers outside their bounds', () => {
+  test.for<[string, Record<string, string | string[]>, number]>([
+    ['a limit of 0', { 'x-ratelimit-limit': '0' }, 120],
+    ['a negative limit', { 'x-ratelimit-limit': '-5' }, 120],
+    ['a limit of 999999999', { 'x-ratelimit-limit': '999999999', 'x-ratelimit-remaining': '0' }, 120],
+    ['a limit with 300 digits', { 'x-ratelimit-limit': '9'.repeat(300) }, 120],
+    ['a limit with a fraction', { 'x-ratelimit-limit': '119.5' }, 120],
+    ['a limit that is a word', { 'x-ratelimit-limit': 'unlimited' }, 120],
+    ['an empty limit', { 'x-ratelimit-limit': '' }, 120],
+    ['a limit that is sent twice', { 'x-ratelimit-limit': ['600', '5'] }, 120],
+    ['more left than the limit', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '61' }, 60],
+    ['less than nothing left', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '-1' }, 60],
+  ])('%s is ignored and reported', async ([, headers, limit]) => {
+    const clock = hurriedClock(() => Date.parse('2026-03-15T12:00:00Z'));
+    const budget = createBudget({ clock });
+    const { get, attempts } = await open(
+      (_request, response) => {
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+        response.end('{}');
+      },
+      { options: { budget, clock } },
+    );
+    await get();
+    expect(budget.state()).toMatchObject({ limit });
+    expect(budget.state().left).toBeGreaterThan(limit - 5);
+    expect(attempts[0]?.implausible).toEqual([expect.objectContaining({ path: expect.stringMatching(/^header x-/) })]);
+  });
+
+  test.for(['999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', 'soon', 'NaN'])(
+    'a Retry-After of %j is ignored and reported, and the request is sent again',
+    async (value) => {
+      const { get, attempts } = await open((_request, response, count) =>
+        json(response, count === 1 ? 429 : 200, {}, count === 1 ? { 'retry-after': value } : {}),
+      );
+      await get();
+      expect(attempts[0]?.implausible).toEqual([expect.objectContaining({ path: 'header retry-after', value })]);
+      expect(attempts).toHaveLength(2);
+    },
+  );
+});
+
 describe('walking pages', () => {
   const walk = async (
     next: (cursor: string | null, count: number) => string | null,
@@ -331,7 +372,7 @@ describe('walking pages', () => {
   ) => {
     const { client, requests } = await open((request, response, count) => {
       const cursor = new URL(request.url ?? '', 'http://x').searchParams.get('cursor');
-      json(response, 200, { data: [cursor], nextCursor: next(cursor, count) }, { 'x-ratelimit-limit': '1000000' });
+      json(response, 200, { data: [cursor], nextCursor: next(cursor, count) }, { 'x-ratelimit-limit': '10000' });
     });
     const pages: { cursor: string | null; next: string | null }[] = [];
     const walking = walkPages(client, {
