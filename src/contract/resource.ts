@@ -101,6 +101,8 @@ export interface ResourceDeclaration {
   /** Parameters that every read of the resource sends. */
   readonly ask?: Readonly<Record<string, string>>;
   readonly each?: Each;
+  /** Items that a list may have if no limit is asked for; default: src/plausibility/page-work.ts. */
+  readonly itemsMax?: number;
   readonly tables: readonly TableDeclaration[];
   /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
   readonly order?: readonly string[];

@@ -2,8 +2,11 @@ import { isRecord } from '../base/json.ts';
 import { BodyError, nextCursorOf } from '../contract/body.ts';
 import type { Resource } from '../contract/catalogue.ts';
 import { formsOf } from '../contract/forms.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { RowReader, TableRows, Values } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
+import { itemsMaxOf } from '../plausibility/page-work.ts';
+import type { BodyText } from '../upstream/client.ts';
 
 /** What a page is read for: the part of a chain on which its rows depend. */
 export interface PageScope {
@@ -13,16 +16,29 @@ export interface PageScope {
   readonly member: string | null;
 }
 
+/** A page that could be read. */
+export interface ReadPage {
+  readonly tables: readonly TableRows[];
+  readonly forms: ReadonlyMap<string, string>;
+  /** Keys that came more than once. */
+  readonly implausible: readonly Implausible[];
+}
+
 /** Reads a page, whether it comes from upstream or was kept. Throws a BodyError when it cannot be used. */
 export function readPage(
   resource: Resource,
   reader: RowReader,
   scope: PageScope,
   body: unknown,
-): { tables: readonly TableRows[]; forms: ReadonlyMap<string, string> } {
-  const tables = aboutMember(scope, reader.read(body, scope.fixed));
+  { bytes, isDamaged }: BodyText,
+): ReadPage {
+  const itemsMax = itemsMaxOf(resource, scope.query);
+  const tables = aboutMember(scope, reader.read(body, scope.fixed, { itemsMax, bytes: bytes.length, isDamaged }));
   const isOpen = resource.paging === 'cursor' && mayGoOn(scope, body, tables);
-  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body) };
+  const implausible = tables.flatMap(({ table, repeated }) =>
+    repeated.map((value) => ({ path: `${table.name}[] key`, allowed: 'each key once in a page', value })),
+  );
+  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
 }
 
 /** The cursor of the page that follows, or null; throws a BodyError when it is no cursor. */

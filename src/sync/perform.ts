@@ -88,9 +88,10 @@ export function createPerformer(
   };
 }
 
-// A refused key or workspace is refused for every chain, and so is one that upstream wants to be silent for long.
+// A refused key (401) or workspace (403 plan_required) is refused for every chain, and so is a key that upstream rate-limits,
+// or a server that is down, for longer than a run waits. Another 403 is about its endpoint: that chain fails alone.
 function endsTheRun(error: UpstreamError): boolean {
-  const isSentAway = (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
+  const isSentAway = error.retryable && (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
   return error.code === 'unauthorized' || error.code === 'plan_required' || isSentAway;
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { inSpan } from '../base/trace.ts';
 import { type Catalogue, detailsOf, providerOf } from '../contract/catalogue.ts';
 import { parameterForm } from '../contract/forms.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import { createRowReader, type RowReader, type TableRows } from '../contract/rows.ts';
 import type { Client } from '../upstream/client.ts';
@@ -12,7 +13,7 @@ import type { RunRef } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
 import type { PlanContext } from './context.ts';
-import { nextOf, readPage } from './page.ts';
+import { nextOf, type ReadPage, readPage } from './page.ts';
 import { resumePoint } from './plan.ts';
 import type { Tally } from './tally.ts';
 
@@ -53,6 +54,19 @@ class CursorLost extends UpstreamError {
   }
 }
 
+// The answered attempt is the last; what its page repeats is reported with its headers.
+function noteRepeats(requests: Attempt[], implausible: readonly Implausible[]): void {
+  const answered = requests.pop();
+  if (answered === undefined) return;
+  requests.push({ ...answered, implausible: [...(answered.implausible ?? []), ...implausible] });
+}
+
+// Which items a page has; pages with an item that cannot be told apart from others are never equal.
+function keysOf(tables: readonly TableRows[]): string | null {
+  const isKnown = tables.every(({ unidentified, rejectedCount }) => unidentified + rejectedCount === 0);
+  return isKnown ? JSON.stringify(tables.map(({ seen }) => seen)) : null;
+}
+
 function isEmpty(tables: readonly TableRows[]): boolean {
   return tables.every(({ seen, unidentified }) => seen.length + unidentified === 0);
 }
@@ -91,15 +105,16 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
     const resource = catalogue.get(chain.resource);
-    let answer: { body: unknown; bytes: Uint8Array; forms: ReadonlyMap<string, string> } | null = null;
+    let answer: (Pick<ReadPage, 'forms' | 'implausible'> & { body: unknown; bytes: Uint8Array }) | null = null;
     let date = parts.clock.now();
+    let keysBefore: string | null = null;
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query, route: resource.path },
-        read: (body, bytes) => {
-          const page = readPage(resource, reader, chain, body);
-          answer = { body, bytes, forms: page.forms };
-          return page.tables;
+        read: (body, text) => {
+          const { tables, forms, implausible } = readPage(resource, reader, chain, body, text);
+          answer = { body, bytes: text.bytes, forms, implausible };
+          return tables;
         },
         nextOf: (body) => nextOf(resource, body),
         from,
@@ -110,10 +125,22 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
         const isOld = page.cursor === from || page.date - date > CURSOR_MS_MIN;
         if (page.cursor !== null && isOld && isEmpty(page.value)) throw new CursorLost(chain.path);
+        const keys = keysOf(page.value);
+        if (keys !== null && keys === keysBefore && !isEmpty(page.value)) {
+          throw new UpstreamError(
+            'bad_answer',
+            `upstream sends the same page again for another cursor of ${chain.path}`,
+            {
+              status: 200,
+            },
+          );
+        }
+        keysBefore = keys;
         pages.count += 1;
         date = page.date;
-        const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;
+        const { body, bytes, forms, implausible } = answer as unknown as NonNullable<typeof answer>;
         answer = null;
+        noteRepeats(requests, implausible);
         const query = page.cursor === null ? chain.query : { ...chain.query, cursor: page.cursor };
         const commit = {
           run,

@@ -5,6 +5,7 @@ import { BodyError } from '../contract/body.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { createRowReader, type RowReader } from '../contract/rows.ts';
 import { dayOf } from '../contract/time.ts';
+import { parseBody } from '../plausibility/page-work.ts';
 import type { RunRef, RunTotals } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inconclusive, nextOf, readPage } from './page.ts';
@@ -214,8 +215,8 @@ function createApplier({ catalogue, warehouse }: ReplayParts, { from, to, only, 
     if (page === 1) await warehouse.restartChain(id);
     const isGap = page > 1 && lastPages.get(id) !== page - 1;
     const read = readBody(() => {
-      const body = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
-      const { tables: rows } = readPage(resource, readerOf(name), { fixed, query, member }, body);
+      const { value: body, isDamaged } = parseBody(bytes);
+      const { tables: rows } = readPage(resource, readerOf(name), { fixed, query, member }, body, { bytes, isDamaged });
       return { body, rows: isGap ? inconclusive(rows) : rows, next: nextOf(resource, body) };
     });
     const result = await warehouse.commitPage({
@@ -281,7 +282,6 @@ function readBody<T>(read: () => T): T {
     return read();
   } catch (thrown) {
     if (thrown instanceof BodyError) throw new DamageError(`it cannot be read: ${thrown.message}`, { cause: thrown });
-    if (thrown instanceof SyntaxError) throw new DamageError('it is not JSON', { cause: thrown });
     throw thrown;
   }
 }

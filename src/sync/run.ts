@@ -7,6 +7,7 @@ import { type Catalogue, providerOf, type Resource } from '../contract/catalogue
 import { dayOf } from '../contract/time.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
+import { toWorkspaceError } from '../upstream/errors.ts';
 import type { RunRef, RunStatus } from '../warehouse/runs.ts';
 import { type Member, readBegunChains, readClosedChains, readMembers, readOpenChains } from '../warehouse/state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -142,7 +143,9 @@ async function readAll(
   const provider = providerOf(catalogue, 'brand');
   const [opening] = planWorkspace(catalogue, { ...before, wanted: new Set([provider.name]) }) as [Chain];
   tally.planned([opening]);
-  const { date } = await reader.read(opening, before);
+  const { date } = await reader.read(opening, before).catch((thrown: unknown) => {
+    throw toWorkspaceError(thrown);
+  });
   const names = await reader.learnNames();
   // Upstream's clock, as in the checkpoints: ours may be wrong.
   const context: PlanContext = { ...before, now: date, today: dayOf(date), names };

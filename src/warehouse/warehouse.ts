@@ -11,6 +11,7 @@ import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts
 import {
   type ChainRef,
   clearCheckpoints,
+  type QuarantinedItem,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -134,9 +135,9 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     for (const rows of page.tables) {
       const changes = await writerOf(chain, rows).write(session, rows, chain.fixed, { runId: run.runId, syncedAt });
       tables.set(rows.table.name, { ...changes, read: rows.rows.length });
-      for (const item of rows.rejected)
-        await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
-      quarantined += rows.rejected.length;
+      const items = rows.rejected.map((item) => quarantineRow(chain, item));
+      await writeQuarantine(session, run.runId, chain, items, date);
+      quarantined += rows.rejectedCount;
     }
     const { raw = null, drift = null } = page.notes ?? {};
     if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
@@ -243,11 +244,11 @@ function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): b
   return all.some(({ read }) => read > 0) && all.every(({ inserted, updated }) => inserted + updated === 0);
 }
 
-function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected, at: number) {
+function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected): QuarantinedItem {
   const json = wellFormed(JSON.stringify(item) ?? 'null');
   const id = createHash('sha256')
     .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))
     .digest('hex')
     .slice(0, 32);
-  return { id, table, reason, json, at };
+  return { id, table, reason, json };
 }

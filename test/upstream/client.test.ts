@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { BodyError } from '../../src/contract/body.ts';
@@ -79,7 +80,7 @@ describe('a refusal', () => {
   test.for([
     { status: 400, code: 'refused', retried: false, about: 'refused /things (400): told so' },
     { status: 401, code: 'unauthorized', retried: false, about: 'refused the key (401): told so' },
-    { status: 403, code: 'plan_required', retried: false, about: 'refused the workspace (403): told so' },
+    { status: 403, code: 'refused', retried: false, about: 'refused /things (403): told so' },
     { status: 404, code: 'not_found', retried: false, about: 'no /things (404): told so' },
     { status: 405, code: 'refused', retried: false, about: '(405)' },
     { status: 410, code: 'refused', retried: false, about: '(410)' },
@@ -99,6 +100,13 @@ describe('a refusal', () => {
     expect(requests.length).toBe(retried ? 5 : 1);
     expect(attempts.map(({ attempt }) => attempt)).toEqual(requests.map((_request, index) => index + 1));
     for (const attempt of attempts) expect(attempt).toMatchObject({ status, error: error.message });
+  });
+
+  test('of 403 is about the workspace only if its code is plan_required', async () => {
+    const { failure } = await open((_request, response) =>
+      json(response, 403, { error: { code: 'plan_required', message: 'no plan' } }),
+    );
+    expect(await failure()).toMatchObject({ code: 'plan_required', status: 403, retryable: false });
   });
 
   test.for([301, 302, 303, 307, 308])('of %i, a redirect, is not followed', async (status) => {
@@ -321,6 +329,45 @@ describe('the key', () => {
         expect(text).not.toContain('gsk_s');
       }
     }
+  });
+});
+
+describe('a body that is encoded', () => {
+  const body = Buffer.from(JSON.stringify({ text: 'é'.repeat(500) }));
+
+  test.for<[string, string, Buffer]>([
+    ['gzip', 'gzip', gzipSync(body)],
+    ['gzip under its old name', 'X-GZIP', gzipSync(body)],
+    ['Brotli', 'br', brotliCompressSync(body)],
+    ['deflate', 'deflate', deflateSync(body)],
+    ['deflate without a header', 'deflate', deflateRawSync(body)],
+    ['one coding after the other', 'br, gzip', gzipSync(brotliCompressSync(body))],
+    ['nothing, and it says so', 'identity', body],
+  ])('with %s is decoded, and its decoded bytes are passed on', async ([, coding, encoded]) => {
+    const { client } = await open((_request, response) => {
+      response.setHeader('content-encoding', coding);
+      response.end(encoded);
+    });
+    const { signal } = new AbortController();
+    const { value } = await client.get({ path: '/', query: {} }, (_value, { bytes }) => Buffer.from(bytes), { signal });
+    expect(value.equals(body)).toBe(true);
+  });
+
+  test.for<[string, string, Buffer, RegExp, number]>([
+    ['that is not what the header says', 'gzip', body, /Content-Encoding is gzip, but the body cannot be decoded/, 5],
+    ['that is cut', 'gzip', gzipSync(body).subarray(0, 20), /Content-Encoding is gzip, but .*unexpected end/, 5],
+    ['in a way that nobody knows', 'zstd', body, /Content-Encoding is "zstd"; allowed: gzip, x-gzip, br, deflate/, 5],
+    ['three times', 'gzip, gzip, gzip', body, /allowed: .*at most 2/, 5],
+    ['and decodes to far more', 'gzip', gzipSync(Buffer.alloc(4_000_000, ' ')), /decodes to more than \d+ bytes/, 1],
+  ])('%s is an error of that request', async ([, coding, encoded, about, attempts]) => {
+    const { failure, requests } = await open((_request, response) => {
+      response.setHeader('content-encoding', coding);
+      response.end(encoded);
+    });
+    const error = await failure();
+    expect(error.code).toBe('bad_answer');
+    expect(error.message).toMatch(about);
+    expect(requests).toHaveLength(attempts);
   });
 });
 
