@@ -6,6 +6,7 @@ import {
   type BudgetDatabase,
   DATABASE_NOW,
   type DatabaseAddress,
+  deleteUnlocked,
   LOG_TABLE,
   openBudgetDatabase,
   type Say,
@@ -45,12 +46,13 @@ const READ = `
   LEFT JOIN ${LOG_TABLE} AS log ON log.budget = $1 AND log.seq >= $2
   ORDER BY log.seq`;
 // The limit stays, for who comes after all else is gone.
-const PRUNE = `
-  DELETE FROM ${LOG_TABLE} AS log
-  WHERE budget = $1 AND at < ${DATABASE_NOW} - CASE kind WHEN 'gate' THEN $3::bigint ELSE $2::bigint END
-  AND seq IS DISTINCT FROM (
-    SELECT max(seq) FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit' AND value BETWEEN ${LIMIT_MIN} AND ${LIMIT_MAX}
-  )`;
+const PRUNE = deleteUnlocked(
+  LOG_TABLE,
+  `budget = $1 AND at < ${DATABASE_NOW} - CASE kind WHEN 'gate' THEN $3::bigint ELSE $2::bigint END
+   AND seq IS DISTINCT FROM (
+     SELECT max(seq) FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit' AND value BETWEEN ${LIMIT_MIN} AND ${LIMIT_MAX}
+   )`,
+);
 // Records of an earlier version, which kept a budget for each key and base URL, while they may still count.
 const TAKE_OVER = `
   WITH earlier AS MATERIALIZED (
