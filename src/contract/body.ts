@@ -1,4 +1,4 @@
-import { isRecord } from '../base/json.ts';
+import { ExactNumber, isRecord } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 import type { ResourceTable } from './tables.ts';
 
@@ -49,6 +49,7 @@ export function nextCursorOf(body: unknown): string | null {
     throw new BodyError(`nextCursor has ${cursor.length} characters; allowed: ${CURSOR_CHARACTERS_MAX}`);
   }
   if (typeof cursor === 'number') return String(cursor);
+  if (cursor instanceof ExactNumber) return cursor.text;
   throw new BodyError(`nextCursor is ${Array.isArray(cursor) ? 'an array' : typeof cursor}, not a string or null`);
 }
 

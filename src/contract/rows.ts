@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isRecord, toCanonicalJson } from '../base/json.ts';
+import { isRecord, toCanonicalJson, toExactJson, withDoubles } from '../base/json.ts';
 import { BodyError, frameOf, itemsOf, PageBoundError } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
@@ -142,7 +142,10 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
         reject('it is not an object', raw);
         continue;
       }
-      const parsed = item.safeParse(shaped);
+      const exact = item.safeParse(shaped);
+      // A declared number may be an exact one: it is taken as a double or rejected as one.
+      const plain = exact.success ? shaped : withDoubles(shaped);
+      const parsed = plain === shaped ? exact : item.safeParse(plain);
       if (!parsed.success || key === null) {
         reject(parsed.success ? `it lacks its key (${declaration.key.join(', ')})` : firstIssue(parsed.error), raw);
         continue;
@@ -311,7 +314,7 @@ function contentReader(columns: readonly Column[]): (values: Values) => unknown[
 
 // A rejected item is stored as it came; of a long one the beginning of its JSON text is.
 function writable(item: unknown): unknown {
-  const text = JSON.stringify(item);
+  const text = toExactJson(item);
   return text.length > REJECTED_CHARACTERS_MAX ? text.slice(0, REJECTED_CHARACTERS_MAX) : item;
 }
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { parseExactJson } from '../base/json.ts';
 import { BodyError, PageBoundError } from '../contract/body.ts';
 import type { Resource } from '../contract/catalogue.ts';
 
@@ -27,7 +28,8 @@ export function itemsMaxOf(resource: Pick<Resource, 'itemsMax'>, query: Readonly
 }
 
 /**
- * Parses a JSON body. A byte order mark is skipped, and bytes that are not UTF-8 become U+FFFD.
+ * Parses a JSON body. A byte order mark is skipped, bytes that are not UTF-8 become U+FFFD, and numbers that a double cannot
+ * hold become ExactNumbers.
  * @throws PageBoundError before parsing if the body has more depth or values than any page may have
  * @throws BodyError if it is UTF-16, UTF-32 or not JSON
  */
@@ -36,7 +38,7 @@ export function parseBody(bytes: Uint8Array): ParsedBody {
   checkWork(bytes);
   const isDamaged = !isUtf8(bytes);
   try {
-    return { value: JSON.parse(new TextDecoder().decode(bytes)), isDamaged };
+    return { value: parseExactJson(new TextDecoder().decode(bytes)), isDamaged };
   } catch (thrown) {
     throw new BodyError(`the body is not JSON${isDamaged ? ' and not UTF-8' : ''}`, { cause: thrown });
   }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toExactJson } from '../base/json.ts';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
@@ -245,7 +246,7 @@ function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): b
 }
 
 function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected): QuarantinedItem {
-  const json = wellFormed(JSON.stringify(item) ?? 'null');
+  const json = wellFormed(item === undefined ? 'null' : toExactJson(item));
   const id = createHash('sha256')
     .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))
     .digest('hex')

