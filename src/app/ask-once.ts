@@ -5,7 +5,7 @@ import { itemsOf } from '../contract/body.ts';
 import { providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { createClient } from '../upstream/client.ts';
-import { UpstreamError } from '../upstream/errors.ts';
+import { toWorkspaceError, UpstreamError } from '../upstream/errors.ts';
 import { openBudget } from './sync.ts';
 import { catalogue } from './workspace.ts';
 
@@ -51,6 +51,8 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
       sentAt,
       rateLimit: budget.state().limit,
     };
+  } catch (thrown) {
+    throw toWorkspaceError(thrown);
   } finally {
     await client.close();
     await close();

@@ -92,40 +92,32 @@ export async function readClusterBudgets(
   signal: AbortSignal,
   warn: (sentence: string) => void,
 ): Promise<ClusterBudget[]> {
-  const databases = new Map<string, { address: { url: string; urlVariable: string }; keys: Map<string, Used> }>();
+  const databases = new Map<string, { address: { url: string; urlVariable: string }; keys: Map<string, string[]> }>();
   for (const config of configs) {
     try {
       const budget = config.budget();
       if (budget.kind !== 'postgres') continue;
-      const { key, baseUrl } = config.upstream();
-      const database = databases.get(budget.url) ?? { address: budget, keys: new Map<string, Used>() };
+      const { key } = config.upstream();
+      const database = databases.get(budget.url) ?? { address: budget, keys: new Map<string, string[]>() };
       databases.set(budget.url, database);
-      const used = database.keys.get(`${key} ${baseUrl}`) ?? { key, baseUrl, workspaces: [] };
-      database.keys.set(`${key} ${baseUrl}`, used);
-      used.workspaces.push(config.name);
+      database.keys.set(key, [...(database.keys.get(key) ?? []), config.name]);
     } catch (thrown) {
       warn(`workspace ${config.name}: ${toSightlineError(thrown).message}`);
     }
   }
   const found: ClusterBudget[] = [];
   for (const { address, keys } of databases.values()) {
-    const list = [...keys.values()];
-    const uses = await readSharedBudgetUses(address, list, clock, signal).catch((thrown: unknown) => {
+    const list = [...keys];
+    const uses = await readSharedBudgetUses(address, [...keys.keys()], clock, signal).catch((thrown: unknown) => {
       warn(toSightlineError(thrown).message);
       return [];
     });
     for (const [index, use] of uses.entries()) {
-      const { key, baseUrl, workspaces } = list[index] as Used;
-      found.push({ budget: budgetName(key, baseUrl).slice(0, SHOWN_CHARACTERS), workspaces, ...use });
+      const [key, workspaces] = list[index] as [string, string[]];
+      found.push({ budget: budgetName(key).slice(0, SHOWN_CHARACTERS), workspaces, ...use });
     }
   }
   return found.sort((a, b) => b.lastMinute - a.lastMinute);
-}
-
-interface Used {
-  readonly key: string;
-  readonly baseUrl: string;
-  readonly workspaces: string[];
 }
 
 function compare(a: string, b: string): number {

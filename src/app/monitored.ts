@@ -91,9 +91,9 @@ async function readBudget(config: WorkspaceConfig, clock: Clock): Promise<Surrou
   try {
     // What workers of several machines used is in their database, which nobody waits for here.
     if (config.budget().kind !== 'file') return null;
-    const { key, baseUrl } = config.upstream();
+    const { key } = config.upstream();
     const { budgets: folder } = layoutOf(config.folder);
-    return await readBudgetUse({ folder, key, baseUrl, share: config.budgetShare, clock });
+    return await readBudgetUse({ folder, key, share: config.budgetShare, clock });
   } catch {
     return null;
   }

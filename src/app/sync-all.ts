@@ -52,8 +52,7 @@ async function syncOne(context: Context, options: SyncOptions): Promise<Workspac
 // A workspace without a usable key shares it with nobody; its sync says what is wrong.
 function budgetOf({ config }: Context): string {
   try {
-    const { key, baseUrl } = config.upstream();
-    return `${key} ${baseUrl}`;
+    return config.upstream().key;
   } catch {
     return config.name;
   }

@@ -126,7 +126,7 @@ function keptElsewhere(warehouse: Warehouse, durable: () => Promise<void>): Ware
 }
 
 /**
- * The budget of a workspace: one for all of the data folder that use the same key and upstream, or for all that share a
+ * The budget of a workspace: one for all of the data folder that use the same key, or for all that share a
  * database. `onTrouble` is told once when that goes away, and when it is back.
  */
 export async function openBudget({

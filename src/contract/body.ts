@@ -1,11 +1,21 @@
-import { isRecord } from '../base/json.ts';
+import { ExactNumber, isRecord } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 import type { ResourceTable } from './tables.ts';
 
 /** A body that is JSON but not what the endpoint promises. The request it answers may be repeated. */
 export class BodyError extends Error {
   override readonly name = 'BodyError';
+  /** Whether the same request may be answered otherwise. */
+  readonly retryable: boolean = true;
 }
+
+/** A body beyond what any page may have: it is not worth another attempt. */
+export class PageBoundError extends BodyError {
+  override readonly retryable = false;
+}
+
+/** Longest cursor that is taken, in characters: it is sent back in an address, which servers bound to about 16 kB. */
+const CURSOR_CHARACTERS_MAX = 4_096;
 
 /**
  * The items of one table in a body: a list under its name or under `data`, or the body itself as the only item; null
@@ -34,8 +44,12 @@ function hasNothingToReport(resource: Resource, body: unknown, list: unknown): b
 export function nextCursorOf(body: unknown): string | null {
   const cursor = isRecord(body) ? (body['nextCursor'] ?? null) : null;
   if (cursor === null || cursor === '') return null;
-  if (typeof cursor === 'string') return cursor;
+  if (typeof cursor === 'string') {
+    if (cursor.length <= CURSOR_CHARACTERS_MAX) return cursor;
+    throw new BodyError(`nextCursor has ${cursor.length} characters; allowed: ${CURSOR_CHARACTERS_MAX}`);
+  }
   if (typeof cursor === 'number') return String(cursor);
+  if (cursor instanceof ExactNumber) return cursor.text;
   throw new BodyError(`nextCursor is ${Array.isArray(cursor) ? 'an array' : typeof cursor}, not a string or null`);
 }
 

@@ -1,4 +1,5 @@
 import { hideKeys } from '../base/errors.ts';
+import { ExactNumber, toExactJson } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 
 /** How an answer can depart from what was declared or seen before. */
@@ -97,11 +98,12 @@ export function cut(text: string, charactersMax: number): string {
 // Long values are cut before they are written out: an example is made on a page that may be large.
 function exampleOf(value: unknown): string {
   const short = typeof value === 'string' ? value.slice(0, 10 * EXAMPLE_CHARACTERS_MAX) : value;
-  return cut(JSON.stringify(short) ?? 'null', EXAMPLE_CHARACTERS_MAX);
+  return cut(toExactJson(short ?? null), EXAMPLE_CHARACTERS_MAX);
 }
 
 /** What JSON calls a value: object, array, string, number, boolean or null. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null';
+  if (value instanceof ExactNumber) return 'number';
   return Array.isArray(value) ? 'array' : typeof value;
 }

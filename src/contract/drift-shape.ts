@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isRecord } from '../base/json.ts';
+import { ExactNumber, isRecord } from '../base/json.ts';
 import { frameOf } from './body.ts';
 import { type ShapeContext, typeName } from './drift-findings.ts';
 import { createWords, type Words } from './drift-words.ts';
@@ -115,7 +115,7 @@ export function walk(shape: Shape, object: Readonly<Record<string, unknown>>): v
     if (value === undefined) continue;
     present += 1;
     field.seen += 1;
-    if (value !== null) look(shape, field, value);
+    if (value !== null) look(shape, field, value instanceof ExactNumber ? Number(value.text) : value);
   }
   const names = Object.keys(object);
   if (names.length > present) lookForUnknown(shape, object, names);

@@ -106,6 +106,8 @@ export interface ResourceDeclaration {
    * Default: the bounds in src/plausibility/mass-deletion.ts.
    */
   readonly maxLoss?: { readonly share: number; readonly rows: number };
+  /** Items that a list may have if no limit is asked for; default: src/plausibility/page-work.ts. */
+  readonly itemsMax?: number;
   readonly tables: readonly TableDeclaration[];
   /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
   readonly order?: readonly string[];

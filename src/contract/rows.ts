@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isRecord, toCanonicalJson } from '../base/json.ts';
-import { BodyError, frameOf, itemsOf } from './body.ts';
+import { isRecord, toCanonicalJson, toExactJson, withDoubles } from '../base/json.ts';
+import { BodyError, frameOf, itemsOf, PageBoundError } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
 import type { Implausible } from './implausible.ts';
@@ -49,7 +49,13 @@ export interface Rejected {
 export interface TableRows {
   readonly table: ResourceTable;
   readonly rows: readonly Row[];
+  /** The first of the items that could not be taken as rows, and how many there are. */
   readonly rejected: readonly Rejected[];
+  readonly rejectedCount: number;
+  /** How many of the rejected items have a time outside its bounds. */
+  readonly implausibleCount: number;
+  /** Keys of items that came more than once; the last of each was taken. */
+  readonly repeated: readonly Values[];
   /** Keys of every item in the answer, rejected ones included: none of these is a deletion. */
   readonly seen: readonly Values[];
   /** How many items had no readable key, or lists were null: nothing may be concluded from what the answer lacks. */
@@ -59,25 +65,48 @@ export interface TableRows {
 /** Decides whether a well-formed row is stored: null if it is. */
 export type RowCheck = (table: ResourceTable, values: Values) => Refusal | null;
 
+/** What is known of a response besides its body. */
+export interface ReadOptions {
+  /** Items that a list may have. */
+  readonly itemsMax: number;
+  /** Length of the body, in bytes. */
+  readonly bytes: number;
+  /** Whether bytes that are not UTF-8 were replaced by U+FFFD: items with that character are rejected. */
+  readonly isDamaged: boolean;
+  /** Rejects rows; default: none. */
+  readonly check?: RowCheck;
+}
+
+const UNBOUNDED: ReadOptions = { itemsMax: Number.POSITIVE_INFINITY, bytes: 0, isDamaged: false };
+
+/** Rejected items that are kept of a page, and the longest that is kept whole, in characters of JSON. */
+const REJECTED_MAX = 100;
+const REJECTED_CHARACTERS_MAX = 100_000;
+/** Longest item that is taken as a row, in characters of JSON; the longest article has about 200,000. */
+const ITEM_CHARACTERS_MAX = 4_000_000;
+/** Repeated keys that are kept of a page. */
+const REPEATED_MAX = 100;
+
 /** Reads an answer of one resource into rows. */
 export interface RowReader {
   /**
-   * `fixed` gives the columns that the request fixes (brand, range, row mode); `check` refuses rows, which are rejected.
-   * Throws a BodyError when the body misses its rows or when upstream ignored the parameter of `each`.
+   * `fixed` gives the columns that the request fixes (brand, range, row mode).
+   * Throws a BodyError when the body misses its rows or when upstream ignored the parameter of `each`, and a
+   * PageBoundError when a list has too many items.
    */
-  read(body: unknown, fixed: Values, check?: RowCheck): readonly TableRows[];
+  read(body: unknown, fixed: Values, options?: ReadOptions): readonly TableRows[];
 }
 
 /** Compiles the reader of a resource; costly enough to be done once. */
 export function createRowReader(catalogue: Catalogue, resource: Resource): RowReader {
   const readers = resource.derived.map((table) => tableReader(catalogue, resource, table));
   return {
-    read: (body, fixed, check = () => null) => {
+    read: (body, fixed, options = UNBOUNDED) => {
       try {
-        return readers.map((read) => read(body, fixed, check));
+        return readers.map((read) => read(body, fixed, options));
       } catch (thrown) {
         // The stack ends before JSON does: an item nested that deeply cannot be hashed or written.
-        if (thrown instanceof RangeError) throw new BodyError('the body is nested too deeply', { cause: thrown });
+        if (thrown instanceof RangeError) throw new PageBoundError('the body is nested too deeply', { cause: thrown });
         throw thrown;
       }
     },
@@ -98,14 +127,25 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
   const readChildren = table.children.map(childReader);
   const hashOf = createHasher(table);
 
-  return (body: unknown, fixed: Values, check: RowCheck): TableRows => {
+  return (body: unknown, fixed: Values, { itemsMax, bytes, isDamaged, check = () => null }: ReadOptions): TableRows => {
     const listed = itemsOf(resource, table, body);
     const items = listed ?? [];
+    if (items.length > itemsMax) {
+      throw new PageBoundError(`a list of ${items.length} items; allowed: ${itemsMax}`);
+    }
     const frame = beside.safeParse(declaration.beside === undefined || Array.isArray(body) ? {} : body);
     if (!frame.success) throw new BodyError(`beside the list: ${firstIssue(frame.error)}`);
     const common = { ...pick(fixed, table.fixed), ...readBeside(frame.data) };
     const rows = new Map<string, Row>();
     const rejected: Rejected[] = [];
+    const repeated: Values[] = [];
+    let rejectedCount = 0;
+    let implausibleCount = 0;
+    const reject = (refusal: Pick<Rejected, 'reason' | 'implausible'>, raw: unknown): void => {
+      rejectedCount += 1;
+      if (refusal.implausible !== undefined) implausibleCount += 1;
+      if (rejected.length < REJECTED_MAX) rejected.push({ table: table.name, ...refusal, item: writable(raw) });
+    };
     const seen = new Map<string, Values>();
     // Null may stand for an empty list; it is no proof that every row is gone.
     let unidentified = listed === null ? 1 : 0;
@@ -114,17 +154,31 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       const key = readKey(shaped, common);
       const keyText = JSON.stringify(key);
       if (key === null) unidentified += 1;
-      else seen.set(keyText, key);
-      const parsed = item.safeParse(shaped);
+      else if (!seen.has(keyText)) seen.set(keyText, key);
+      else if (repeated.length < REPEATED_MAX) repeated.push(key);
+      if (!isRecord(shaped)) {
+        reject({ reason: 'it is not an object' }, raw);
+        continue;
+      }
+      const exact = item.safeParse(shaped);
+      // A declared number may be an exact one: it is taken as a double or rejected as one.
+      const plain = exact.success ? shaped : withDoubles(shaped);
+      const parsed = plain === shaped ? exact : item.safeParse(plain);
       if (!parsed.success || key === null) {
         const reason = parsed.success ? `it lacks its key (${declaration.key.join(', ')})` : firstIssue(parsed.error);
-        rejected.push({ table: table.name, reason, item: writable(raw) });
+        reject({ reason }, raw);
+        continue;
+      }
+      // Only items of a long or damaged page are looked at once more.
+      const unfit = bytes > ITEM_CHARACTERS_MAX || isDamaged ? unfitness(raw, isDamaged) : null;
+      if (unfit !== null) {
+        reject({ reason: unfit }, raw);
         continue;
       }
       const values = Object.assign(readItem(parsed.data), common);
       const refusal = check(table, values);
       if (refusal !== null) {
-        rejected.push({ table: table.name, ...refusal, item: writable(raw) });
+        reject(refusal, raw);
         continue;
       }
       const children = readChildren.map((read) => read(parsed.data, values));
@@ -132,7 +186,16 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       rows.set(keyText, { values, key, extra, children, hash: hashOf(values, children, extra) });
     }
     checkUnique(resource, declaration.fields, fixed, items);
-    return { table, rows: [...rows.values()], rejected, seen: [...seen.values()], unidentified };
+    return {
+      table,
+      rows: [...rows.values()],
+      rejected,
+      rejectedCount,
+      implausibleCount,
+      repeated,
+      seen: [...seen.values()],
+      unidentified,
+    };
   };
 }
 
@@ -274,10 +337,19 @@ function contentReader(columns: readonly Column[]): (values: Values) => unknown[
     });
 }
 
-// What is put aside is written as it came, so it must be known here that it can be.
+// A rejected item is stored as it came; of a long one the beginning of its JSON text is.
 function writable(item: unknown): unknown {
-  JSON.stringify(item);
-  return item;
+  const text = toExactJson(item);
+  return text.length > REJECTED_CHARACTERS_MAX ? text.slice(0, REJECTED_CHARACTERS_MAX) : item;
+}
+
+// Why an item is not taken although it has the declared form, or null.
+function unfitness(item: unknown, isDamaged: boolean): string | null {
+  const text = JSON.stringify(item);
+  if (text.length > ITEM_CHARACTERS_MAX) {
+    return `it has ${text.length} characters of JSON; allowed: ${ITEM_CHARACTERS_MAX}`;
+  }
+  return isDamaged && text.includes('\ufffd') ? 'it is not UTF-8' : null;
 }
 
 function checkUnique(resource: Resource, fields: Fields, fixed: Values, items: readonly unknown[]): void {
@@ -292,7 +364,9 @@ function checkUnique(resource: Resource, fields: Fields, fixed: Values, items: r
 }
 
 /** Upstream answered as if a parameter had not been sent. */
-export class IgnoredParameterError extends BodyError {}
+export class IgnoredParameterError extends BodyError {
+  override readonly retryable = false;
+}
 
 function pick(values: Values, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, values[name] ?? null]));

@@ -2,6 +2,7 @@ import type { BackendFactory, IQueueBackend, JobProgress, Processor, Queue, Work
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { retryConflicts } from '../base/postgres-errors.ts';
 import type { QueueAddress } from '../base/runner-settings.ts';
 import { parseCron } from './cron.ts';
 import { nextRun } from './next.ts';
@@ -108,7 +109,7 @@ async function openPostgres(address: QueueAddress, { clock, say }: OpenQueueOpti
   pool.on('error', () => undefined);
   try {
     await prepare(pool, bullmq, clock, say);
-    const connection = tellApart(pool, address);
+    const connection = tellApart(pool, address, clock);
     const create = bullmq.withBackend(unhurried(bullmq.createPostgresBackend, clock));
     const queue = new create.Queue<TaskData, string>(QUEUE, { connection, settings });
     queue.on('error', () => undefined);
@@ -191,7 +192,7 @@ function withSearchPath(address: string, schema: string): string {
 }
 
 // The queue tries again what it takes for a lost connection, and nothing else: it is told so in the form that it knows.
-function tellApart(pool: Pool, address: QueueAddress) {
+function tellApart(pool: Pool, address: QueueAddress, clock: Clock) {
   const told = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
@@ -204,7 +205,8 @@ function tellApart(pool: Pool, address: QueueAddress) {
     connect: (): Promise<PoolClient> => told(pool.connect()),
     // biome-ignore lint/suspicious/noExplicitAny: rows are the queue's own business, whose types say so.
     query: <R = any>(text: string, values?: readonly unknown[]) => {
-      return told(pool.query<R & object>(text, values === undefined ? [] : [...values]));
+      // Each statement is a transaction of its own: one that was rolled back has done nothing.
+      return told(retryConflicts(clock, () => pool.query<R & object>(text, values === undefined ? [] : [...values])));
     },
     end: () => pool.end(),
     on: () => undefined,

@@ -1,9 +1,7 @@
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { codeOf, toDatabaseFailure } from '../base/postgres-errors.ts';
 import type { QueueAddress } from '../base/runner-settings.ts';
 
-/** Classes of SQLSTATE that pass: connections, resources, conflicts, shutting down, a standby that takes over, faults. */
-const PASSING = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
-const SQLSTATE = /^[0-9A-Z]{5}$/;
 const NETWORK = /^E[A-Z_]{4,}$/;
 /** How drivers say in words that a connection was lost, or no answer came. */
 const LOST = /connect|terminat|timeout|timed out|closed|socket/i;
@@ -12,9 +10,13 @@ const LOST = /connect|terminat|timeout|timed out|closed|socket/i;
 export class AwayError extends Error {
   readonly code = 'ECONNREFUSED';
 
-  constructor(said: string) {
+  /** What the database did, as a predicate. */
+  readonly what: string;
+
+  constructor(said: string, what = 'does not answer') {
     super(`ECONNREFUSED: ${said}`);
     this.name = 'AwayError';
+    this.what = what;
   }
 }
 
@@ -23,9 +25,9 @@ export function toQueueError(thrown: unknown, address: QueueAddress): Error {
   if (thrown instanceof AwayError || thrown instanceof SightlineError) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = codeOf(thrown);
-  const isDatabase = SQLSTATE.test(code);
-  const passes = isDatabase ? PASSING.includes(code.slice(0, 2)) : NETWORK.test(code) || LOST.test(error.message);
-  if (passes) return new AwayError(hide(NETWORK.test(code) && !isDatabase ? code : error.message, address));
+  const { what, passes: mayPass, isReported } = toDatabaseFailure(thrown);
+  const passes = isReported ? mayPass : NETWORK.test(code) || LOST.test(error.message);
+  if (passes) return new AwayError(hide(NETWORK.test(code) && !isReported ? code : error.message, address), what);
   // The queue reads code and detail of what its own functions refuse.
   return Object.assign(error, { message: hide(error.message, address) });
 }
@@ -37,11 +39,11 @@ export function toRunnerError(thrown: unknown, address: QueueAddress): Sightline
   // What neither the network nor the database says is a fault of ours.
   if (!(error instanceof AwayError) && codeOf(error) === '' && error.name !== 'ReplyError')
     return toSightlineError(error);
-  const isAway = error instanceof AwayError;
+  const what = error instanceof AwayError ? error.what : 'refuses';
   const said = error.message.replace(/^ECONNREFUSED: /, '');
   return new SightlineError(
     'queue_unreachable',
-    `the database of ${address.urlVariable}, which holds the queue, ${isAway ? 'does not answer' : 'refuses'} (${said})`,
+    `the database of ${address.urlVariable}, which holds the queue, ${what} (${said})`,
   );
 }
 
@@ -50,9 +52,4 @@ function hide(text: string, { url }: QueueAddress): string {
   const { password } = new URL(url);
   if (password === '') return text;
   return text.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
-}
-
-function codeOf(thrown: unknown): string {
-  const { code } = thrown as { code?: unknown };
-  return typeof code === 'string' ? code : '';
 }

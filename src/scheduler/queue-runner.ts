@@ -92,14 +92,16 @@ async function keepSchedules(
   await eachOf(late, async (one) => {
     if ((await queue.getJob(`repeat:${one[0]}:${kept.get(one[0])}`)) === undefined) lost.push(one);
   });
-  await eachOf([...missing, ...lost], async ([id, { workspace, job }]) => {
+  // Workers that write the same schedules lock their rows in the same order.
+  const written = [...missing, ...lost].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  await eachOf(written, async ([id, { workspace, job }]) => {
     const repeat = { pattern: job.cron.text, tz: job.timeZone };
     const template = { name: job.name, data: { workspace, job: job.name }, opts: { priority: FRESH_PRIORITY } };
     await queue.upsertJobScheduler(id, repeat, template).catch((thrown: unknown) => {
       if (!isMadeByOther(thrown)) throw thrown;
     });
   });
-  await eachOf(gone, async (id) => void (await queue.removeJobScheduler(id)));
+  await eachOf(gone.sort(), async (id) => void (await queue.removeJobScheduler(id)));
   return { added: missing.length + lost.length, removed: gone.length };
 }
 

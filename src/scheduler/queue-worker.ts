@@ -267,7 +267,8 @@ function createTrouble(say: WorkerParts['say'], toError: WorkerParts['toError'])
       isAway ||= error instanceof AwayError;
       if (isAway && wasAway) return;
       const said = error.message.replace(/^ECONNREFUSED: /, '');
-      say(isAway ? `The queue's database does not answer (${said}); what is under way goes on.` : `The queue: ${said}`);
+      const what = error instanceof AwayError ? error.what : '';
+      say(isAway ? `The queue's database ${what} (${said}); what is under way goes on.` : `The queue: ${said}`);
     },
     end: (): void => {
       if (isAway) say("The queue's database answers again.");

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/json.ts';
+import { isRecord, toExactJson } from '../base/json.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
 import type { RowSet } from './service.ts';
 
@@ -43,5 +43,5 @@ function valueAt(item: unknown, path: readonly string[]): unknown {
 function toCell(kind: ColumnKind, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (kind !== 'json') return value;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : toExactJson(value);
 }

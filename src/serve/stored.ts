@@ -1,3 +1,4 @@
+import { parseExactJson } from '../base/json.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import type { Query as CheckedQuery } from '../contract/query.ts';
@@ -191,7 +192,7 @@ async function toItems(
   rows: readonly (readonly unknown[])[],
   times: readonly string[],
 ): Promise<unknown[]> {
-  if (served.table.declaration.whole !== undefined) return rows.map(([, item]) => JSON.parse(String(item)) as unknown);
+  if (served.table.declaration.whole !== undefined) return rows.map(([, item]) => parseExactJson(String(item)));
   const reader = readerOf(request.timeDigits, served);
   const keys = rows.map(([key]) => String(key));
   const nested = new Map<string, Map<string, unknown[]>>();

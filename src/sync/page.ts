@@ -2,10 +2,13 @@ import { isRecord } from '../base/json.ts';
 import { BodyError, nextCursorOf } from '../contract/body.ts';
 import type { Resource } from '../contract/catalogue.ts';
 import { formsOf } from '../contract/forms.ts';
+import type { Implausible } from '../contract/implausible.ts';
 import type { RowReader, TableRows, Values } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
 import { toDay } from '../contract/time.ts';
 import { createTimeCheck } from '../plausibility/item-times.ts';
+import { itemsMaxOf } from '../plausibility/page-work.ts';
+import type { BodyText } from '../upstream/client.ts';
 
 /** What a page is read for: the part of a chain on which its rows depend. */
 export interface PageScope {
@@ -15,24 +18,38 @@ export interface PageScope {
   readonly member: string | null;
 }
 
+/** A page that could be read. */
+export interface ReadPage {
+  readonly tables: readonly TableRows[];
+  readonly forms: ReadonlyMap<string, string>;
+  /** Keys that came more than once. */
+  readonly implausible: readonly Implausible[];
+}
+
 /**
- * Reads a page, whether it comes from upstream or was kept; `today` is upstream's day when it was sent. Throws a BodyError
- * when it cannot be used.
+ * Reads a page, whether it comes from upstream or was kept; `today` is upstream's day when it was sent.
+ *
+ * @throws BodyError if the page cannot be used.
  */
 export function readPage(
   resource: Resource,
   reader: RowReader,
   scope: PageScope,
   body: unknown,
+  { bytes, isDamaged }: BodyText,
   today: string,
-): { tables: readonly TableRows[]; forms: ReadonlyMap<string, string> } {
+): ReadPage {
   checkEcho(resource, scope, body);
   const { from, to } = scope.query;
   const range = from === undefined || to === undefined ? null : { from, to };
   const check = createTimeCheck(resource, { range, today });
-  const tables = aboutMember(scope, reader.read(body, scope.fixed, check));
+  const options = { itemsMax: itemsMaxOf(resource, scope.query), bytes: bytes.length, isDamaged, check };
+  const tables = aboutMember(scope, reader.read(body, scope.fixed, options));
   const isOpen = resource.paging === 'cursor' && mayGoOn(scope, body, tables);
-  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body) };
+  const implausible = tables.flatMap(({ table, repeated }) =>
+    repeated.map((value) => ({ path: `${table.name}[] key`, allowed: 'each key once in a page', value })),
+  );
+  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
 }
 
 /** The cursor of the page that follows, or null; throws a BodyError when it is no cursor. */

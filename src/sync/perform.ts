@@ -3,7 +3,7 @@ import { providerOf, type Resource } from '../contract/catalogue.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
-import { RETRY_AFTER_MS_MAX } from '../upstream/client.ts';
+import { RETRY_AFTER_MS_MAX } from '../upstream/budget-record.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { readMembers } from '../warehouse/state.ts';
 import { type Chain, chainsOf } from './chain.ts';
@@ -121,9 +121,10 @@ export function createPerformer(
   };
 }
 
-// A refused key or workspace is refused for every chain, and so is one that upstream wants to be silent for long.
+// A refused key (401) or workspace (403 plan_required) is refused for every chain, and so is a key that upstream rate-limits,
+// or a server that is down, for longer than a run waits. Another 403 is about its endpoint: that chain fails alone.
 function endsTheRun(error: UpstreamError): boolean {
-  const isSentAway = (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
+  const isSentAway = error.retryable && (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
   return error.code === 'unauthorized' || error.code === 'plan_required' || isSentAway;
 }
 

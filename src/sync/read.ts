@@ -16,7 +16,7 @@ import type { RunRef } from '../warehouse/runs.ts';
 import type { HeldRows, Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
 import type { PlanContext } from './context.ts';
-import { nextOf, readPage } from './page.ts';
+import { nextOf, type ReadPage, readPage } from './page.ts';
 import { resumePoint } from './plan.ts';
 import type { Tally, Trouble } from './tally.ts';
 
@@ -68,6 +68,19 @@ class CursorLost extends UpstreamError {
 function implausibleTimes(chain: Chain, items: number): UpstreamError {
   const message = `${items} ${items === 1 ? 'item' : 'items'} of ${chain.path} with implausible times went to sync.quarantine`;
   return new UpstreamError('bad_answer', `${message}; the next sync reads them again`, { status: 200 });
+}
+
+// The answered attempt is the last; what its page repeats is reported with its headers.
+function noteRepeats(requests: Attempt[], implausible: readonly Implausible[]): void {
+  const answered = requests.pop();
+  if (answered === undefined) return;
+  requests.push({ ...answered, implausible: [...(answered.implausible ?? []), ...implausible] });
+}
+
+// Which items a page has; pages with an item that cannot be told apart from others are never equal.
+function keysOf(tables: readonly TableRows[]): string | null {
+  const isKnown = tables.every(({ unidentified, rejectedCount }) => unidentified + rejectedCount === 0);
+  return isKnown ? JSON.stringify(tables.map(({ seen }) => seen)) : null;
 }
 
 function isEmpty(tables: readonly TableRows[]): boolean {
@@ -144,18 +157,19 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
     const resource = catalogue.get(chain.resource);
-    let answer: { body: unknown; bytes: Uint8Array; forms: ReadonlyMap<string, string> } | null = null;
+    let answer: (Pick<ReadPage, 'forms' | 'implausible'> & { body: unknown; bytes: Uint8Array }) | null = null;
     let date = clock.now();
     let askedAt = Number.POSITIVE_INFINITY;
     let refused = 0;
     let held: readonly HeldRows[] = [];
+    let keysBefore: string | null = null;
     try {
       const walk = walkPages<readonly TableRows[]>(client, {
         request: { path: chain.path, query: chain.query, route: resource.path },
-        read: (body, bytes) => {
-          const page = readPage(resource, reader, chain, body, dayOf(clock.now()));
-          answer = { body, bytes, forms: page.forms };
-          return page.tables;
+        read: (body, text) => {
+          const { tables, forms, implausible } = readPage(resource, reader, chain, body, text, dayOf(clock.now()));
+          answer = { body, bytes: text.bytes, forms, implausible };
+          return tables;
         },
         nextOf: (body) => nextOf(resource, body),
         from,
@@ -171,13 +185,21 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         const isOld = page.cursor === from || sentAt - askedAt > CURSOR_MS_MIN;
         askedAt = sentAt;
         if (page.cursor !== null && isOld && isEmpty(page.value)) throw new CursorLost(chain.path);
+        const keys = keysOf(page.value);
+        if (keys !== null && keys === keysBefore && !isEmpty(page.value)) {
+          throw new UpstreamError(
+            'bad_answer',
+            `upstream sends the same page again for another cursor of ${chain.path}`,
+            { status: 200 },
+          );
+        }
+        keysBefore = keys;
         pages.count += 1;
         date = received.date;
-        refused += page.value
-          .flatMap(({ rejected }) => rejected)
-          .filter((item) => item.implausible !== undefined).length;
-        const { body, bytes, forms } = answer as unknown as NonNullable<typeof answer>;
+        refused += page.value.reduce((sum, { implausibleCount }) => sum + implausibleCount, 0);
+        const { body, bytes, forms, implausible } = answer as unknown as NonNullable<typeof answer>;
         answer = null;
+        noteRepeats(requests, implausible);
         const query = page.cursor === null ? chain.query : { ...chain.query, cursor: page.cursor };
         const commit = {
           run,

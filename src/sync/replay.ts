@@ -6,6 +6,7 @@ import { BodyError } from '../contract/body.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { createRowReader, type RowReader } from '../contract/rows.ts';
 import { dayOf } from '../contract/time.ts';
+import { parseBody } from '../plausibility/page-work.ts';
 import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import type { RunRef, RunTotals } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -223,12 +224,12 @@ function createApplier(
     if (page === 1) doubtful.delete(id);
     const isGap = page > 1 && lastPages.get(id) !== page - 1;
     const read = readBody(() => {
-      const body = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
-      const { tables: rows } = readPage(resource, readerOf(name), { fixed, query, member }, body, dayOf(date));
+      const { value: body, isDamaged } = parseBody(bytes);
+      const scope = { fixed, query, member };
+      const { tables: rows } = readPage(resource, readerOf(name), scope, body, { bytes, isDamaged }, dayOf(date));
       return { body, rows: isGap ? inconclusive(rows) : rows, next: nextOf(resource, body) };
     });
-    const items = read.rows.flatMap(({ rejected }) => rejected);
-    if (items.some(({ implausible }) => implausible !== undefined)) doubtful.add(id);
+    if (read.rows.some(({ implausibleCount }) => implausibleCount > 0)) doubtful.add(id);
     const result = await warehouse.commitPage({
       run: runs.get(record.runId) ?? { runId: record.runId, passId: record.passId },
       chain: { id, resource: name, fixed, from: record.from, to: record.to },
@@ -297,7 +298,6 @@ function readBody<T>(read: () => T): T {
     return read();
   } catch (thrown) {
     if (thrown instanceof BodyError) throw new DamageError(`it cannot be read: ${thrown.message}`, { cause: thrown });
-    if (thrown instanceof SyntaxError) throw new DamageError('it is not JSON', { cause: thrown });
     throw thrown;
   }
 }

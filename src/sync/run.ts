@@ -10,6 +10,7 @@ import { checkPlanSize } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
+import { toWorkspaceError } from '../upstream/errors.ts';
 import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/runs.ts';
 import {
   type ClosedChain,
@@ -170,7 +171,9 @@ async function readAll(
   });
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Chain];
   tally.planned([opening]);
-  const { date } = await reader.read(opening, nothing);
+  const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
+    throw toWorkspaceError(thrown);
+  });
   await removeImplausible(warehouse, date, tally);
   const names = await reader.learnNames();
   // The agreed clock, as in the checkpoints.

@@ -1,6 +1,7 @@
 import type { Pool, QueryResult } from 'pg';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { codeOf, retryConflicts, toDatabaseFailure } from '../base/postgres-errors.ts';
 
 /** Connections of a process to one database, whatever the number of keys. */
 const CONNECTIONS_MAX = 4;
@@ -15,10 +16,6 @@ const AWAY_MS_MAX = 3 * 60_000;
 const APART_MS = 30_000;
 /** After so long it is told of: while it goes down, some questions are answered yet. */
 const TOLD_MS = 1_000;
-/** Classes of SQLSTATE that pass: connections, resources, conflicts, shutting down, a standby that takes over, faults. */
-const PASSING = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
-/** Codes of PostgreSQL; those of the network, as EPIPE, may be as long, and have no digit. */
-const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 /** Rows of keys that nobody has used for so long are removed. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
 const FORGET_SHARE = 0.02;
@@ -118,14 +115,15 @@ export async function openBudgetDatabase(
     for (let waitMs = RETRY_MS_FIRST; ; waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)) {
       const beganAt = clock.monotonic();
       try {
-        const result = await attempt(await entry.pool, question);
+        const pool = await entry.pool;
+        const result = await retryConflicts(clock, () => attempt(pool, question));
         if (entry.isTold) say(`The database of ${address.urlVariable} answers again.`);
         Object.assign(entry, { failingSince: null, isTold: false });
         return result;
       } catch (thrown) {
         if (thrown instanceof SightlineError) throw thrown;
         const failure = toFailure(thrown, address);
-        if (!isPassing(thrown)) throw failure;
+        if (!toDatabaseFailure(thrown).passes) throw failure;
         const failedAt = clock.monotonic();
         if (beganAt - entry.failedAt > APART_MS) entry.failingSince = null;
         entry.failedAt = failedAt;
@@ -185,8 +183,16 @@ async function prepare(query: BudgetDatabase['query'], clock: Clock): Promise<vo
   // All rows are looked at for that, so it is done now and then.
   if (clock.random() > FORGET_SHARE) return;
   const forgotten = `< ${DATABASE_NOW} - ${FORGOTTEN_MS}`;
-  await query({ text: `DELETE FROM ${LOG_TABLE} WHERE at ${forgotten}` });
-  await query({ text: `DELETE FROM ${PACE_TABLE} WHERE expire ${forgotten}` });
+  await query({ text: deleteUnlocked(LOG_TABLE, `at ${forgotten}`) });
+  await query({ text: deleteUnlocked(PACE_TABLE, `expire ${forgotten}`) });
+}
+
+/**
+ * A DELETE that waits for no row: rows that another statement has locked are left to the next time. Two that delete the same
+ * rows in different orders would otherwise deadlock.
+ */
+export function deleteUnlocked(table: string, condition: string): string {
+  return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${condition} FOR UPDATE SKIP LOCKED))`;
 }
 
 async function makePool({ url }: DatabaseAddress): Promise<Pool> {
@@ -225,29 +231,17 @@ export async function load<T>(name: string, version: string, importIt: () => Pro
   }
 }
 
-function codeOf(thrown: unknown): string {
-  const { code } = thrown as { code?: unknown };
-  return typeof code === 'string' ? code : '';
-}
-
-// What PostgreSQL refuses stays refused, as a wrong password does; all else is the network, or passes.
-function isPassing(thrown: unknown): boolean {
-  const code = codeOf(thrown);
-  return !SQLSTATE.test(code) || PASSING.includes(code.slice(0, 2));
-}
-
 // Without the cause: the driver's errors may hold what they were given.
 function toFailure(thrown: unknown, { url, urlVariable }: DatabaseAddress): SightlineError {
   const code = codeOf(thrown);
-  const isRefusal = SQLSTATE.test(code);
+  const { what, isReported } = toDatabaseFailure(thrown);
   const { password } = new URL(url);
-  const said = isRefusal
+  const said = isReported
     ? (thrown as Error).message
     : code === ''
       ? 'no answer in time, or the connection was lost'
       : code;
   const hidden = password === '' ? said : said.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
-  const what = isRefusal && !isPassing(thrown) ? 'refuses' : 'does not answer';
   return new SightlineError(
     'budget_unreachable',
     `the database of ${urlVariable}, which holds the shared budget, ${what} (${hidden})`,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { SKEW_MS, WINDOW_MS } from './budget-ledger.ts';
-import type { BudgetRecord, Moment } from './budget-record.ts';
+import { type BudgetRecord, isPlausible, type Moment } from './budget-record.ts';
 
 /** How long after it was sent a request of the earlier version may have been counted. */
 const ARRIVAL_MS_MAX = 1_000;
@@ -27,8 +27,8 @@ export function readEarlierBudget(path: string, now: Moment): BudgetRecord[] {
     });
   const limit = Number(lines.findLast((line) => LIMIT.test(line))?.slice('limit '.length) ?? 0);
   // Of a moment before all others: whatever was learned since counts.
-  const limits: BudgetRecord[] = limit > 0 ? [{ kind: 'limit', id: '-', value: limit, monotonicMs: 0, wallMs: 0 }] : [];
-  return [...limits, ...sends];
+  const named: BudgetRecord = { kind: 'limit', id: '-', value: limit, monotonicMs: 0, wallMs: 0 };
+  return [...(isPlausible(named) ? [named] : []), ...sends];
 }
 
 function readLines(path: string): string[] {

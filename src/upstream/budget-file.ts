@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { readEarlierBudget } from './budget-earlier.ts';
+import { COUNTED_MS_MAX } from './budget-ledger.ts';
 import { numberedFiles, removeIfPossible } from './budget-lines.ts';
 import { ageOf, type BudgetLog, type BudgetRecord, formatRecord, type Moment, parseRecord } from './budget-record.ts';
 
@@ -16,9 +17,10 @@ const SEALED_KEEP_MS = 30 * 60_000;
 const MOVES_MAX = 10_000;
 /** A log that was not added to for so long is removed when one is opened. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
-/** Characters of the hash that stands for a key and its upstream. */
+/** Characters of the hash that stands for a key. */
 const HASH_CHARACTERS = 16;
-const ANY_LOG = /^[0-9a-f]{16}-\d{1,12}\.log$/;
+/** Names of the files of all logs in a folder. */
+export const ANY_LOG = /^[0-9a-f]{16}-\d{1,12}\.log$/;
 
 /** Which log, and where. */
 export interface BudgetFileOptions {
@@ -39,7 +41,7 @@ export interface BudgetFile extends BudgetLog {
 }
 
 /**
- * Opens the log that all processes of this machine share which use the same key and base URL and the same folder.
+ * Opens the log that all processes of this machine share which use the same key and the same folder, whatever the base URL.
  * Throws `folder_unwritable` or `disk_full`, saying which file.
  *
  * The log is a line a record, added with O_APPEND in one write, which the system does one after the other: so there is
@@ -53,7 +55,9 @@ export async function openBudgetFile(options: BudgetFileOptions): Promise<Budget
   await ensureWritableFolder(folder);
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
   removeForgotten(folder, clock.now());
-  const log = openLog(folder, logName(options.key, options.baseUrl), options.fileBytesMax ?? FILE_BYTES_MAX, moment);
+  const log = openLog(folder, logName(options.key), options.fileBytesMax ?? FILE_BYTES_MAX, moment);
+  for (const record of readLogByUrl(folder, logName(`${options.key}\n${options.baseUrl}`), moment()))
+    log.append(record);
   if (earlier !== undefined) {
     for (const record of readEarlierBudget(earlier, moment())) log.append(record);
     rmSync(earlier, { force: true });
@@ -61,9 +65,21 @@ export async function openBudgetFile(options: BudgetFileOptions): Promise<Budget
   return log;
 }
 
-/** With what the names of a key's log files begin: it tells keys and upstreams apart, and neither of them. */
-export function logName(key: string, baseUrl: string): string {
-  return createHash('sha256').update(`${key}\n${baseUrl}`).digest('hex').slice(0, HASH_CHARACTERS);
+/** The beginning of the names of a key's log files: a hash, from which the key cannot be read. */
+export function logName(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, HASH_CHARACTERS);
+}
+
+// What still counts of the log of an earlier version, which kept one for each key and base URL. The files stay for processes
+// of that version, until they are forgotten. Records that are added twice have the same effect as once.
+function readLogByUrl(folder: string, name: string, now: Moment): BudgetRecord[] {
+  return readdirSync(folder)
+    .filter((entry) => entry.startsWith(`${name}-`) && ANY_LOG.test(entry))
+    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+    .flatMap((entry) => readFileSync(join(folder, entry), 'latin1').split('\n'))
+    .flatMap((line) => parseRecord(line) ?? [])
+    .filter(({ kind }) => kind !== 'seal')
+    .filter((record) => ageOf(record, now) < Math.max(COUNTED_MS_MAX, record.kind === 'gate' ? record.value : 0));
 }
 
 interface Sealed {

@@ -9,7 +9,7 @@ const LIMIT_DEFAULT = 120;
 /** Longest that a request may be under way; the client gives it up before. */
 const REQUEST_MS_MAX = 120_000;
 /** What becomes of a claim whose process was killed: its request may have been under way, and counted, until then. */
-const UNENDED_MS = REQUEST_MS_MAX + WINDOW_MS + 1_000;
+export const COUNTED_MS_MAX = REQUEST_MS_MAX + WINDOW_MS + 1_000;
 /** While nothing has been answered for so long, requests go one at a time; one that hangs holds back the next so long. */
 const HEARD_MS = 10 * 60_000;
 const FIRST_ANSWER_MS = 10_000;
@@ -22,6 +22,12 @@ const LATENCY_SHARE = 0.8;
 const PRUNE_MS = 1_000;
 /** How long nothing is relied on after a 429. */
 const CAUTION_MS = 10 * 60_000;
+
+/** Requests of other users of the key that upstream was seen to have counted at one moment. */
+interface Foreign {
+  readonly count: number;
+  readonly at: number;
+}
 
 interface Entry {
   /** When the claim was made or last renewed. */
@@ -70,12 +76,13 @@ export interface Ledger {
  * `delayMsMax` is the longest that may lie between a claim's record and the sending of its request.
  */
 export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
-  const unendedMs = UNENDED_MS + delayMsMax;
+  const unendedMs = COUNTED_MS_MAX + delayMsMax;
   // The claim's record is on its way as long, and so is that of its answer.
   const firstAnswerMs = FIRST_ANSWER_MS + 2 * delayMsMax;
   // In the order of the log, as a Map keeps it.
   const entries = new Map<string, Entry>();
-  let foreign: number[] = [];
+  // At most one element per response, and never more requests than the limit.
+  let foreign: Foreign[] = [];
   let latencies: number[] = [];
   let limit: { readonly value: number; readonly at: number } | null = null;
   let gateUntil = Number.NEGATIVE_INFINITY;
@@ -102,9 +109,9 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       const forgottenAt = endedAt === null ? claimedAt + unendedMs : endedAt + WINDOW_MS + SKEW_MS + REQUEST_MS_MAX;
       if (forgottenAt <= at) entries.delete(id);
     }
-    foreign = foreign.filter((seenAt) => seenAt + WINDOW_MS + REQUEST_MS_MAX > at);
+    foreign = foreign.filter((seen) => seen.at + WINDOW_MS + REQUEST_MS_MAX > at);
   };
-  const activeOthers = (at: number): number[] => foreign.filter((seenAt) => seenAt + WINDOW_MS > at);
+  const activeOthers = (at: number): Foreign[] => foreign.filter((seen) => seen.at + WINDOW_MS > at);
 
   // When those before the claim will be let go, and whether one of them may yet bring the first answer.
   const before = (id: string | null, at: number): { ends: number[]; isFirstPending: boolean } => {
@@ -146,14 +153,14 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       else if (kind === 'leave') entries.delete(id);
       else if (kind === 'limit') {
         // One that is told again for those who come later changes nothing that was learned since.
-        if (value > 0 && (limit === null || at >= limit.at)) limit = { value, at };
+        if (limit === null || at >= limit.at) limit = { value, at };
       } else if (kind === 'gate') {
         gateUntil = Math.max(gateUntil, at + value);
         cautiousUntil = Math.max(cautiousUntil, at + CAUTION_MS);
       } else if (kind === 'others') {
         // Two processes may see the same requests at the same time: what counts is how many there are.
-        const fresh = value - activeOthers(time()).length;
-        for (let index = 0; index < fresh; index++) foreign.push(at);
+        const fresh = Math.min(value, limitValue()) - total(activeOthers(time()));
+        if (fresh > 0) foreign.push({ count: fresh, at });
       }
     },
     waitMs: (id, share) => {
@@ -161,38 +168,51 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       prune(at);
       if (!entries.has(id)) return null;
       const { ends, isFirstPending } = before(id, at);
-      const othersEnds = activeOthers(at).map((seenAt) => seenAt + WINDOW_MS);
+      const others = activeOthers(at);
       return Math.max(
         0,
         gateUntil - at,
         isFirstPending ? FIRST_ANSWER_POLL_MS : 0,
-        untilFewer(ends, capacity(share), at),
-        othersEnds.length === 0 ? 0 : untilFewer([...ends, ...othersEnds], usable(), at),
+        untilFewer(ends, [], capacity(share), at),
+        others.length === 0 ? 0 : untilFewer(ends, others, usable(), at),
       );
     },
     claimAgeMs: (id) => time() - (entries.get(id)?.claimedAt ?? Number.NEGATIVE_INFINITY),
     countedSince: (sentAt) => {
-      let count = foreign.filter((seenAt) => seenAt + WINDOW_MS > sentAt).length;
+      let count = total(foreign.filter((seen) => seen.at + WINDOW_MS > sentAt));
       for (const { endedAt } of entries.values()) {
         if (endedAt === null || endedAt + WINDOW_MS + SKEW_MS > sentAt) count += 1;
       }
       return count;
     },
-    others: () => activeOthers(time()).length,
+    others: () => total(activeOthers(time())),
     limit: () => limit?.value ?? null,
     state: (share) => {
       const at = time();
       prune(at);
       const held = before(null, at).ends.length;
-      const left = Math.min(capacity(share) - held, usable() - held - activeOthers(at).length);
+      const left = Math.min(capacity(share) - held, usable() - held - total(activeOthers(at)));
       return { limit: limitValue(), capacity: capacity(share), left: Math.max(0, left) };
     },
   };
 }
 
-// How long until fewer than `bound` of those that end at these moments are held.
-function untilFewer(ends: number[], bound: number, now: number): number {
-  const excess = ends.length - bound + 1;
+function total(foreign: readonly Foreign[]): number {
+  return foreign.reduce((sum, { count }) => sum + count, 0);
+}
+
+// Milliseconds until fewer than `bound` requests are held: those that end at `ends`, and those of other users.
+function untilFewer(ends: readonly number[], others: readonly Foreign[], bound: number, now: number): number {
+  let excess = ends.length + total(others) - bound + 1;
   if (excess <= 0) return 0;
-  return Math.max(1, (ends.sort((a, b) => a - b)[excess - 1] as number) - now);
+  const held = [
+    ...ends.map((end) => ({ count: 1, end })),
+    ...others.map(({ count, at }) => ({ count, end: at + WINDOW_MS })),
+  ];
+  held.sort((a, b) => a.end - b.end);
+  for (const { count, end } of held) {
+    excess -= count;
+    if (excess <= 0) return Math.max(1, end - now);
+  }
+  return 1;
 }

@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { LIMIT_MAX, LIMIT_MIN } from '../plausibility/rate-headers.ts';
 import {
   type BudgetDatabase,
   DATABASE_NOW,
   type DatabaseAddress,
+  deleteUnlocked,
   LOG_TABLE,
   openBudgetDatabase,
   type Say,
 } from './budget-database.ts';
+import { COUNTED_MS_MAX } from './budget-ledger.ts';
 import { openPace } from './budget-pace.ts';
 import type { Pace } from './budget-queue.ts';
-import { BUDGET_KINDS, type BudgetLog, type BudgetRecord } from './budget-record.ts';
+import { BUDGET_KINDS, type BudgetLog, type BudgetRecord, isPlausible } from './budget-record.ts';
 
 /** Records that are added in one statement. */
 const BATCH_MAX = 100;
@@ -43,10 +46,28 @@ const READ = `
   LEFT JOIN ${LOG_TABLE} AS log ON log.budget = $1 AND log.seq >= $2
   ORDER BY log.seq`;
 // The limit stays, for who comes after all else is gone.
-const PRUNE = `
-  DELETE FROM ${LOG_TABLE} AS log
-  WHERE budget = $1 AND at < ${DATABASE_NOW} - CASE kind WHEN 'gate' THEN $3::bigint ELSE $2::bigint END
-  AND seq IS DISTINCT FROM (SELECT max(seq) FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit')`;
+const PRUNE = deleteUnlocked(
+  LOG_TABLE,
+  `budget = $1 AND at < ${DATABASE_NOW} - CASE kind WHEN 'gate' THEN $3::bigint ELSE $2::bigint END
+   AND seq IS DISTINCT FROM (
+     SELECT max(seq) FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit' AND value BETWEEN ${LIMIT_MIN} AND ${LIMIT_MAX}
+   )`,
+);
+// Records of an earlier version, which kept a budget for each key and base URL, while they may still count.
+const TAKE_OVER = `
+  WITH earlier AS MATERIALIZED (
+    SELECT * FROM ${LOG_TABLE} WHERE budget = $2 AND at > ${DATABASE_NOW} - $3::bigint
+  ),
+  patience AS MATERIALIZED (SELECT set_config('lock_timeout', '${LOCK_MS}', true) AS ms),
+  held AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS lock
+    FROM patience WHERE patience.ms IS NOT NULL AND EXISTS (SELECT FROM earlier)
+  )
+  INSERT INTO ${LOG_TABLE} (budget, kind, id, value, at)
+  SELECT $1, kind, id, value, at
+  FROM held, earlier
+  WHERE kind <> 'limit' OR NOT EXISTS (SELECT FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit')
+  ORDER BY seq`;
 
 /** Which log, and where. */
 export interface SharedBudgetOptions extends DatabaseAddress {
@@ -67,7 +88,7 @@ export interface SharedBudget {
 }
 
 /**
- * Opens the log in PostgreSQL that all workers share which use the same key and base URL and the same database. Throws
+ * Opens the log in PostgreSQL that all workers share which use the same key and the same database. Throws
  * `config_invalid` where a package is missing, and `budget_unreachable`.
  *
  * Ages of records are told by the database's clock alone, and kept from then on by this machine's monotonic clock: so
@@ -76,7 +97,7 @@ export interface SharedBudget {
  */
 export async function openSharedBudget(options: SharedBudgetOptions): Promise<SharedBudget> {
   const { clock } = options;
-  const budget = budgetName(options.key, options.baseUrl);
+  const budget = budgetName(options.key);
   const database = await openBudgetDatabase(options, clock, options);
   const closing = new AbortController();
   const reader = createReader(database, budget, clock, closing.signal);
@@ -104,6 +125,8 @@ export async function openSharedBudget(options: SharedBudgetOptions): Promise<Sh
     return Promise.reject(new SightlineError('internal', "the budget's log is closed"));
   };
   try {
+    const earlier = budgetName(`${options.key}\n${options.baseUrl}`);
+    await database.query({ text: TAKE_OVER, values: [budget, earlier, COUNTED_MS_MAX] }, options.signal);
     await reader.readOn();
     const { databaseNow } = reader;
     const pace = await openPace({ database, budget, clock, databaseNow, closing: closing.signal });
@@ -153,9 +176,9 @@ function createReader(database: BudgetDatabase, budget: string, clock: Clock, cl
         // Later rather than sooner, by what the answer took; and never before what stands before it, nor before the look
         // that did not find it yet, whatever the database's clock says.
         at.latestMs = Math.max(at.latestMs, at.askedMs, nowMs - Math.max(0, Number(row.now) - Number(row.at)));
-        if (!BUDGET_KINDS.includes(row.kind)) continue;
         // The wall clock is no witness: the monotonic one says all.
-        unread.push({ kind: row.kind, id: row.id, value: Number(row.value), monotonicMs: at.latestMs, wallMs: 0 });
+        const record = { kind: row.kind, id: row.id, value: Number(row.value), monotonicMs: at.latestMs, wallMs: 0 };
+        if (BUDGET_KINDS.includes(row.kind) && isPlausible(record)) unread.push(record);
       }
       at.askedMs = askingMs;
     },
@@ -208,7 +231,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What stands for a key and its upstream in the database: it tells them apart, and neither of them. */
-export function budgetName(key: string, baseUrl: string): string {
-  return createHash('sha256').update(`${key}\n${baseUrl}`).digest('hex');
+/** The name of a key's budget in the database: a hash, from which the key cannot be read. */
+export function budgetName(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { LIMIT_MAX, LIMIT_MIN } from '../plausibility/rate-headers.ts';
 import { DATABASE_NOW, type DatabaseAddress, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
 import { budgetName } from './budget-postgres.ts';
 
@@ -7,7 +8,8 @@ const MINUTE_MS = 60_000;
 const USE = `
   SELECT budget,
     count(*) FILTER (WHERE kind IN ('answer', 'fail') AND at > ${DATABASE_NOW} - ${MINUTE_MS})::int AS used,
-    (array_agg(value ORDER BY seq DESC) FILTER (WHERE kind = 'limit'))[1]::int AS allowed
+    (array_agg(value ORDER BY seq DESC) FILTER (WHERE kind = 'limit' AND value BETWEEN ${LIMIT_MIN} AND ${LIMIT_MAX}))[1]::int
+      AS allowed
   FROM ${LOG_TABLE}
   WHERE budget = ANY($1)
   GROUP BY budget`;
@@ -26,13 +28,13 @@ export interface SharedBudgetUse {
  */
 export async function readSharedBudgetUses(
   address: DatabaseAddress,
-  keys: readonly { readonly key: string; readonly baseUrl: string }[],
+  keys: readonly string[],
   clock: Clock,
   signal: AbortSignal,
 ): Promise<SharedBudgetUse[]> {
   const database = await openBudgetDatabase(address, clock, { signal });
   try {
-    const names = keys.map(({ key, baseUrl }) => budgetName(key, baseUrl));
+    const names = keys.map(budgetName);
     const { rows } = await database.query({ text: USE, values: [names] }, signal);
     const found = new Map(rows.map(({ budget, used, allowed }) => [budget, { limit: allowed, lastMinute: used }]));
     return names.map((name) => found.get(name) ?? { limit: null, lastMinute: 0 });

@@ -23,20 +23,13 @@ export interface BudgetUseOptions {
   /** Folder of all logs of the installation. */
   readonly folder: string;
   readonly key: string;
-  readonly baseUrl: string;
   readonly share: number;
   readonly clock: Clock;
 }
 
 /** Reads what was used of a budget out of its log, without taking part in it; null where there is none. */
-export async function readBudgetUse({
-  folder,
-  key,
-  baseUrl,
-  share,
-  clock,
-}: BudgetUseOptions): Promise<BudgetUse | null> {
-  const name = logName(key, baseUrl);
+export async function readBudgetUse({ folder, key, share, clock }: BudgetUseOptions): Promise<BudgetUse | null> {
+  const name = logName(key);
   const entries = await readdir(folder).catch(() => []);
   const numbered = entries
     .filter((entry) => entry.startsWith(`${name}-`) && entry.endsWith('.log'))

@@ -81,7 +81,7 @@ export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptio
   // counted of what is sent here, by any process, is in the log before it is sent, so the difference is never ours.
   const giveWay = (counted: number, sentAt: number): void => {
     const unknown = counted - ledger.countedSince(sentAt);
-    if (unknown > 0) book.note('others', '-', ledger.others() + unknown);
+    if (unknown > 0) book.note('others', '-', Math.min(ledger.others() + unknown, ledger.state(share).limit));
   };
 
   return {

@@ -5,10 +5,13 @@ import { inSpan, type Span } from '../base/trace.ts';
 import { BodyError } from '../contract/body.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt, Request } from '../contract/request.ts';
-import { IgnoredParameterError } from '../contract/rows.ts';
+import { parseBody } from '../plausibility/page-work.ts';
+import { believeRetryAfter, readRateHeaders } from '../plausibility/rate-headers.ts';
 import type { Budget } from './budget.ts';
-import { statusError, UpstreamError } from './errors.ts';
-import { toCount, toDate, toRetryAfterMs } from './headers.ts';
+import { GATE_JITTER_MS, RETRY_AFTER_MS_MAX } from './budget-record.ts';
+import { decodeBody } from './decode-body.ts';
+import { type Refusal, statusError, UpstreamError } from './errors.ts';
+import { toDate, toRetryAfterMs } from './headers.ts';
 import { networkError } from './network.ts';
 
 /** Attempts at one request before it is given up, 429 apart. */
@@ -18,14 +21,13 @@ const RATE_LIMITED_MAX = 12;
 /** First and greatest bound of the random wait between attempts. */
 const BACKOFF_MS_FIRST = 500;
 const BACKOFF_MS_MAX = 30_000;
-/** Wait after a 429 that names none, and the longest wait that is obeyed rather than reported. */
+/** Wait after a 429 that names none. */
 const RETRY_AFTER_MS_DEFAULT = 5_000;
-export const RETRY_AFTER_MS_MAX = 15 * 60_000;
 /** What is waited at least after a 429, doubled for each that follows it, up to upstream's whole window. */
 const REFUSED_MS_FIRST = 500;
 const REFUSED_MS_MAX = 60_000;
-/** Spread of the moment at which a closed gate opens. */
-const GATE_JITTER_MS = 500;
+/** Longest body of a refusal that is looked at. */
+const REFUSAL_BYTES_MAX = 64 * 1024;
 /** Longest excerpt of an upstream message that is repeated. */
 const SAID_CHARACTERS_MAX = 200;
 
@@ -45,7 +47,7 @@ export const CLIENT_LIMITS: ClientLimits = {
   headersMs: 30_000,
   bodyMs: 30_000,
   totalMs: 120_000,
-  bodyBytesMax: 64 * 1024 * 1024,
+  bodyBytesMax: 32 * 1024 * 1024,
 };
 
 /** An answer that was read. */
@@ -55,15 +57,21 @@ export interface Answer<T> {
   readonly date: number | null;
 }
 
+/** The text of an answer: decoded bytes, and whether some of them are not UTF-8 and were replaced by U+FFFD. */
+export interface BodyText {
+  readonly bytes: Uint8Array;
+  readonly isDamaged: boolean;
+}
+
 /** The one way to upstream. */
 export interface Client {
   /**
-   * Asks, retrying what can be retried, and reads the JSON body with `read`, which is given its bytes too. A BodyError that `read` throws counts as
-   * a failed attempt. Throws an UpstreamError when it is given up, and the signal's reason when that is aborted.
+   * Asks, retrying what can be retried, and reads the JSON body with `read`, which is given its bytes too. A BodyError that
+   * `read` throws counts as a failed attempt. Throws an UpstreamError when it is given up, and the signal's reason when that is aborted.
    */
   get<T>(
     request: Request,
-    read: (body: unknown, bytes: Uint8Array) => T,
+    read: (body: unknown, text: BodyText) => T,
     options: { signal: AbortSignal; onAttempt?: (attempt: Attempt) => void },
   ): Promise<Answer<T>>;
   close(): Promise<void>;
@@ -102,7 +110,7 @@ export function createClient(options: ClientOptions): Client {
 
   const attemptOnce = async <T>(
     request: Request,
-    read: (body: unknown, bytes: Uint8Array) => T,
+    read: (body: unknown, text: BodyText) => T,
     run: Run,
   ): Promise<Outcome<T>> => {
     const { signal, onAttempt, attempt } = run;
@@ -113,24 +121,33 @@ export function createClient(options: ClientOptions): Client {
     let bytes = 0;
     let error: UpstreamError | null = null;
     let reading = false;
-    let implausible: readonly Implausible[] = [];
+    const implausible: Implausible[] = [];
     try {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
       const target = targetOf(base, request);
       const head = await pool.request({ method: 'GET', path: target, headers, signal: deadline });
       status = head.statusCode;
-      slot.answered({
-        limit: toCount(head.headers['x-ratelimit-limit'], 1),
-        remaining: status === 200 ? toCount(head.headers['x-ratelimit-remaining'], 0) : null,
-      });
-      const body = await head.body.bytes();
-      bytes = body.length;
+      const { limit, remaining, implausible: ignored } = readRateHeaders(head.headers);
+      implausible.push(...ignored);
+      slot.answered({ limit, remaining: status === 200 ? remaining : null });
+      const received = await head.body.bytes();
+      bytes = received.length;
+      const body = await decodeBody(received, head.headers['content-encoding'], limits.bodyBytesMax);
       reading = true;
       const date = toDate(head.headers['date']);
-      implausible = malformedDate(head.headers['date'], date);
-      if (status === 200) return { value: read(parseJson(body), body), date };
-      const retryAfterMs = toRetryAfterMs(head.headers['retry-after'], date ?? clock.now());
-      throw statusError(status, redact(request.path), excerpt(redact(messageOf(body))), retryAfterMs);
+      implausible.push(...malformedDate(head.headers['date'], date));
+      if (status === 200) {
+        const { value, isDamaged } = parseBody(body);
+        if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'bytes that are not UTF-8' });
+        return { value: read(value, { bytes: body, isDamaged }), date };
+      }
+      const retryAfter = head.headers['retry-after'];
+      const { waitMs, implausible: unbelieved } = believeRetryAfter(
+        retryAfter,
+        toRetryAfterMs(retryAfter, date ?? clock.now()),
+      );
+      implausible.push(...unbelieved);
+      throw statusError(status, redact(request.path), refusalOf(body, redact), waitMs);
     } catch (thrown) {
       slot.failed();
       signal.throwIfAborted();
@@ -148,7 +165,7 @@ export function createClient(options: ClientOptions): Client {
 
   const ask = async <T>(
     request: Request,
-    read: (body: unknown, bytes: Uint8Array) => T,
+    read: (body: unknown, text: BodyText) => T,
     { signal, onAttempt }: { signal: AbortSignal; onAttempt?: ((attempt: Attempt) => void) | undefined },
   ): Promise<Answer<T>> => {
     let failures = 0;
@@ -220,31 +237,28 @@ function targetOf(base: URL, request: Request): string {
   return `${base.pathname.replace(/\/+$/, '')}${request.path}${query === '' ? '' : `?${query}`}`;
 }
 
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch (thrown) {
-    throw new BodyError('the body is not JSON', { cause: thrown });
-  }
-}
-
 function toUpstreamError(thrown: unknown, where: string): UpstreamError | null {
   if (thrown instanceof UpstreamError) return thrown;
   if (!(thrown instanceof BodyError)) return null;
-  const retryable = !(thrown instanceof IgnoredParameterError);
+  const { retryable } = thrown;
   const message = `upstream's answer to ${where} is not usable: ${thrown.message}`;
   return new UpstreamError('bad_answer', message, { status: 200, retryable, cause: thrown });
 }
 
-// Only the envelope's message is repeated: an HTML page tells a user nothing.
-function messageOf(bytes: Uint8Array): string {
+// Only the envelope is repeated: an HTML page tells a user nothing.
+function refusalOf(bytes: Uint8Array, redact: (text: string) => string): Refusal {
+  const textOf = (value: unknown): string => (typeof value === 'string' ? excerpt(redact(value)) : '');
+  const nothing = { code: '', message: '' };
+  if (bytes.length > REFUSAL_BYTES_MAX) return nothing;
   try {
-    const body = parseJson(bytes);
+    const body = parseBody(bytes).value;
     const error = isRecord(body) ? (body['error'] ?? body) : undefined;
-    const message = isRecord(error) ? error['message'] : error;
-    return typeof message === 'string' ? message : '';
-  } catch {
-    return '';
+    return isRecord(error)
+      ? { code: textOf(error['code']), message: textOf(error['message']) }
+      : { code: '', message: textOf(error) };
+  } catch (thrown) {
+    if (thrown instanceof BodyError) return nothing;
+    throw thrown;
   }
 }
 

@@ -4,6 +4,13 @@ import type { Resource } from '../contract/catalogue.ts';
 /** Where upstream describes itself, below the base URL. */
 export const OPENAPI_PATH = '/openapi.json';
 
+/** Paths and parameters of the document that are looked at, and the longest path. */
+const PATHS_MAX = 5_000;
+const PARAMETERS_MAX = 200;
+const PATH_CHARACTERS_MAX = 500;
+/** A name that can be sent as a query parameter. */
+const NAME = /^[A-Za-z_][\w.-]{0,63}$/;
+
 /**
  * The real names of parameters whose name the specification leaves open, read from upstream's OpenAPI document: by
  * resource, declared name to real name. A parameter is recognised by its endpoint and by its set of values.
@@ -17,7 +24,9 @@ export function learnParameterNames(
     for (const [declared, parameter] of Object.entries(resource.query)) {
       if (parameter.nameUnknown !== true || parameter.values === undefined) continue;
       const name = findByValues(document, resource.path, parameter.values);
-      if (name !== null) learned.set(resource.name, { ...learned.get(resource.name), [declared]: name });
+      // A name that is another parameter's would send this one's values as that.
+      if (name !== null && (name === declared || resource.query[name] === undefined))
+        learned.set(resource.name, { ...learned.get(resource.name), [declared]: name });
     }
   }
   return learned;
@@ -26,14 +35,16 @@ export function learnParameterNames(
 function findByValues(document: unknown, path: string, values: readonly string[]): string | null {
   if (!isRecord(document) || !isRecord(document['paths'])) return null;
   const wanted = shapeOf(path);
-  for (const [candidate, item] of Object.entries(document['paths'])) {
+  for (const [candidate, item] of Object.entries(document['paths']).slice(0, PATHS_MAX)) {
+    if (candidate.length > PATH_CHARACTERS_MAX) continue;
     if (!shapeOf(candidate).endsWith(wanted)) continue;
     const node = resolve(document, item);
     const get = isRecord(node) ? resolve(document, node['get']) : null;
     const parameters = [isRecord(node) ? node['parameters'] : null, isRecord(get) ? get['parameters'] : null];
-    for (const entry of parameters.flatMap((list) => (Array.isArray(list) ? list : []))) {
+    for (const entry of parameters.flatMap((list) => (Array.isArray(list) ? list.slice(0, PARAMETERS_MAX) : []))) {
       const parameter = resolve(document, entry);
       if (!isRecord(parameter) || parameter['in'] !== 'query' || typeof parameter['name'] !== 'string') continue;
+      if (!NAME.test(parameter['name'])) continue;
       const schema = resolve(document, parameter['schema']);
       if (isRecord(schema) && sameSet(schema['enum'], values)) return parameter['name'];
     }

@@ -27,12 +27,26 @@ export class UpstreamError extends SightlineError {
   }
 }
 
-/** The error that an HTTP status other than 200 stands for; `said` is upstream's own message, already free of secrets. */
-export function statusError(status: number, where: string, said: string, retryAfterMs: number | null): UpstreamError {
+/** What the error envelope of a response says, already free of secrets; empty if there is none. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * The error that an HTTP status other than 200 stands for. A 401 is about the key, whichever endpoint sent it; a 403 is about
+ * the workspace only if its code is `plan_required`, and otherwise about `where`.
+ */
+export function statusError(
+  status: number,
+  where: string,
+  { code, message: said }: Refusal,
+  retryAfterMs: number | null,
+): UpstreamError {
   const details = { status, retryAfterMs };
   const saying = said === '' ? '' : `: ${said}`;
   if (status === 401) return new UpstreamError('unauthorized', `upstream refused the key (401)${saying}`, details);
-  if (status === 403)
+  if (status === 403 && code === 'plan_required')
     return new UpstreamError('plan_required', `upstream refused the workspace (403)${saying}`, details);
   if (status === 404) return new UpstreamError('not_found', `upstream has no ${where} (404)${saying}`, details);
   if (status === 429) {
@@ -45,4 +59,10 @@ export function statusError(status: number, where: string, said: string, retryAf
   }
   const verb = status >= 300 && status < 400 ? 'redirects' : 'refused';
   return new UpstreamError('refused', `upstream ${verb} ${where} (${status})${saying}`, details);
+}
+
+/** A 403 of the list that every run begins with is about the workspace, whatever its code; other errors are returned as they are. */
+export function toWorkspaceError(thrown: unknown): unknown {
+  if (!(thrown instanceof UpstreamError) || thrown.status !== 403) return thrown;
+  return new UpstreamError('plan_required', thrown.message, { status: 403, cause: thrown });
 }

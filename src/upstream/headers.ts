@@ -1,10 +1,3 @@
-/** A header that holds a whole number of at least `least`, or null. */
-export function toCount(header: string | string[] | undefined, least: number): number | null {
-  if (typeof header !== 'string' || !/^\d{1,9}$/.test(header.trim())) return null;
-  const count = Number(header);
-  return count >= least ? count : null;
-}
-
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**

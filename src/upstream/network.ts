@@ -49,4 +49,6 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
   UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_HEADERS_OVERFLOW: 'its headers exceed 16 KiB',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as its Content-Length',
 };

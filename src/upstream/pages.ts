@@ -1,5 +1,5 @@
 import type { Attempt, Request } from '../contract/request.ts';
-import type { Answer, Client } from './client.ts';
+import type { Answer, BodyText, Client } from './client.ts';
 import { UpstreamError } from './errors.ts';
 
 /** More pages than this in one walk mean that upstream never ends it: a million items at 100 a page. */
@@ -19,7 +19,7 @@ export interface Page<T> {
 export interface Walk<T> {
   /** Sent unchanged with every page. */
   readonly request: Request;
-  readonly read: (body: unknown, bytes: Uint8Array) => T;
+  readonly read: (body: unknown, text: BodyText) => T;
   readonly nextOf: (body: unknown) => string | null;
   /** Where to begin: null, or the cursor of the page to ask for next, with the cursors that led to it. */
   readonly from: string | null;
@@ -38,8 +38,8 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
   for (let page = 1; page <= PAGES_MAX; page++) {
     if (cursor !== null) seen.add(cursor);
     const query = cursor === null ? request.query : { ...request.query, cursor };
-    const readPage = (body: unknown, bytes: Uint8Array): { value: T; next: string | null } => ({
-      value: read(body, bytes),
+    const readPage = (body: unknown, text: BodyText): { value: T; next: string | null } => ({
+      value: read(body, text),
       next: nextOf(body),
     });
     const answer: Answer<{ value: T; next: string | null }> = await client.get({ ...request, query }, readPage, {

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/json.ts';
+import { isRecord, parseExactJson } from '../base/json.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
 import type { Column } from '../contract/tables.ts';
 import { quoted } from './schema.ts';
@@ -42,7 +42,7 @@ export function createItemReader({ fields, columns, alias, extra, timeDigits }: 
     read: (row, nested) => {
       const item = readFields(row, nested) ?? {};
       const unknown = row[0];
-      if (typeof unknown === 'string') addExtra(item, JSON.parse(unknown), fields);
+      if (typeof unknown === 'string') addExtra(item, parseExactJson(unknown), fields);
       return item;
     },
   };
@@ -102,7 +102,7 @@ function selected(alias: string, { name, kind }: Column): string {
 }
 
 function converterOf(kind: ColumnKind, timeDigits: number): ((text: string) => unknown) | null {
-  if (kind === 'json') return (text) => JSON.parse(text) as unknown;
+  if (kind === 'json') return parseExactJson;
   if (kind === 'timestamp') return (text) => toIsoTime(text, timeDigits);
   return null;
 }

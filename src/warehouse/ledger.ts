@@ -1,7 +1,7 @@
 import type { Attempt } from '../contract/request.ts';
 import type { Values } from '../contract/rows.ts';
 import type { Database, Session } from './database.ts';
-import { stage } from './staging.ts';
+import { stage, staged } from './staging.ts';
 
 /** A chain of pages, as the ledger knows it. */
 export interface ChainRef {
@@ -176,23 +176,37 @@ export async function forgetDays(session: Session, chain: ChainRef): Promise<voi
   );
 }
 
-/** Keeps an item that could not be taken as a row; the same item again only renews its date. */
+/** An item that could not be taken as a row; the id is a hash of what it is. */
+export interface QuarantinedItem {
+  readonly id: string;
+  readonly table: string;
+  readonly reason: string;
+  readonly json: string;
+}
+
+const quarantineColumns = ['id', 'table', 'reason', 'json'].map((name) => ({ name, kind: 'text' }) as const);
+
+/** Keeps the items of a page that could not be taken as rows; for an item that is kept already only the date is renewed. */
 export async function writeQuarantine(
   session: Session,
   runId: string,
   chain: ChainRef,
-  item: { id: string; table: string; reason: string; json: string; at: number },
+  items: readonly QuarantinedItem[],
+  atMs: number,
 ): Promise<void> {
-  const at = toTimestampText(item.at);
-  const known = await session.run(
-    'UPDATE sync.quarantine SET last_seen_at = CAST($2 AS TIMESTAMP), run_id = CAST($3 AS UUID) WHERE id = $1',
-    [item.id, at, runId],
-  );
-  if (known > 0) return;
+  if (items.length === 0) return;
+  const unique = new Map(items.map((item) => [item.id, item]));
+  const at = toTimestampText(atMs);
   await session.run(
-    `INSERT INTO sync.quarantine SELECT $1, $2, $3, CAST($4 AS UUID), $5, CAST($6 AS JSON), CAST($7 AS TIMESTAMP),
-       CAST($7 AS TIMESTAMP), CAST($8 AS UUID)`,
-    [item.id, chain.resource, item.table, brandOf(chain), item.reason, item.json, at, runId],
+    `UPDATE sync.quarantine SET last_seen_at = CAST($2 AS TIMESTAMP), run_id = CAST($3 AS UUID)
+     WHERE id IN (SELECT unnest($1))`,
+    [[...unique.keys()], at, runId],
+  );
+  await session.run(
+    `INSERT INTO sync.quarantine SELECT s.id, $2, s."table", CAST($3 AS UUID), s.reason, CAST(s.json AS JSON),
+       CAST($4 AS TIMESTAMP), CAST($4 AS TIMESTAMP), CAST($5 AS UUID)
+     FROM ${staged(quarantineColumns, '$1')} s WHERE s.id NOT IN (SELECT id FROM sync.quarantine)`,
+    [stage([...unique.values()].map((item) => ({ ...item }))), chain.resource, brandOf(chain), at, runId],
   );
 }
 

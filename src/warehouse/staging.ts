@@ -1,3 +1,4 @@
+import { toExactJson } from '../base/json.ts';
 import type { Column } from '../contract/tables.ts';
 import { literal, quoted, sqlTypes } from './schema.ts';
 
@@ -6,7 +7,7 @@ import { literal, quoted, sqlTypes } from './schema.ts';
  * one large JSON text and against appending value by value, this is the fastest that leaves the event loop free.
  */
 export function stage(rows: readonly Readonly<Record<string, unknown>>[]): string[] {
-  return rows.map((row) => wellFormed(JSON.stringify(row)));
+  return rows.map((row) => wellFormed(toExactJson(row)));
 }
 
 /** SQL of a subquery whose rows are those of list parameter `$index`, with these columns. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toExactJson } from '../base/json.ts';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
@@ -17,6 +18,7 @@ import {
   clearCheckpoints,
   forgetCoverage,
   forgetDays,
+  type QuarantinedItem,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -161,9 +163,9 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         page.guard === null ? undefined : (loss: TableLoss) => refuseLoss(catalogue.get(chain.resource), loss);
       const changes = await writerOf(chain, rows).write(session, rows, chain.fixed, provenance, check);
       tables.set(rows.table.name, { ...changes, read: rows.rows.length });
-      for (const item of rows.rejected)
-        await writeQuarantine(session, run.runId, chain, quarantineRow(chain, item, date));
-      quarantined += rows.rejected.length;
+      const items = rows.rejected.map((item) => quarantineRow(chain, item));
+      await writeQuarantine(session, run.runId, chain, items, date);
+      quarantined += rows.rejectedCount;
     }
     const { raw = null, drift = null } = page.notes ?? {};
     if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
@@ -317,11 +319,11 @@ function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): b
   return all.some(({ read }) => read > 0) && all.every(({ inserted, updated }) => inserted + updated === 0);
 }
 
-function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected, at: number) {
-  const json = wellFormed(JSON.stringify(item) ?? 'null');
+function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected): QuarantinedItem {
+  const json = wellFormed(item === undefined ? 'null' : toExactJson(item));
   const id = createHash('sha256')
     .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))
     .digest('hex')
     .slice(0, 32);
-  return { id, table, reason, json, at };
+  return { id, table, reason, json };
 }

@@ -348,7 +348,7 @@ const sandboxes: Case[] = [
       ['--prompts', '1e3', '0 to 5000'],
       ['--days', '0', '1 to 2000'],
       ['--responses-per-day', 'many', '0 to 100000'],
-      ['--rate-limit', '0', '1 to 100000000'],
+      ['--rate-limit', '0', '1 to 10000'],
       ['--latency-ms', '-5', '0 to 600000'],
       ['--window', 'hopping', 'sliding, fixed'],
     ] as const

@@ -73,7 +73,7 @@ const cases: Case[] = [
 ];
 
 beforeAll(async () => {
-  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 2, rateLimit: 1_000_000 });
+  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 2, rateLimit: 10_000 });
   closing.push(() => sandbox.close());
   const upstream = await serve(wrong);
   const other = await serve((request, response) => {

@@ -100,7 +100,7 @@ export async function openCliFor(
 ): Promise<CliWorkspace & { close: () => Promise<void> }> {
   // Time stands still upstream, so that two syncs of an unchanged workspace see the same.
   const now = Date.now();
-  const small = { brands: 1, prompts: 3, days: 4, rateLimit: 1_000_000, clock: () => now } as const;
+  const small = { brands: 1, prompts: 3, days: 4, rateLimit: 10_000, clock: () => now } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
   const folder = await makeFolder();
   const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };

@@ -13,7 +13,7 @@ const SCRIPT = '/usr/bin/script';
 
 let sandbox: WorkspaceSandbox;
 beforeAll(async () => {
-  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 5, rateLimit: 1_000_000 });
+  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 5, rateLimit: 10_000 });
 });
 afterAll(() => sandbox.close());
 
@@ -44,7 +44,7 @@ describe('init without a terminal', () => {
       workspace: 'default',
       baseUrl: sandbox.baseUrl,
       brands: [expect.any(String)],
-      rateLimit: 1_000_000,
+      rateLimit: 10_000,
       written: ['.gitignore', '.env'],
       plan: { requests: expect.any(Number), minutes: expect.any(Number) },
     });

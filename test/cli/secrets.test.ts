@@ -18,7 +18,7 @@ test.each(['authorization', 'x-api-key'])('the key sent as %s appears nowhere bu
     prompts: 1,
     days: 1,
     key: KEY,
-    rateLimit: 1_000_000,
+    rateLimit: 10_000,
     clock: () => now,
   });
   onTestFinished(() => sandbox.close());
@@ -37,7 +37,7 @@ test.each(['authorization', 'x-api-key'])('the key sent as %s appears nowhere bu
       meanwhile.push(readFileSync(`/proc/${sync.process.pid}/cmdline`, 'utf8'), ...filesWith(cwd));
     }
     const answer = await fetch(new URL(request.url ?? '', sandbox.baseUrl), { headers: { 'x-api-key': KEY } });
-    response.writeHead(answer.status, { 'content-type': 'application/json', 'x-ratelimit-limit': '1000000' });
+    response.writeHead(answer.status, { 'content-type': 'application/json', 'x-ratelimit-limit': '10000' });
     response.end(await answer.text());
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { expectRefusal, makeFolder, runCli } from './helpers.ts';
 
-const small = { brands: 1, prompts: 2, days: 3, rateLimit: 1_000_000 } as const;
+const small = { brands: 1, prompts: 2, days: 3, rateLimit: 10_000 } as const;
 
 async function start(key: string, seed: number): Promise<WorkspaceSandbox> {
   const sandbox = await startSandboxWorkspace({ ...small, key, seed });

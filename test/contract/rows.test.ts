@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
-import { BodyError, nextCursorOf } from '../../src/contract/body.ts';
+import { ExactNumber, toExactJson } from '../../src/base/json.ts';
+import { BodyError, nextCursorOf, PageBoundError } from '../../src/contract/body.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import {
   boolean,
@@ -310,6 +311,54 @@ describe('a body', () => {
       expect(() => read(body)).toThrow(BodyError);
     },
   );
+
+  test('with more items than allowed is not read, and not worth another attempt', () => {
+    const catalogue = createCatalogue([...declarations, things]);
+    const rows = createRowReader(catalogue, catalogue.get('things'));
+    const body = { data: Array(11).fill(full), total: 7 };
+    const options = { bytes: 0, isDamaged: false };
+    expect(() => rows.read(body, { brand_id: BRAND }, { ...options, itemsMax: 10 })).toThrow(PageBoundError);
+    expect(rows.read(body, { brand_id: BRAND }, { ...options, itemsMax: 11 })).toHaveLength(1);
+  });
+
+  test('reports items that come more than once, and takes the last of them', () => {
+    const { rows, repeated } = read({ data: [full, { ...full, count: 5 }], total: 7 });
+    expect(rows.map(({ values }) => values['count'])).toEqual([5]);
+    expect(repeated).toEqual([rows[0]?.key]);
+  });
+
+  test('keeps the first 100 items that are not rows, and counts all', () => {
+    const { rejected, rejectedCount, unidentified } = read({ data: Array(1_000).fill([]), total: 7 });
+    expect(rejected).toHaveLength(100);
+    expect(rejected[0]).toMatchObject({ reason: 'it is not an object' });
+    expect({ rejectedCount, unidentified }).toEqual({ rejectedCount: 1_000, unidentified: 1_000 });
+  });
+
+  test.for<[string, object, object, RegExp]>([
+    [
+      'is too long',
+      { label: 'x'.repeat(5_000_000) },
+      { bytes: 5_000_500, isDamaged: false },
+      /5\d+ characters of JSON/,
+    ],
+    ['had bytes that are not UTF-8', { label: 'x\ufffd' }, { bytes: 100, isDamaged: true }, /not UTF-8/],
+  ])('rejects the one item that %s, and takes the others', ([, changes, options, reason]) => {
+    const catalogue = createCatalogue([...declarations, things]);
+    const body = { data: [full, { ...full, id: BRAND, ...changes }], total: 7 };
+    const reader = createRowReader(catalogue, catalogue.get('things'));
+    const [table] = reader.read(body, { brand_id: BRAND }, { itemsMax: 10, bytes: 0, isDamaged: false, ...options });
+    expect(table?.rows.map(({ key }) => key['id'])).toEqual([ID.toLowerCase()]);
+    expect(table?.rejected).toEqual([expect.objectContaining({ reason: expect.stringMatching(reason) })]);
+    expect(JSON.stringify(table?.rejected).length).toBeLessThan(200_000);
+    expect(table?.seen).toHaveLength(2);
+  });
+
+  test('keeps an unknown number that a double cannot hold, and takes a declared one as a double', () => {
+    const item = { ...full, score: new ExactNumber('1'.repeat(20)), serial: new ExactNumber('12345678901234567890') };
+    const { values, extra } = one(item);
+    expect(values['score']).toBe(Number('1'.repeat(20)));
+    expect(toExactJson(extra)).toBe('{"serial":12345678901234567890}');
+  });
 
   test('may give null for a list of numbers when there are none, which proves no deletion', () => {
     const report: ResourceDeclaration = { ...things, change: { kind: 'report', span: 'recent' } };

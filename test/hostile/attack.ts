@@ -24,7 +24,7 @@ export interface Lie {
   readonly attacks?: 'second' | 'first';
   /** Arguments of the attacked sync; default none. */
   readonly args?: readonly string[];
-  /** Longest time for the attacked sync, which only catches hangs; default 100 s. */
+  /** Longest time for the attacked sync, which only catches hangs; default 120 s. */
   readonly timeoutMs?: number;
   /** Checks beyond those that every lie gets, on the data folder of the workspace after the attacked sync. */
   readonly check?: (after: {
@@ -36,7 +36,7 @@ export interface Lie {
 
 /** Peak resident memory that an attacked sync may reach, in MB. */
 const PEAK_MB_MAX = 600;
-const TIMEOUT_MS = 100_000;
+const TIMEOUT_MS = 120_000;
 /** What changes upstream between the healthy first sync and the attack. */
 export const CHANGES: Advance = { days: 0, lateAnswers: 3, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 };
 const KEY = 'gsk_sandbox_0000000000000000000000000000';

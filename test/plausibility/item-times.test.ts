@@ -7,13 +7,18 @@ import { createTimeCheck, firstPlannedDay, plausibleSince } from '../../src/plau
 const TODAY = '2026-03-15';
 const BRAND = '00000000-0000-4000-8000-00000000000a';
 const catalogue = createCatalogue(declarations);
+const UNBOUNDED = { itemsMax: Number.POSITIVE_INFINITY, bytes: 0, isDamaged: false };
 
 /** Reads a page with one item that has these fields, and says why the item is refused. */
 function refused(name: string, fields: object, range: { from: string; to: string } | null = null): string | null {
   const resource = catalogue.get(name);
   const item = { id: BRAND, ...fields };
   const check = createTimeCheck(resource, { range, today: TODAY });
-  const [rows] = createRowReader(catalogue, resource).read({ data: [item] }, { brand_id: BRAND }, check);
+  const [rows] = createRowReader(catalogue, resource).read(
+    { data: [item] },
+    { brand_id: BRAND },
+    { ...UNBOUNDED, check },
+  );
   expect(rows?.seen, 'a refused item is no deletion').toHaveLength(1);
   expect((rows?.rows.length ?? 0) + (rows?.rejected.length ?? 0)).toBe(1);
   return rows?.rejected[0]?.reason ?? null;

@@ -423,6 +423,29 @@ test.for(['postgres', 'redis'] as const)(
     expect(await runners[2]?.recordedFolder()).toBe('moved');
   },
 );
+test('schedules in postgres whose statements deadlock are written in the end, and one that always does is named so', async (context) => {
+  const address = await newQueue('postgres', context);
+  const runner = await openAt(address)();
+  // A number that was drawn stays drawn when the statement is rolled back.
+  await runSql(
+    address,
+    `CREATE SEQUENCE bullmq.tries;
+     CREATE FUNCTION bullmq.conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF nextval('bullmq.tries') <= 5 OR NEW.scheduler_id LIKE 'never/%' THEN
+         RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01';
+       END IF;
+       RETURN NEW;
+     END $$;
+     CREATE TRIGGER conflict BEFORE INSERT ON bullmq.scheduler FOR EACH ROW EXECUTE FUNCTION bullmq.conflict()`,
+  );
+  const planned = (workspace: string) => [{ workspace, job: yearly('rare') }];
+  expect(await runner.keepSchedules(planned('w'))).toEqual({ added: 1, removed: 0 });
+  expect((await runner.state()).schedules).toBe(1);
+  await expect(runner.keepSchedules(planned('never'))).rejects.toMatchObject({
+    code: 'queue_unreachable',
+    message: expect.stringMatching(/rolled a statement back because of others \(deadlock detected\)$/),
+  });
+});
 
 test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
   const address = await newQueue(kind, context);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRecord } from '../../src/base/json.ts';
+import { isRecord, toExactJson } from '../../src/base/json.ts';
 import { openMirror, type Reply } from './mirror.ts';
 
 // What the sandbox never answers, and another upstream may.
@@ -21,6 +21,20 @@ test('a nested array that upstream sent as null is null, and an empty one is emp
     { ...first, citations: null },
     { ...second, citations: [] },
   ]);
+});
+
+test('an unknown number that a double cannot hold is served as it came', async () => {
+  const { publish, publishOnly, warehouse, mirror, brandId } = await open();
+  await publish();
+  const path = `/brands/${brandId}/responses?limit=1`;
+  const [first] = listOf(await mirror(path));
+  await warehouse().database.exclusive((session) =>
+    session.run(`UPDATE responses SET _extra = '{"serial":12345678901234567890}' WHERE id = CAST($1 AS UUID)`, [
+      String(first.id),
+    ]),
+  );
+  await publishOnly();
+  expect(toExactJson((await mirror(path)).body)).toContain('"serial":12345678901234567890');
 });
 
 test('totals that upstream sent as null, where nothing is connected, are null', async () => {

@@ -31,7 +31,7 @@ export async function openOddWorkspace(): Promise<OddWorkspace> {
     prompts: 4,
     days: 30,
     responsesPerDay: 8,
-    rateLimit: 1_000_000,
+    rateLimit: 10_000,
     clock: () => NOW_MS,
   });
   const folder = await mkdtemp(join(tmpdir(), 'sightline-snapshot-'));

@@ -38,7 +38,7 @@ export interface TestWorkspace {
 
 /** Starts a small sandbox without a limit and opens an empty warehouse; both end with the test. */
 export async function openWorkspace(options: WorkspaceOptions = {}): Promise<TestWorkspace> {
-  const small = { brands: 2, prompts: 6, days: 8, rateLimit: 1_000_000, clock: () => NOW_MS } as const;
+  const small = { brands: 2, prompts: 6, days: 8, rateLimit: 10_000, clock: () => NOW_MS } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
   onTestFinished(() => sandbox.close());
   const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);

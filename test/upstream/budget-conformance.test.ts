@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
@@ -231,6 +232,55 @@ describe('in PostgreSQL', () => {
     );
     expect(rows).toEqual([{ old: '1' }]);
     expect((await open({ clock })).budget.state()).toMatchObject({ limit: 6_000 });
+  });
+
+  test('a log that an earlier version poisoned heals: implausible records are ignored, and doctor --fix deletes them', async (context) => {
+    const database = databaseOf(context);
+    const open = openIn({ kind: 'postgres', ...addressOf(database) });
+    const { budget } = await open();
+    (await budget.acquire(signal())).answered({ limit: 240, remaining: null });
+    await expect.poll(async () => (await open()).budget.state().limit).toBe(240);
+    const log = 'hasty.sightline_budget_log';
+    await database.run(
+      `INSERT INTO ${log} (budget, kind, id, value, at)
+       SELECT budget, poison.kind, '-', poison.value, at
+       FROM (SELECT * FROM ${log} ORDER BY seq DESC LIMIT 1) AS last,
+         (VALUES ('limit', 999999999), ('others', 999999998), ('gate', 31536000000)) AS poison (kind, value)`,
+    );
+    const { budget: later } = await open();
+    expect(later.state()).toMatchObject({ limit: 240, capacity: 238 });
+    await later.acquire(signal());
+    const check = (fix: boolean) => {
+      const settings = () => ({ kind: 'postgres', ...addressOf(database) });
+      return checkBudget({ context: { config: { budget: settings }, clock: systemClock }, fix } as unknown as Patient);
+    };
+    expect((await check(false))[1]?.message).toContain('3 implausible records');
+    expect((await check(true))[1]).toMatchObject({ status: 'ok', fixed: true });
+    expect(await check(false)).toHaveLength(1);
+  });
+
+  test('the log that an earlier version kept for the key and base URL counts until its last minute is over', async (context) => {
+    const database = databaseOf(context);
+    const key = newKey();
+    const earlier = createHash('sha256').update(`${key}\n${BASE_URL}`).digest('hex');
+    const now = 'floor(extract(epoch FROM hasty.clock_timestamp()) * 1000)::bigint';
+    const open = () =>
+      openBudgetAt(
+        { kind: 'postgres', ...addressOf(database) },
+        { key, baseUrl: BASE_URL, share: 1, clock: hastyClock },
+      );
+    // Makes the tables.
+    await (await open()).close();
+    await database.run(
+      `INSERT INTO hasty.sightline_budget_log (budget, kind, id, value, at)
+       SELECT '${earlier}', kind, id, value, ${now}
+       FROM (VALUES ('limit', '-', 300), ('answer', 'a', 5), ('answer', 'b', 5)) AS record (kind, id, value)`,
+    );
+    for (let opened = 0; opened < 2; opened++) {
+      const { budget, close } = await open();
+      expect(budget.state()).toEqual({ limit: 300, capacity: 297, left: 295 });
+      await close();
+    }
   });
 
   test('doctor tries it once, and says what it found', async (context) => {

@@ -1,11 +1,20 @@
+import { createHash } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { checkBudget } from '../../src/app/doctor-budget.ts';
+import type { Patient } from '../../src/app/doctor-finding.ts';
 import { createBudget } from '../../src/upstream/budget.ts';
 import { type BudgetFile, openBudgetFile } from '../../src/upstream/budget-file.ts';
-import { type BudgetRecord, formatRecord, parseRecord } from '../../src/upstream/budget-record.ts';
+import {
+  BUDGET_KINDS,
+  type BudgetRecord,
+  formatRecord,
+  parseRecord,
+  VALUE_BOUNDS,
+} from '../../src/upstream/budget-record.ts';
 import { type VirtualClock, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -51,20 +60,96 @@ test('a claim is noted before its request is sent, and that of a killed process 
   expect(other.state().left).toBe(119);
 });
 
-test('each key and each upstream has a log of its own, whose name and text tell nothing of the key', async () => {
+test('each key has one log, whatever the base URL is; its name and text do not reveal the key', async () => {
   const folder = join(await temporaryFolder(), 'data', '.budgets');
   const clock = virtualClock();
   const budget = createBudget({ clock, log: await open(folder, clock) });
   (await budget.acquire(new AbortController().signal)).answered({ limit: 120, remaining: 100 });
-  for (const changes of [{ key: 'gsk_another' }, { baseUrl: 'https://api.example.org/v1' }]) {
-    expect(createBudget({ clock, log: await open(folder, clock, changes) }).state().left).toBe(119);
+  const leftFor = async (changes: object) =>
+    createBudget({ clock, log: await open(folder, clock, changes) }).state().left;
+  const used = budget.state().left;
+  expect(used).toBeLessThan(119);
+  for (const baseUrl of ['http://localhost:1/v1', 'http://127.0.0.1:1/v1', 'https://api.example.org/v2']) {
+    expect(await leftFor({ baseUrl })).toBe(used);
   }
+  expect(await leftFor({ key: 'gsk_another' })).toBe(119);
   const names = readdirSync(folder);
-  expect(names).toHaveLength(3);
+  expect(names).toHaveLength(2);
   for (const name of names) {
     expect(name).toMatch(/^[0-9a-f]{16}-1\.log$/);
     expect(readFileSync(join(folder, name), 'utf8')).not.toMatch(/gsk_|nobody|example/);
   }
+});
+
+test('the log that an earlier version kept for the key and base URL counts until its last minute is over', async () => {
+  const folder = await temporaryFolder();
+  const clock = virtualClock();
+  const name = createHash('sha256').update(`${KEY}\n${BASE_URL}`).digest('hex').slice(0, 16);
+  const at = { monotonicMs: 0, wallMs: clock.now() };
+  const lines = [
+    formatRecord({ kind: 'limit', id: '-', value: 300, ...at }),
+    ...['a', 'b', 'c'].flatMap((id) => [
+      formatRecord({ kind: 'claim', id, value: 0, ...at }),
+      formatRecord({ kind: 'answer', id, value: 5, ...at }),
+    ]),
+  ];
+  await writeFile(join(folder, `${name}-1.log`), `${lines.join('\n')}\n`);
+  const stateNow = async () => createBudget({ clock, log: await open(folder, clock) }).state();
+  expect(await stateNow()).toMatchObject({ limit: 300, left: 297 - 3 });
+  expect(await stateNow()).toMatchObject({ limit: 300, left: 297 - 3 });
+  await clock.advanceTo(61_000);
+  expect(await stateNow()).toMatchObject({ limit: 300, left: 297 });
+});
+
+test('a log that an earlier version poisoned heals: implausible records are ignored, and doctor --fix removes them', async () => {
+  const folder = await temporaryFolder();
+  const clock = virtualClock();
+  (await open(folder, clock)).append({ kind: 'limit', id: '-', value: 240, monotonicMs: 0, wallMs: clock.now() });
+  const path = join(folder, readdirSync(folder)[0] as string);
+  const at = { monotonicMs: 0, wallMs: clock.now() };
+  const poison: BudgetRecord[] = [
+    { kind: 'limit', id: '-', value: 999_999_999, ...at },
+    { kind: 'others', id: '-', value: 999_999_998, ...at },
+    { kind: 'gate', id: '-', value: 31_536_000_000, ...at },
+    { kind: 'limit', id: '-', value: 0, ...at },
+  ];
+  appendFileSync(path, `${poison.map(formatRecord).join('\n')}\n`);
+  const log = await open(folder, clock);
+  const budget = createBudget({ clock, log });
+  expect(budget.state()).toEqual({ limit: 240, capacity: 238, left: 238 });
+  await budget.acquire(new AbortController().signal);
+
+  const check = (fix: boolean) =>
+    checkBudget({
+      context: { config: { budget: () => ({ kind: 'file' }) }, clock },
+      layout: { budgets: folder },
+      fix,
+    } as unknown as Patient);
+  const size = statSync(path).size;
+  expect((await check(false))[1]).toMatchObject({
+    status: 'warning',
+    message: expect.stringContaining('4 implausible records') as string,
+    advice: expect.stringContaining('doctor --fix') as string,
+  });
+  expect((await check(false))[1]?.message).toContain('limit 999999999 (allowed: 1 to 10000)');
+  expect((await check(true))[1]).toMatchObject({ status: 'ok', fixed: true });
+  expect(await check(false)).toHaveLength(1);
+  // Processes that have the file open keep their position in it.
+  expect(statSync(path).size).toBe(size);
+  log.append(claim('after'));
+  expect(ids(log.read())).toEqual(['after']);
+});
+
+test('a record whose wall time is years ahead does not count as if it were written now', async () => {
+  const folder = await temporaryFolder();
+  const clock = virtualClock();
+  await clock.advanceTo(1_000);
+  const log = await open(folder, clock);
+  const ahead = clock.now() + 10 * 365 * 24 * 3_600_000;
+  log.append({ kind: 'gate', id: '-', value: 600_000, monotonicMs: 900_000_000_000, wallMs: ahead });
+  const budget = createBudget({ clock, log: await open(folder, clock) });
+  const slot = await budget.acquire(new AbortController().signal);
+  expect(slot.waitedMs).toBe(0);
 });
 
 test('every line may be garbage, cut or doubled, and what is whole counts', async () => {
@@ -85,12 +170,16 @@ test('every line may be garbage, cut or doubled, and what is whole counts', asyn
 
 test('records survive being written and read', () => {
   const whole = fc.nat(999_999_999);
-  const record = fc.record({
-    kind: fc.constantFrom<BudgetRecord['kind']>('claim', 'answer', 'fail', 'leave', 'limit', 'gate', 'others', 'seal'),
-    id: fc.stringMatching(/^[0-9a-z-]{1,32}$/),
-    value: whole,
-    monotonicMs: whole,
-    wallMs: whole,
+  const record = fc.constantFrom(...BUDGET_KINDS).chain((kind) => {
+    const [min, max] = VALUE_BOUNDS[kind];
+    const id = fc.stringMatching(/^[0-9a-z-]{1,32}$/);
+    return fc.record({
+      kind: fc.constant(kind),
+      id,
+      value: fc.integer({ min, max }),
+      monotonicMs: whole,
+      wallMs: whole,
+    });
   });
   fc.assert(
     fc.property(record, fc.nat(80), (value, cut) => {

@@ -43,6 +43,28 @@ test('on a standby that took over without the last records, all go on and none i
   await send(after, 1);
 });
 
+test('statements that deadlock are repeated, and nobody is told that the database is away', async (context) => {
+  const database = databaseOf(context);
+  const said: string[] = [];
+  const address = { url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' };
+  const open = () => openBudgetDatabase(address, systemClock, { say: (sentence) => void said.push(sentence) });
+  const [one, two] = [await open(), await open()];
+  await database.run('CREATE TABLE crossing (name text PRIMARY KEY, count int NOT NULL)');
+  await database.run("INSERT INTO crossing VALUES ('a', 0), ('b', 0)");
+  const step = (name: string): string => `UPDATE crossing SET count = count + 1 WHERE name = '${name}';`;
+  // Several statements in one text are one transaction: each of the two waits for the row that the other has.
+  const crossing = (first: string, second: string) => ({
+    text: `${step(first)} SELECT pg_sleep(0.2); ${step(second)}`,
+  });
+  await Promise.all([one.query(crossing('a', 'b')), two.query(crossing('b', 'a'))]);
+  const { rows } = await database.run('SELECT count FROM crossing');
+  expect(rows).toEqual([{ count: 2 }, { count: 2 }]);
+  const deadlocks = 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()';
+  await expect.poll(async () => Number((await database.run(deadlocks)).rows[0]?.deadlocks)).toBeGreaterThan(0);
+  expect(said).toEqual([]);
+  for (const { close } of [one, two]) await close();
+});
+
 test('a connection that breaks is tried again, however its end is called', async () => {
   const folder = await temporaryFolder();
   // The other end is closed before anything was said: on sockets of this kind that is EPIPE at once.

@@ -337,6 +337,21 @@ describe("what upstream's headers do", () => {
     expect(budget.state().left).toBe(38);
   });
 
+  test.for([
+    ['a limit of 1', { limit: 1, remaining: null }],
+    ['nothing left of the largest limit', { limit: 10_000, remaining: 0 }],
+    ['nothing left of a limit that is not named', { limit: null, remaining: 0 }],
+  ] as const)('%s, named once, is obeyed for a minute and then forgotten', async ([, headers]) => {
+    const { clock, budget, signal, take } = await opened(120);
+    await take(30);
+    (await budget.acquire(signal)).answered(headers);
+    expect(budget.state().left).toBe(0);
+    const next = budget.acquire(signal);
+    await clock.advanceTo(61_000);
+    (await next).answered({ limit: 120, remaining: 119 });
+    expect(budget.state()).toEqual({ limit: 120, capacity: 119, left: 118 });
+  });
+
   test('a closed gate holds everybody back until it opens, and no longer', async () => {
     const { clock, budget, signal } = await opened(120);
     budget.closeGate(7_000);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { BodyError } from '../../src/contract/body.ts';
@@ -79,7 +80,7 @@ describe('a refusal', () => {
   test.for([
     { status: 400, code: 'refused', retried: false, about: 'refused /things (400): told so' },
     { status: 401, code: 'unauthorized', retried: false, about: 'refused the key (401): told so' },
-    { status: 403, code: 'plan_required', retried: false, about: 'refused the workspace (403): told so' },
+    { status: 403, code: 'refused', retried: false, about: 'refused /things (403): told so' },
     { status: 404, code: 'not_found', retried: false, about: 'no /things (404): told so' },
     { status: 405, code: 'refused', retried: false, about: '(405)' },
     { status: 410, code: 'refused', retried: false, about: '(410)' },
@@ -99,6 +100,13 @@ describe('a refusal', () => {
     expect(requests.length).toBe(retried ? 5 : 1);
     expect(attempts.map(({ attempt }) => attempt)).toEqual(requests.map((_request, index) => index + 1));
     for (const attempt of attempts) expect(attempt).toMatchObject({ status, error: error.message });
+  });
+
+  test('of 403 is about the workspace only if its code is plan_required', async () => {
+    const { failure } = await open((_request, response) =>
+      json(response, 403, { error: { code: 'plan_required', message: 'no plan' } }),
+    );
+    expect(await failure()).toMatchObject({ code: 'plan_required', status: 403, retryable: false });
   });
 
   test.for([301, 302, 303, 307, 308])('of %i, a redirect, is not followed', async (status) => {
@@ -328,6 +336,86 @@ describe('the key', () => {
   });
 });
 
+describe('a body that is encoded', () => {
+  const body = Buffer.from(JSON.stringify({ text: 'é'.repeat(500) }));
+
+  test.for<[string, string, Buffer]>([
+    ['gzip', 'gzip', gzipSync(body)],
+    ['gzip under its old name', 'X-GZIP', gzipSync(body)],
+    ['Brotli', 'br', brotliCompressSync(body)],
+    ['deflate', 'deflate', deflateSync(body)],
+    ['deflate without a header', 'deflate', deflateRawSync(body)],
+    ['one coding after the other', 'br, gzip', gzipSync(brotliCompressSync(body))],
+    ['nothing, and it says so', 'identity', body],
+  ])('with %s is decoded, and its decoded bytes are passed on', async ([, coding, encoded]) => {
+    const { client } = await open((_request, response) => {
+      response.setHeader('content-encoding', coding);
+      response.end(encoded);
+    });
+    const { signal } = new AbortController();
+    const { value } = await client.get({ path: '/', query: {} }, (_value, { bytes }) => Buffer.from(bytes), { signal });
+    expect(value.equals(body)).toBe(true);
+  });
+
+  test.for<[string, string, Buffer, RegExp, number]>([
+    ['that is not what the header says', 'gzip', body, /Content-Encoding is gzip, but the body cannot be decoded/, 5],
+    ['that is cut', 'gzip', gzipSync(body).subarray(0, 20), /Content-Encoding is gzip, but .*unexpected end/, 5],
+    ['in a way that nobody knows', 'zstd', body, /Content-Encoding is "zstd"; allowed: gzip, x-gzip, br, deflate/, 5],
+    ['three times', 'gzip, gzip, gzip', body, /allowed: .*at most 2/, 5],
+    ['and decodes to far more', 'gzip', gzipSync(Buffer.alloc(4_000_000, ' ')), /decodes to more than \d+ bytes/, 1],
+  ])('%s is an error of that request', async ([, coding, encoded, about, attempts]) => {
+    const { failure, requests } = await open((_request, response) => {
+      response.setHeader('content-encoding', coding);
+      response.end(encoded);
+    });
+    const error = await failure();
+    expect(error.code).toBe('bad_answer');
+    expect(error.message).toMatch(about);
+    expect(requests).toHaveLength(attempts);
+  });
+});
+
+describe('rate headers outside their bounds', () => {
+  test.for<[string, Record<string, string | string[]>, number]>([
+    ['a limit of 0', { 'x-ratelimit-limit': '0' }, 120],
+    ['a negative limit', { 'x-ratelimit-limit': '-5' }, 120],
+    ['a limit of 999999999', { 'x-ratelimit-limit': '999999999', 'x-ratelimit-remaining': '0' }, 120],
+    ['a limit with 300 digits', { 'x-ratelimit-limit': '9'.repeat(300) }, 120],
+    ['a limit with a fraction', { 'x-ratelimit-limit': '119.5' }, 120],
+    ['a limit that is a word', { 'x-ratelimit-limit': 'unlimited' }, 120],
+    ['an empty limit', { 'x-ratelimit-limit': '' }, 120],
+    ['a limit that is sent twice', { 'x-ratelimit-limit': ['600', '5'] }, 120],
+    ['more left than the limit', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '61' }, 60],
+    ['less than nothing left', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '-1' }, 60],
+  ])('%s is ignored and reported', async ([, headers, limit]) => {
+    const clock = hurriedClock(() => Date.parse('2026-03-15T12:00:00Z'));
+    const budget = createBudget({ clock });
+    const { get, attempts } = await open(
+      (_request, response) => {
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+        response.end('{}');
+      },
+      { options: { budget, clock } },
+    );
+    await get();
+    expect(budget.state()).toMatchObject({ limit });
+    expect(budget.state().left).toBeGreaterThan(limit - 5);
+    expect(attempts[0]?.implausible).toEqual([expect.objectContaining({ path: expect.stringMatching(/^header x-/) })]);
+  });
+
+  test.for(['999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', 'soon', 'NaN'])(
+    'a Retry-After of %j is ignored and reported, and the request is sent again',
+    async (value) => {
+      const { get, attempts } = await open((_request, response, count) =>
+        json(response, count === 1 ? 429 : 200, {}, count === 1 ? { 'retry-after': value } : {}),
+      );
+      await get();
+      expect(attempts[0]?.implausible).toEqual([expect.objectContaining({ path: 'header retry-after', value })]);
+      expect(attempts).toHaveLength(2);
+    },
+  );
+});
+
 describe('walking pages', () => {
   const walk = async (
     next: (cursor: string | null, count: number) => string | null,
@@ -335,7 +423,7 @@ describe('walking pages', () => {
   ) => {
     const { client, requests } = await open((request, response, count) => {
       const cursor = new URL(request.url ?? '', 'http://x').searchParams.get('cursor');
-      json(response, 200, { data: [cursor], nextCursor: next(cursor, count) }, { 'x-ratelimit-limit': '1000000' });
+      json(response, 200, { data: [cursor], nextCursor: next(cursor, count) }, { 'x-ratelimit-limit': '10000' });
     });
     const pages: { cursor: string | null; next: string | null }[] = [];
     const walking = walkPages(client, {

@@ -37,7 +37,7 @@ export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<numbe
   await prepareFolder(loadConfig(settings).folder);
   say('Starting a sandbox: a generated workspace behind the real API, on this machine.');
   // The limit is lifted so that the demo ends within a minute; the real one is 120 requests a minute.
-  const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 20, days: 60, rateLimit: 60_000, latencyMs: 15 });
+  const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 20, days: 60, rateLimit: 10_000, latencyMs: 15 });
   try {
     const config = loadConfig({
       ...settings,

@@ -1,5 +1,6 @@
 import { startSandboxWorkspace, type WorkspaceOptions } from '../../../schemas/fixtures/start.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
+import { LIMIT_MAX, LIMIT_MIN } from '../../plausibility/rate-headers.ts';
 import { parseFaults } from '../../sandbox/faults.ts';
 import { toInteger } from '../context.ts';
 import { printData, say } from '../output.ts';
@@ -56,7 +57,7 @@ function toOptions(flags: SandboxFlags): WorkspaceOptions {
     ...(flags.responsesPerDay === undefined
       ? {}
       : { responsesPerDay: toInteger('--responses-per-day', flags.responsesPerDay, 0, 100_000) }),
-    rateLimit: flags.rateLimit === 'off' ? 'off' : toInteger('--rate-limit', flags.rateLimit, 1, 100_000_000),
+    rateLimit: flags.rateLimit === 'off' ? 'off' : toInteger('--rate-limit', flags.rateLimit, LIMIT_MIN, LIMIT_MAX),
     window,
     latencyMs: toInteger('--latency-ms', flags.latencyMs, 0, 600_000),
     faults: flags.faults === undefined ? [] : faultsOf(flags.faults),

@@ -1,3 +1,4 @@
+import { toExactJson } from '../../base/json.ts';
 import type { ColumnKind } from '../../contract/fields.ts';
 import { DAY_MS, toDay, toTimestamp } from '../../contract/time.ts';
 import type { RowSet } from '../service.ts';
@@ -58,7 +59,7 @@ export function uniqueNames(names: readonly string[]): string[] {
 
 const convert: Readonly<Record<Storage, (value: unknown) => Stored | undefined>> = {
   // Half a surrogate pair, which JSON can carry, has no UTF-8.
-  text: (value) => (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed(),
+  text: (value) => (typeof value === 'string' ? value : toExactJson(value)).toWellFormed(),
   integer: (value) => {
     if (typeof value === 'bigint') return value;
     return Number.isSafeInteger(value) ? BigInt(value as number) : undefined;

@@ -1,3 +1,5 @@
+import { toExactJson } from '../../base/json.ts';
+
 /** Lines end as RFC 4180 wants it, which every reader takes and some spreadsheets need. */
 const LINE_END = '\r\n';
 
@@ -21,5 +23,5 @@ function field(text: string): string {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? toExactJson(value) : String(value);
 }

@@ -1,3 +1,4 @@
+import { toExactJson } from '../../base/json.ts';
 import { encodeRows } from '../formats.ts';
 import type { Answer, Question } from '../service.ts';
 import { type Content, createContentCache, toBody, toBytes } from './cache.ts';
@@ -71,7 +72,7 @@ function keyOf({ version }: Question, format: Format, encoding: Encoding): strin
 // An endpoint that has no rows answers in JSON, whatever was asked for.
 async function write({ body, rows, nextCursor }: Answer, format: Format): Promise<Content> {
   if (format === 'json' || rows === null) {
-    const bytes = Buffer.from(JSON.stringify(body));
+    const bytes = Buffer.from(toExactJson(body));
     return { body: toBody(bytes), mediaType: mediaTypeOf('json'), encoding: null, nextCursor };
   }
   const encoded = await encodeRows(format, rows);

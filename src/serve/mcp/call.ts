@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { withDoubles } from '../../base/json.ts';
 import type { Question, Service } from '../service.ts';
 import { type Content, takeRows, toContent, type Window } from './fit.ts';
 import { readInput, type ToolInput } from './input.ts';
@@ -69,7 +70,7 @@ async function askUntilItFits(
   for (let attempt = 1; ; attempt += 1) {
     const { body } = await question.answer(signal, rowsMax);
     const lists = Array.isArray(body) ? ['data'] : listsOf(resource);
-    const window = takeRows(toContent(body), lists, skip, charactersMax);
+    const window = takeRows(toContent(withDoubles(body)), lists, skip, charactersMax);
     const isWhole = window.shown === window.total;
     if (resource.paging !== 'cursor' || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
       return { question, window, endsEarly: rowsMax !== undefined };

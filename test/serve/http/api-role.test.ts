@@ -26,7 +26,7 @@ let env: Record<string, string> = {};
 beforeAll(async () => {
   folder = await makeFolder();
   for (const [index, name] of NAMES.entries()) {
-    const size = { brands: 1, prompts: 2, days: 3, rateLimit: 1_000_000 };
+    const size = { brands: 1, prompts: 2, days: 3, rateLimit: 10_000 };
     sandboxes.set(name, await startSandboxWorkspace({ ...size, key: `gsk_upstream_${name}`, seed: index + 1 }));
     env = { ...env, [`${name.toUpperCase()}_KEY`]: `gsk_upstream_${name}` };
   }

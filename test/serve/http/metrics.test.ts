@@ -19,7 +19,7 @@ let server: ServedWorkspace;
 let config: WorkspaceConfig;
 
 beforeAll(async () => {
-  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days: 20, rateLimit: 1_000_000 });
+  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days: 20, rateLimit: 10_000 });
   folder = await mkdtemp(join(tmpdir(), 'sightline-metrics-'));
   const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   config = loadConfig({ flags: {}, environment, folder });
@@ -94,7 +94,7 @@ describe('the metrics of a workspace', () => {
       'sightline_drift_findings{kind="new_value"}': 0,
       sightline_brands: 1,
       sightline_snapshots: 1,
-      sightline_budget_limit_requests: 1_000_000,
+      sightline_budget_limit_requests: 10_000,
       'sightline_budget_used_requests{window="1h"}': summary.requests,
       'sightline_job_enabled{job_name="nightly"}': 1,
       'sightline_job_missed{job_name="nightly"}': 0,

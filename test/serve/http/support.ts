@@ -32,7 +32,7 @@ export function publishBefore(): () => Published {
   let published: Published | null = null;
   let clean = async (): Promise<void> => undefined;
   beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 6, days: 5, rateLimit: 1_000_000 });
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 6, days: 5, rateLimit: 10_000 });
     const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
     clean = async () => {
       await sandbox.close();

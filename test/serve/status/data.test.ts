@@ -166,7 +166,7 @@ describe('the data of the page', () => {
 
 describe('states', () => {
   it('says when nothing was synced, and when a copy is damaged', async () => {
-    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 1_000_000 });
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 10_000 });
     onTestFinished(() => sandbox.close());
     const empty = await openIn(await temporaryFolder(), sandbox);
     const server = await serveStatus(empty);

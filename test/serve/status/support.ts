@@ -23,7 +23,7 @@ export function workspaceBefore(days = 15): () => StatusWorkspace {
   const made: { workspace: StatusWorkspace | null } = { workspace: null };
   let clean = async (): Promise<void> => undefined;
   beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days, rateLimit: 1_000_000 });
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days, rateLimit: 10_000 });
     const folder = await mkdtemp(join(tmpdir(), 'sightline-status-'));
     clean = async () => {
       await sandbox.close();

@@ -1,0 +1,48 @@
+import type { Implausible } from '../contract/implausible.ts';
+
+/** Bounds of a rate limit that is believed, in requests a minute. */
+export const LIMIT_MIN = 1;
+export const LIMIT_MAX = 10_000;
+/** Longest Retry-After that is believed, in milliseconds: a day. */
+export const BELIEVED_WAIT_MS_MAX = 24 * 60 * 60_000;
+
+type Header = string | string[] | undefined;
+
+/** The rate headers of a response, as far as they are believed; null if absent or implausible. */
+export interface RateHeaders {
+  /** Requests a minute. */
+  readonly limit: number | null;
+  /** Requests left in the current minute; between 0 and the limit. */
+  readonly remaining: number | null;
+  readonly implausible: readonly Implausible[];
+}
+
+/**
+ * Reads `X-RateLimit-Limit` and `X-RateLimit-Remaining`. The two are one statement: `remaining` is ignored if the limit
+ * beside it is implausible. A repeated header is implausible.
+ */
+export function readRateHeaders(headers: Readonly<Record<string, Header>>): RateHeaders {
+  const implausible: Implausible[] = [];
+  const read = (name: string, min: number, max: number): number | null => {
+    const value = headers[name];
+    if (value === undefined) return null;
+    const count = typeof value === 'string' && /^\s*\d{1,9}\s*$/.test(value) ? Number(value) : Number.NaN;
+    if (count >= min && count <= max) return count;
+    implausible.push({ path: `header ${name}`, allowed: `${min} to ${max}`, value });
+    return null;
+  };
+  const limit = read('x-ratelimit-limit', LIMIT_MIN, LIMIT_MAX);
+  const isDoubtful = implausible.length > 0;
+  const remaining = read('x-ratelimit-remaining', 0, limit ?? LIMIT_MAX);
+  return { limit, remaining: isDoubtful ? null : remaining, implausible };
+}
+
+/** Returns the wait that a Retry-After header asks for, or null if it is absent, unreadable or longer than a day. */
+export function believeRetryAfter(
+  header: Header,
+  waitMs: number | null,
+): { readonly waitMs: number | null; readonly implausible: readonly Implausible[] } {
+  if (header === undefined || (waitMs !== null && waitMs <= BELIEVED_WAIT_MS_MAX)) return { waitMs, implausible: [] };
+  const allowed = `0 to ${BELIEVED_WAIT_MS_MAX / 1000} seconds, or an HTTP date within a day`;
+  return { waitMs: null, implausible: [{ path: 'header retry-after', allowed, value: header }] };
+}
