@@ -47,7 +47,11 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: checkSnapshots },
   { name: 'publishing', run: checkPublishing },
-  { name: 'completeness', run: (patient, earlier) => checkCompleteness(patient, hasFailed(earlier, 'warehouse')) },
+  {
+    name: 'completeness',
+    run: (patient, earlier) =>
+      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'copy') ? Promise.resolve([]) : checkCompleteness(patient),
+  },
   { name: 'raw pages', run: checkRawPages },
   { name: 'jobs', run: checkJobs },
   { name: 'webhooks', run: checkWebhooks },

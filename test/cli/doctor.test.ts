@@ -58,7 +58,7 @@ describe('doctor', () => {
     const names = new Set(checks.map(({ check }) => check));
     expect(names).toEqual(
       new Set(
-        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,snapshots,publishing,raw pages,jobs,webhooks'.split(
+        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,snapshots,publishing,completeness,raw pages,jobs,webhooks'.split(
           ',',
         ),
       ),
