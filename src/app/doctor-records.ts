@@ -66,9 +66,8 @@ export async function checkJobs({ context }: Patient): Promise<Finding[]> {
   return findings.length > 0 ? findings : [{ status: 'ok', message }];
 }
 
-/** Whether upstream's own counts confirm the stored rows, and no mass deletion is held back; silent if the warehouse is damaged. */
-export async function checkCompleteness({ context }: Patient, isSick: boolean): Promise<Finding[]> {
-  if (isSick) return [];
+/** Whether upstream's own counts confirm the stored rows, and no mass deletion is held back. */
+export async function checkCompleteness({ context }: Patient): Promise<Finding[]> {
   const none: Finding = { status: 'ok', message: 'no day differs from the day counts, and no deletion is held back' };
   const status = await readNewest(context.config, (query) => readStatus(query, catalogue, context.clock.now())).catch(
     (thrown: unknown) => {

@@ -51,7 +51,11 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'records', run: (patient, earlier) => checkRecords(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: (patient, earlier) => checkSnapshots(patient, hasFailed(earlier, 'warehouse')) },
   { name: 'publishing', run: checkPublishing },
-  { name: 'completeness', run: (patient, earlier) => checkCompleteness(patient, hasFailed(earlier, 'warehouse')) },
+  {
+    name: 'completeness',
+    run: (patient, earlier) =>
+      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'copy') ? Promise.resolve([]) : checkCompleteness(patient),
+  },
   { name: 'raw pages', run: checkRawPages },
   { name: 'keys', run: checkKeys },
   { name: 'jobs', run: checkJobs },

@@ -55,7 +55,11 @@ export async function compareCensus(query: Query, scope: CensusScope): Promise<C
     const upstream = await readReported(query, { ...scope, ...range });
     const held = await readHeld(query, { ...scope, ...range }, rules);
     for (const day of changed.filter((candidate) => range.from <= candidate && candidate <= range.to)) {
-      const sides = { upstream: upstream.get(day) ?? new Map(), held: held.get(day) ?? new Map() };
+      const sides = {
+        upstream: upstream.get(day) ?? new Map(),
+        held: held.get(day) ?? new Map(),
+        tracked: rules.tracked,
+      };
       audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day) ?? null });
     }
   }
@@ -141,14 +145,14 @@ async function readReported(query: Query, { catalogue, brandId, from, to }: Cens
   return byDay;
 }
 
-async function readHeld(query: Query, scope: CensusScope, { mayRepeat, tracked }: Rules): Promise<ByDay> {
+async function readHeld(query: Query, scope: CensusScope, { mayRepeat }: Rules): Promise<ByDay> {
   const { catalogue, brandId, from, to, conventions } = scope;
   const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat };
   const groups = await tally(query, selection, 'day-and-engine', Object.keys(conventions.labels));
   const byDay: ByDay = new Map();
   for (const group of groups) {
     const [day, engine] = group.key;
-    for (const [entity, of] of entitiesOf(group, tracked)) {
+    for (const [entity, of] of entitiesOf(group)) {
       put(byDay, String(day), keyOf(engine, entity), {
         responses: of.responses,
         mentions: of.mentions,
@@ -169,8 +173,8 @@ async function readTracked(query: Query, catalogue: Catalogue, brandId: string):
   return new Set(rows.map(([id]) => String(id)));
 }
 
-function entitiesOf({ own, competitors }: GroupTally, tracked: ReadonlySet<string>): [string | null, Tally][] {
-  return [[null, own], ...[...competitors].filter(([id]) => tracked.has(id))];
+function entitiesOf({ own, competitors }: GroupTally): [string | null, Tally][] {
+  return [[null, own], ...competitors];
 }
 
 function put(byDay: ByDay, day: string, key: string, figures: Figures): void {
@@ -184,11 +188,20 @@ function keyOf(engine: unknown, competitorId: unknown): string {
 
 function compareDay(
   day: string,
-  { upstream, held }: Readonly<Record<'upstream' | 'held', ReadonlyMap<string, Figures>>>,
+  {
+    upstream,
+    held,
+    tracked,
+  }: Readonly<Record<'upstream' | 'held', ReadonlyMap<string, Figures>>> & Pick<Rules, 'tracked'>,
   learned: ReadonlySet<string>,
 ): Omit<Comparison, 'mark'> {
   const keys = [...new Set([...upstream.keys(), ...held.keys()])].sort();
-  const agreed = keys.every((key) => agrees(key, upstream.get(key), held.get(key), learned));
+  const agreed = keys.every((key) => {
+    const [, id] = JSON.parse(key) as [unknown, string | null];
+    // Upstream counts mentions of the competitors that are tracked now; responses name earlier ones too.
+    const isOf = upstream.has(key) || id === null || tracked.has(id);
+    return !isOf || agrees(key, upstream.get(key), held.get(key), learned);
+  });
   const text = JSON.stringify(keys.map((key) => [key, upstream.get(key) ?? null, held.get(key) ?? null]));
   return {
     day,

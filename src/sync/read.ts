@@ -13,7 +13,7 @@ import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { walkPages } from '../upstream/pages.ts';
 import type { RunRef } from '../warehouse/runs.ts';
-import type { HeldRows, Warehouse } from '../warehouse/warehouse.ts';
+import { type HeldRows, LossError, type Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
 import type { PlanContext } from './context.ts';
 import { nextOf, type ReadPage, readPage } from './page.ts';
@@ -215,7 +215,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
           arrival: { body, bytes, path: chain.path, query, member: chain.member },
         };
         const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
-        const result = await inSpan('sync.commit', named, () => warehouse.commitPage(commit));
+        const result = await inSpan('sync.commit', named, () => warehouse.commitPage(commit)).catch(asUpstreamError);
         await noteForms(chain.resource, forms);
         tally.page(chain, pages.count, result.ended, result);
         parts.onProgress?.(tally);
@@ -321,6 +321,12 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
       }
     },
   };
+}
+
+function asUpstreamError(thrown: unknown): never {
+  if (thrown instanceof LossError)
+    throw new UpstreamError('bad_answer', thrown.message, { status: 200, cause: thrown });
+  throw thrown;
 }
 
 interface ReadResult {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { SightlineError } from '../base/errors.ts';
 import { toExactJson } from '../base/json.ts';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { type DeletionGuard, daysToKeep, isMassDeletion, type TableLoss } from '../plausibility/mass-deletion.ts';
-import { UpstreamError } from '../upstream/errors.ts';
 import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
 import { countByDay, createTableReaper, type TableReaper, type UnseenRow } from './deletion.ts';
@@ -98,11 +98,15 @@ export interface HeldRows extends TableLoss {
   readonly keys: readonly Values[];
 }
 
+/** A page that was not committed, because most nested rows of its stored rows are gone. */
+export class LossError extends SightlineError {}
+
 /** A workspace's warehouse, opened by the one process that owns it. */
 export interface Warehouse {
   readonly database: Database;
   beginRun(run: { runId: string; options: string; now: number }): Promise<RunRef & { continues: boolean }>;
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
+  /** Throws a LossError for a page on which most nested rows are gone, unless nothing limits its deletions. */
   commitPage(commit: PageCommit): Promise<PageResult>;
   /** Writes requests that brought no page. */
   noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
@@ -311,7 +315,7 @@ function refuseLoss(resource: Resource, loss: TableLoss): void {
   const message =
     `the page lacks ${lost} of ${before} stored rows of ${table}, so nothing of it is stored. ` +
     'If they are really gone, run `sightline sync --accept-deletions`';
-  throw new UpstreamError('bad_answer', message, { status: 200 });
+  throw new LossError('bad_answer', message);
 }
 
 function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): boolean {

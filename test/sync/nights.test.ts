@@ -78,7 +78,8 @@ async function expectCountsOfToday({ catalogue, sandbox, warehouse }: TestWorksp
     expect(again.length, 'days counted again').toBeLessThan(days.length / 2);
     await database.exclusive((session) => session.run('UPDATE sync.audits SET mark = NULL WHERE brand_id = $1', [id]));
     const fresh = await countDays({ catalogue, database }, counted, brand, today);
-    expect(days).toEqual(fresh.days);
+    // Stored audits have their retries beside the figures.
+    expect(days).toMatchObject(fresh.days);
   }
 }
 

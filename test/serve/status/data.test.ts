@@ -221,7 +221,7 @@ describe('states', () => {
     await verify(day(6), true);
     await verify(day(5), false);
     await query(
-      `INSERT INTO sync.audits SELECT 'responses', '${id}', DATE '${day(1)}', TIMESTAMP '${day(0)} 09:00:00', true, 0, 0, '', NULL`,
+      `INSERT INTO sync.audits SELECT 'responses', '${id}', DATE '${day(1)}', TIMESTAMP '${day(0)} 09:00:00', true, 0, 0, '', NULL, 0, NULL`,
     );
     const calendars = await warehouse().database.exclusive((session) =>
       readCalendars((sql) => session.query(sql), known, [{ id, since: day(7) }], NOW_MS),
