@@ -69,7 +69,7 @@ describe('what may follow', () => {
     { line: 'sync --full --fu', gives: [] },
     { line: 'sync --brand x --brand', gives: ['--brand'] },
     { line: 'sync nonsense --unknown x', gives: [] },
-    { line: 'no-such-command ', gives: ['--version', '--help'] },
+    { line: 'no-such-command ', gives: ['--version', '--verbose', '--help'] },
     { line: 'sql -- --f', gives: [] },
   ])('after `sightline $line` is $gives', async ({ line, gives }) => {
     expect(await following(line)).toEqual(gives);

@@ -114,7 +114,7 @@ describe('init without a terminal', () => {
       [`${origin}/elsewhere`, sandbox.key, 1, ['404', 'not this API']],
       [page.origin, sandbox.key, 1, ['not JSON', 'not this API']],
       [unpaid.origin, sandbox.key, 1, ['403', 'no active plan']],
-      [origin.replace('http:', 'https:'), sandbox.key, 1, ['speaks no TLS']],
+      [origin.replace('http:', 'https:'), sandbox.key, 1, ['does not speak TLS']],
       ['http://127.0.0.1:1', sandbox.key, 1, ['refused', 'network']],
       ['http://api.example.com', sandbox.key, 2, ['https']],
       ['https://', sandbox.key, 2, ['--base-url']],
