@@ -19,6 +19,8 @@ export const metricsDaily = defineResource({
       nameUnknown: true,
     }),
   },
+  // A year of 13 engines and 60 entities.
+  itemsMax: 300_000,
   each: {
     parameter: 'breakdown',
     column: 'row_mode',

@@ -57,7 +57,7 @@ export const errorTable = {
   plan_required: {
     exit: EXIT.failed,
     status: 403,
-    about: 'Upstream refuses the workspace (403), usually because it has no active plan.',
+    about: 'Upstream refuses the workspace (403 plan_required, or 403 for the list of brands): it has no active plan.',
     hint: 'Activate a plan in the app; the key works again then. Nothing already copied is lost.',
   },
   not_found: {
@@ -68,7 +68,7 @@ export const errorTable = {
   },
   refused: {
     exit: EXIT.failed,
-    about: 'Upstream refused a request (another 4xx, or a redirect).',
+    about: 'Upstream refused a request (a 403 of one endpoint, another 4xx, or a redirect).',
     hint: "Read upstream's message; when it names a parameter that sightline sends, that is a bug worth reporting.",
   },
   upstream_failed: {

@@ -52,7 +52,10 @@ export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): 
   if (summary.allowance !== null) {
     say(`${prefix}stopped: ${summary.allowance}; about ${plural(summary.left, 'request')} left, the next run goes on`);
   }
-  if (quarantined > 0) say(`${prefix}${plural(quarantined, 'item')} in quarantine: select * from sync.quarantine`);
+  if (quarantined > 0)
+    say(
+      `${prefix}${plural(quarantined, 'item')} quarantined (the first 100 of each page are kept): select * from sync.quarantine`,
+    );
   const news = driftLine(summary.drift);
   if (news !== null) say(`${prefix}${news}`);
   list(`${prefix}not finished`, failures);

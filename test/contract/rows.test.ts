@@ -412,6 +412,12 @@ describe('a body', () => {
     expect(nextCursorOf(body)).toBe(cursor);
   });
 
+  test('a cursor may have 4096 characters, and as a number all its digits', () => {
+    expect(nextCursorOf({ nextCursor: 'c'.repeat(4_096) })).toHaveLength(4_096);
+    expect(() => nextCursorOf({ nextCursor: 'c'.repeat(4_097) })).toThrow(/4097 characters; allowed: 4096/);
+    expect(nextCursorOf({ nextCursor: new ExactNumber('12345678901234567890') })).toBe('12345678901234567890');
+  });
+
   test.for([{ nextCursor: {} }, { nextCursor: ['a'] }, { nextCursor: true }])('%j has no usable cursor', (body) => {
     expect(() => nextCursorOf(body)).toThrow(BodyError);
   });

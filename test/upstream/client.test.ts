@@ -7,7 +7,7 @@ import { BodyError } from '../../src/contract/body.ts';
 import type { Attempt } from '../../src/contract/request.ts';
 import { createBudget } from '../../src/upstream/budget.ts';
 import { CLIENT_LIMITS, type ClientLimits, type ClientOptions, createClient } from '../../src/upstream/client.ts';
-import { UpstreamError } from '../../src/upstream/errors.ts';
+import { toWorkspaceError, UpstreamError } from '../../src/upstream/errors.ts';
 import { PAGES_MAX, walkPages } from '../../src/upstream/pages.ts';
 import { hurriedClock } from '../support/clocks.ts';
 
@@ -107,6 +107,13 @@ describe('a refusal', () => {
       json(response, 403, { error: { code: 'plan_required', message: 'no plan' } }),
     );
     expect(await failure()).toMatchObject({ code: 'plan_required', status: 403, retryable: false });
+  });
+
+  test('of 403 is about the workspace, too, if it comes from the list that every run begins with', () => {
+    const refused = new UpstreamError('refused', 'refused /brands (403)', { status: 403 });
+    expect(toWorkspaceError(refused)).toMatchObject({ code: 'plan_required', message: 'refused /brands (403)' });
+    const missing = new UpstreamError('not_found', 'no /brands', { status: 404 });
+    expect(toWorkspaceError(missing)).toBe(missing);
   });
 
   test.for([301, 302, 303, 307, 308])('of %i, a redirect, is not followed', async (status) => {

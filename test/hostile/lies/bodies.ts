@@ -110,7 +110,7 @@ export const bodyLies: readonly Lie[] = [
     'sends 50000 items that are not rows in a list without a limit',
     ({ path }) => path.endsWith('/competitors'),
     (body) => ({ data: [...(Array.isArray(body) ? body : body.data), ...Array(50_000).fill([])] }),
-    { exits: [0, 3], says: /it is not an object/ },
+    { exits: [0, 3], says: /100,000 items quarantined/ },
   ),
   edited(
     'sends a text of 20 MB in one prompt',
