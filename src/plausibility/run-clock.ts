@@ -55,16 +55,19 @@ export function createRunClock(clock: Clock, policy: ClockPolicy = 'checked'): R
     now,
     agree: async (first, sample) => {
       if (first === null) return;
+      const dates = [first];
       const offsets = [first - clock.now()];
       if (Math.abs(offsets[0] as number) > CONFIRMED_MS_MAX) {
         while (offsets.length < SAMPLES) {
-          const date = await sample();
           // A response without a date confirms neither of the two clocks, so it counts for this machine's.
-          offsets.push(date === null ? 0 : date - clock.now());
+          const date = (await sample()) ?? clock.now();
+          dates.push(date);
+          offsets.push(date - clock.now());
         }
       }
       const agreed = agreeOnOffset(offsets);
-      if (Math.abs(agreed) > OFFSET_MS_MAX[policy]) throw clockDiffers(clock.now() + agreed, clock.now(), policy);
+      const date = dates[offsets.indexOf(agreed)] ?? clock.now();
+      if (Math.abs(agreed) > OFFSET_MS_MAX[policy]) throw clockDiffers(date, clock.now(), policy);
       offset = agreed;
     },
     dateOf: (received) => {

@@ -269,7 +269,7 @@ export const dateHeaderLies: readonly Lie[] = [
     says: /header date/,
   },
   dated('is two hours ahead', every, (exchange) => httpDate(dateOf(exchange) + 7_200_000), {
-    says: /upstream's clock is 2\.0 hours ahead/,
+    says: /upstream's clock is [12]\.\d hours ahead of this machine's/,
     attacks: 'first',
   }),
   dated(
