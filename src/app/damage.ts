@@ -21,13 +21,12 @@ const SNAPSHOTS_CHECKED_MAX = 10;
 export async function withRemedy(error: SightlineError, folder: string): Promise<SightlineError> {
   if (!(error instanceof DamagedFile)) return error;
   const remedy = await remedyOf(error.path, folder);
-  return remedy === null
-    ? error
-    : new SightlineError(error.code, `${error.message}; ${remedy}`, { cause: error.cause });
+  if (remedy === null) return error;
+  return new SightlineError(error.code, `${error.message}; ${remedy}`, { cause: error.cause });
 }
 
 /**
- * What to do about a damaged warehouse or replica, such as "Run `sightline replay`.": the command that loses least of what
+ * What to do about a damaged warehouse or replica, such as "run `sightline replay`": the command that loses least of what
  * is there and can be read. Null for any other file.
  */
 export async function remedyOf(path: string, folder: string): Promise<string | null> {
@@ -36,16 +35,16 @@ export async function remedyOf(path: string, folder: string): Promise<string | n
   if (path !== layout.warehouse && !isReplica) return null;
   const command = (name: string): string => `\`${commandLine(name, layout, folder)}\``;
   if (isReplica && existsSync(layout.warehouse) && (await isReadable(layout.warehouse))) {
-    return `Run ${command('doctor --fix')}.`;
+    return `run ${command('doctor --fix')}`;
   }
   if (!isReplica && (await isReadable(layout.analytics))) {
-    return `Run ${command(`restore ${quotedArgument(layout.analytics)} --force`)}.`;
+    return `run ${command(`restore ${quotedArgument(layout.analytics)} --force`)}`;
   }
-  if ((await listRawFiles(layout.raw)).length > 0) return `Run ${command('replay')}.`;
+  if ((await listRawFiles(layout.raw)).length > 0) return `run ${command('replay')}`;
   const snapshot = await findSnapshot(layout);
-  if (snapshot !== null) return `Run ${command(`restore ${quotedArgument(snapshot)} --force`)}.`;
+  if (snapshot !== null) return `run ${command(`restore ${quotedArgument(snapshot)} --force`)}`;
   const file = quotedArgument(path);
-  return `Run \`mv ${file} ${file}.damaged\`, then ${command('sync')}, which reads everything again.`;
+  return `run \`mv ${file} ${file}.damaged\`, then ${command('sync')}, which reads everything again`;
 }
 
 // Without flags if the command finds the workspace without them.

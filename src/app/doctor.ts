@@ -105,7 +105,7 @@ async function perform(
   } catch (thrown) {
     const { message, hint } = toSightlineError(thrown);
     const remedy = thrown instanceof DamagedFile && folder !== null ? await remedyOf(thrown.path, folder) : null;
-    return [toResult({ status: 'failure', message, advice: remedy ?? hint })];
+    return [toResult({ status: 'failure', message, advice: remedy === null ? hint : `R${remedy.slice(1)}.` })];
   }
 }
 
