@@ -73,7 +73,7 @@ export function toOpenError(
 function toOther(thrown: unknown): SightlineError | null {
   const known = toSightlineError(thrown);
   if (known.code !== 'internal' || thrown instanceof SightlineError) return known;
-  if (!/Out of Memory Error|failed to (allocate|pin)/i.test(known.message)) return null;
+  if (!/Out of Memory Error|failed to (allocate|pin)/i.test(textOf(thrown))) return null;
   return new SightlineError('out_of_memory', 'DuckDB needs more memory than it may use', { cause: thrown });
 }
 

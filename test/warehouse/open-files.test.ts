@@ -133,6 +133,8 @@ describe('the source', () => {
       'src/snapshot/journal-piece.ts: open',
       // A file that is received under a name of its own.
       'src/snapshot/s3-receive.ts: open',
+      // Memory of the child process, from /proc.
+      'src/warehouse/guarded-sql.ts: readFileSync',
       'src/warehouse/open-files.ts: openSync',
     ]);
   });
