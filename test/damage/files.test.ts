@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectSameTables, readTables } from '../hostile/attack.ts';
@@ -269,7 +269,7 @@ function expectClean({ command, code, text }: Ended, what: string): void {
   expect(text, told).toMatch(/`[a-z]+|allowed:|Correct the|Check |Set /);
 }
 
-test('the names of damaged files in errors are those of the workspace', async () => {
+test('the error of a damaged warehouse names the file and the remedy that loses least', async () => {
   const patient = await template.copy();
   const path = join(patient.data, 'warehouse.duckdb');
   damageFile(path, damages.find(({ title }) => title.startsWith('is replaced')) as Damage, randomOf(1));
@@ -279,12 +279,15 @@ test('the names of damaged files in errors are those of the workspace', async ()
   expect(instructionsOf(text)).toEqual([`sightline restore ${join(patient.data, 'analytics.duckdb')} --force`]);
   rmSync(join(patient.data, 'analytics.duckdb'));
   expect(instructionsOf((await patient.run('sync')).text)).toEqual(['sightline replay']);
+  // It would leave the other tables empty.
+  const part = await patient.run('replay', '--only', 'prompts');
+  expect(part.code).toBe(1);
+  expect(part.text).toContain('a replay must include all resources and days; run `sightline replay`');
   rmSync(join(patient.data, 'raw'), { recursive: true });
   const latest = join(patient.data, 'snapshots', 'latest');
   expect(instructionsOf((await patient.run('sync')).text)).toEqual([`sightline restore ${latest} --force`]);
   rmSync(join(patient.data, 'snapshots'), { recursive: true });
   const [move, sync] = instructionsOf((await patient.run('sync')).text);
   expect([move, sync]).toEqual([`mv ${path} ${path}.damaged`, 'sightline sync']);
-  expect(basename(path)).toBe('warehouse.duckdb');
   await patient.remove();
 });
