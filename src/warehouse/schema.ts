@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS sync.raw_pages (
   received_at TIMESTAMP NOT NULL, bytes BIGINT NOT NULL, sha256 VARCHAR);
 COMMENT ON TABLE sync.drift IS 'Where upstream''s answers depart from the declarations: kept and counted, never fatal.';
 COMMENT ON COLUMN sync.drift.path IS 'The field, with dots between the names of nested ones.';
-COMMENT ON COLUMN sync.drift.kind IS 'unknown_field, vanished_field, changed_type, new_value or implausible_value.';
+COMMENT ON COLUMN sync.drift.kind IS 'unknown_field, vanished_field, changed_type or new_value.';
 COMMENT ON COLUMN sync.drift.detail IS 'What was expected and what came, or the new value.';
 COMMENT ON COLUMN sync.drift.count IS 'How many items showed it.';
 COMMENT ON COLUMN sync.drift.run_id IS 'The run that saw it last.';
@@ -133,6 +133,7 @@ ALTER TABLE sync.audits ADD COLUMN IF NOT EXISTS retry_at TIMESTAMP;
 CREATE TABLE IF NOT EXISTS sync.held_deletions (
   resource VARCHAR NOT NULL, brand_id UUID, table_name VARCHAR NOT NULL, chain VARCHAR NOT NULL,
   rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, held_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
+COMMENT ON COLUMN sync.drift.kind IS 'unknown_field, vanished_field, changed_type, new_value or implausible_value.';
 COMMENT ON COLUMN sync.audits.tries IS 'Runs that read the day while it differed; 0 or null if it agreed.';
 COMMENT ON COLUMN sync.audits.retry_at IS 'When the day is read again (UTC); null if it agreed.';
 COMMENT ON TABLE sync.held_deletions IS 'Mass deletions that were not made because nothing confirms them; sightline sync --accept-deletions makes them.';
