@@ -208,7 +208,8 @@ function failure(thrown: unknown): Reply {
   if (known.code !== 'internal') {
     return { kind: 'failed', code: known.code, message: known.message, isFatal: false, detail };
   }
-  const said = known.message.replace(/^Failed to extract statements: /, '');
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const said = text.replace(/^Failed to extract statements: /, '');
   const fail = (code: string, message: string, isFatal = false): Reply => {
     return { kind: 'failed', code, message, isFatal, detail };
   };

@@ -126,7 +126,9 @@ beforeAll(async () => {
       'serving.json': { ...owner, id: 'x', socket: join(data, 'owner.sock'), version: '0.1.0' },
       'home.json': { location: 'not an address', hasData: 'unknown' },
     };
-    for (const [name, content] of Object.entries(files)) writeFileSync(join(data, name), JSON.stringify(content));
+    for (const [name, content] of Object.entries(files)) {
+      writeFileSync(join(data, name), JSON.stringify(content), { mode: 0o600 });
+    }
     writeFileSync(join(folder, 'sightline.config.json'), JSON.stringify({ connections: 4, rawDays: 30 }));
     rmSync(join(data, 'home.json'));
     await leaveLog(join(data, 'warehouse.duckdb'));

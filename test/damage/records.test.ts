@@ -9,7 +9,7 @@ const CHANGES = [
   "UPDATE sync.coverage SET closed_at = TIMESTAMP '9999-12-31 23:59:59' WHERE resource = 'engines'",
   `INSERT INTO sync.checkpoints SELECT chain, resource, brand_id, DATE '0001-01-01', range_to, pass_id, 1, 'x', NULL, [], 0,
      closed_at FROM sync.coverage LIMIT 1`,
-  `INSERT INTO sync.audits SELECT resource, brand_id, DATE '0001-01-01', closed_at, true, 1, 1, '', NULL
+  `INSERT INTO sync.audits SELECT resource, brand_id, DATE '0001-01-01', closed_at, true, 1, 1, '', NULL, NULL, NULL
      FROM sync.coverage LIMIT 1`,
   'UPDATE sync.conventions SET agreed = compared + 1',
   'UPDATE sync.raw_pages SET position = 123456789012 WHERE rowid = (SELECT min(rowid) FROM sync.raw_pages)',

@@ -10,8 +10,8 @@ export const NO_LOCK_LIST = process.platform === 'linux' ? null : 'NOT TRIED: /p
 const OTHER = fileURLToPath(new URL('other-duckdb.mjs', import.meta.url));
 /** Pauses between two looks, in milliseconds. */
 const LOOK_MS = 5;
-/** DuckDB locks a file right after opening it: one look may fall between. A lost lock stays lost. */
-const LOOKS_WITHOUT = 4;
+/** DuckDB locks a file right after opening it, and a busy machine may pause it in between. A lost lock stays lost. */
+const LOOKS_WITHOUT = 60;
 
 /** Whether a process has a write lock on all of a file, as /proc/locks says. */
 export function hasWriteLock(path: string, pid = process.pid): boolean {
