@@ -58,7 +58,8 @@ export async function auditWindow(parts: AuditParts, window: FollowedWindow): Pr
   if (!isCounted) return;
   const view = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
   const audits = await keepAudits(parts, resource, brand, view);
-  if (!planned.unreliable) await report(parts, resource, brand, view, audits);
+  // A run that used up its allowance is partial anyway, and has not read all days that were due.
+  if (!planned.unreliable && tally.allowance === null) await report(parts, resource, brand, view, audits);
   if (maxRequests === null || tally.allowance !== null || tally.failures.length > 0) return;
   const chains = await readChainsOf(parts.database, resource.name, brand.id);
   const readAt = coveredBy(chains).days(resource.name, brand.id);
