@@ -12,6 +12,7 @@ import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { walkPages } from '../upstream/pages.ts';
+import { quarantineIdentity } from '../warehouse/ledger.ts';
 import type { RunRef } from '../warehouse/runs.ts';
 import { type HeldRows, LossError, type Warehouse } from '../warehouse/warehouse.ts';
 import { type Chain, chainsOf, type ParameterNames } from './chain.ts';
@@ -26,7 +27,7 @@ export interface ChainReader {
    * Reads a chain to its end, committing every page, and returns upstream's time of the last answer. Goes on where an
    * unfinished run stopped; when upstream no longer takes that cursor, begins the chain anew, once. `pages` counts. The
    * first page of a run settles its clock before it is stored. Throws an UpstreamError once the chain is read if items
-   * were quarantined because of their times: the next run reads it again.
+   * that no earlier run has met were quarantined because of their times: the next run reads it again.
    */
   read(chain: Chain, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
   /** Asks upstream's own description for the parameter names that the specification leaves open. */
@@ -87,8 +88,16 @@ function isEmpty(tables: readonly TableRows[]): boolean {
   return tables.every(({ seen, unidentified }) => seen.length + unidentified === 0);
 }
 
-/** The chain reader of a run. */
-export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally): ChainReader {
+/**
+ * The chain reader of a run. `quarantined` are the items that earlier runs put in quarantine (`readQuarantined`): an item
+ * that upstream keeps sending does not make every run read its chain again.
+ */
+export function createChainReader(
+  parts: ReaderParts,
+  run: RunRef,
+  tally: Tally,
+  quarantined: ReadonlySet<string>,
+): ChainReader {
   const { catalogue, warehouse, client, clock, signal } = parts;
   const readers = new Map<string, RowReader>();
   const readerOf = (name: string): RowReader => {
@@ -96,6 +105,9 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
     readers.set(name, reader);
     return reader;
   };
+
+  const countKnown = ({ rejected }: TableRows): number =>
+    rejected.filter((item) => item.implausible !== undefined && quarantined.has(quarantineIdentity(item))).length;
 
   // Forms change rarely: what was noted already is not noted again.
   const noted = new Map<string, string>();
@@ -196,7 +208,7 @@ export function createChainReader(parts: ReaderParts, run: RunRef, tally: Tally)
         keysBefore = keys;
         pages.count += 1;
         date = received.date;
-        refused += page.value.reduce((sum, { implausibleCount }) => sum + implausibleCount, 0);
+        refused += page.value.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows), 0);
         const { body, bytes, forms, implausible } = answer as unknown as NonNullable<typeof answer>;
         answer = null;
         noteRepeats(requests, implausible);

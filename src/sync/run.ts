@@ -11,6 +11,7 @@ import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
+import { readQuarantined } from '../warehouse/ledger.ts';
 import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/runs.ts';
 import {
   type ClosedChain,
@@ -158,7 +159,8 @@ async function readAll(
   const passId = run.continues ? run.passId : null;
   const queue = new PQueue({ concurrency: parts.connections });
   const clock = createRunClock(parts.clock, parts.clockPolicy);
-  const reader = createChainReader({ ...parts, clock }, run, tally);
+  const quarantined = await readQuarantined(database);
+  const reader = createChainReader({ ...parts, clock }, run, tally, quarantined);
 
   // The list of brands goes first and alone: it shows whether upstream can be reached and what day it is there.
   const provider = providerOf(catalogue, 'brand');

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
+import { toExactJson } from '../base/json.ts';
 import type { Attempt } from '../contract/request.ts';
-import type { Values } from '../contract/rows.ts';
+import type { Rejected, Values } from '../contract/rows.ts';
 import type { Database, Session } from './database.ts';
-import { stage, staged } from './staging.ts';
+import { stage, staged, wellFormed } from './staging.ts';
 
 /** A chain of pages, as the ledger knows it. */
 export interface ChainRef {
@@ -208,6 +210,30 @@ export async function writeQuarantine(
      FROM ${staged(quarantineColumns, '$1')} s WHERE s.id NOT IN (SELECT id FROM sync.quarantine)`,
     [stage([...unique.values()].map((item) => ({ ...item }))), chain.resource, brandOf(chain), at, runId],
   );
+}
+
+/** Items in quarantine that are remembered of earlier runs, the newest. */
+const REMEMBERED_MAX = 100_000;
+
+/** Identities (`quarantineIdentity`) of the items that earlier runs put in quarantine. */
+export async function readQuarantined(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT table_name || ' ' || md5(CAST(item AS VARCHAR)) AS identity FROM sync.quarantine
+       ORDER BY last_seen_at DESC LIMIT ${REMEMBERED_MAX}`,
+    ),
+  );
+  return new Set(rows.map(({ identity }) => String(identity)));
+}
+
+/** Text that is equal for the same rejected item, whatever request it came with. */
+export function quarantineIdentity({ table, item }: Rejected): string {
+  return `${table} ${createHash('md5').update(quarantinedText(item)).digest('hex')}`;
+}
+
+/** An item as `sync.quarantine` stores it: JSON without halves of surrogate pairs. */
+export function quarantinedText(item: unknown): string {
+  return wellFormed(item === undefined ? 'null' : toExactJson(item));
 }
 
 function brandOf(chain: ChainRef): string | null {

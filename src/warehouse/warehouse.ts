@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { SightlineError } from '../base/errors.ts';
-import { toExactJson } from '../base/json.ts';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
@@ -19,6 +18,7 @@ import {
   forgetCoverage,
   forgetDays,
   type QuarantinedItem,
+  quarantinedText,
   readDataVersion,
   type SeenRows,
   sumCheckpoints,
@@ -33,7 +33,6 @@ import { migrate } from './migrate.ts';
 import { type RawPlace, writeRawPage } from './raw-pages.ts';
 import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
 import { writeShapes } from './shapes.ts';
-import { wellFormed } from './staging.ts';
 import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './upsert.ts';
 
 /** A page to be committed as a whole: rows, children, checkpoint, ledger and data version, or nothing. */
@@ -324,7 +323,7 @@ function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): b
 }
 
 function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected): QuarantinedItem {
-  const json = wellFormed(item === undefined ? 'null' : toExactJson(item));
+  const json = quarantinedText(item);
   const id = createHash('sha256')
     .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))
     .digest('hex')

@@ -27,7 +27,10 @@ it.each(isWhole ? changes : changes.slice(0, 1))(
     const names = ['nightly', 'hourly', 'weekly-audit', 'report'];
     const off = Object.fromEntries(names.map((name) => [name, { enabled: false }]));
     const night = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: ['sync', 'export'] };
-    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ clock: 'upstream', jobs: { ...off, night } }));
+    await writeFile(
+      join(folder, 'sightline.config.json'),
+      JSON.stringify({ clock: 'upstream', jobs: { ...off, night } }),
+    );
 
     const ended = async (): Promise<[string | null, string][]> =>
       (await readJobRuns(data)).map(({ dueAt, status }): [string | null, string] => [dueAt, status]).reverse();
