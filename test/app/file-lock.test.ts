@@ -36,7 +36,7 @@ interface Place {
 }
 
 async function openPlace(home: 'a folder' | 'a bucket'): Promise<Place> {
-  const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 1_000_000 });
+  const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 10_000 });
   onTestFinished(() => sandbox.close());
   const folder = await temporaryFolder();
   let server: S3Server | null = null;

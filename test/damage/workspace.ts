@@ -46,7 +46,7 @@ export async function makeTemplate(prepare: (patient: Patient) => Promise<void>)
     brands: 1,
     prompts: 2,
     days: 3,
-    rateLimit: 1_000_000,
+    rateLimit: 10_000,
     clock: () => now,
   });
   const at = (folder: string): Patient => ({
