@@ -78,10 +78,9 @@ function noteRepeats(requests: Attempt[], implausible: readonly Implausible[]): 
   requests.push({ ...answered, implausible: [...(answered.implausible ?? []), ...implausible] });
 }
 
-// Which items a page has; pages with an item that cannot be told apart from others are never equal.
+// The keys of a page's items, rejected ones included; null if no item has one.
 function keysOf(tables: readonly TableRows[]): string | null {
-  const isKnown = tables.every(({ unidentified, rejectedCount }) => unidentified + rejectedCount === 0);
-  return isKnown ? JSON.stringify(tables.map(({ seen }) => seen)) : null;
+  return tables.some(({ seen }) => seen.length > 0) ? JSON.stringify(tables.map(({ seen }) => seen)) : null;
 }
 
 function isEmpty(tables: readonly TableRows[]): boolean {
@@ -198,7 +197,7 @@ export function createChainReader(
         askedAt = sentAt;
         if (page.cursor !== null && isOld && isEmpty(page.value)) throw new CursorLost(chain.path);
         const keys = keysOf(page.value);
-        if (keys !== null && keys === keysBefore && !isEmpty(page.value)) {
+        if (keys !== null && keys === keysBefore) {
           throw new UpstreamError(
             'bad_answer',
             `upstream sends the same page again for another cursor of ${chain.path}`,
