@@ -93,10 +93,11 @@ async function prepare(
   }
 }
 
-// DuckDB opens a file that was cut off, and fails when a query reads what is missing.
+// DuckDB opens a file that was cut off, and fails when a query reads what is missing. Free blocks at the end of a sound file
+// may never have been written, so that only the blocks in use give a least length.
 async function checkLength(connection: DuckDBConnection, path: string, inode: number): Promise<void> {
   const reader = await connection.runAndReadAll(
-    'SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = current_database()',
+    'SELECT block_size * used_blocks FROM pragma_database_size() WHERE database_name = current_database()',
   );
   const least = HEADER_BYTES + Number(reader.getRows()[0]?.[0] ?? 0);
   const { size, ino } = await stat(path);

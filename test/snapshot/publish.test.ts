@@ -124,7 +124,7 @@ async function readLatest({ latest }: Layout, goesOn: () => boolean): Promise<Th
   while (goesOn()) {
     const read = scratch.all(`SELECT ${SUMS} FROM read_parquet('${latest}/responses/*/*.parquet')`);
     const [row] = await read.catch((thrown: Error) => {
-      expect(thrown.message).toMatch(/No files found|No such file/);
+      expect(String(thrown.cause)).toMatch(/No files found|No such file/);
       return [];
     });
     if (row === undefined) through.failed += 1;

@@ -1,10 +1,11 @@
 import { existsSync, openSync, writeSync } from 'node:fs';
-import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { publishAnalytics } from '../../src/snapshot/analytics.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { DamagedFile, toDatabaseError, toOpenError, toReadError } from '../../src/warehouse/errors.ts';
+import { openReadOnly } from '../../src/warehouse/read-only.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const PATH = '/data/warehouse.duckdb';
@@ -76,6 +77,31 @@ describe('an error of DuckDB', () => {
     const message = 'IO Error: Could not read enough bytes from file "/data/other.duckdb": attempted to read 9 bytes';
     expect(toDatabaseError(PATH, new Error(message))).toMatchObject({ path: '/data/other.duckdb' });
   });
+});
+
+test('a sound file that ends before its free blocks opens, and one that was cut off inside a table does not', async () => {
+  const path = join(await temporaryFolder(), 'warehouse.duckdb');
+  const database = await openDatabase(path);
+  const statements = [
+    'CREATE TABLE t (i BIGINT PRIMARY KEY, text VARCHAR)',
+    'INSERT INTO t SELECT i, md5(CAST(i AS VARCHAR)) FROM range(200000) r(i)',
+    'CHECKPOINT',
+    'INSERT OR REPLACE INTO t SELECT i, md5(CAST(-i AS VARCHAR)) FROM range(200000) r(i)',
+    'CHECKPOINT',
+    'DROP TABLE t',
+    'CREATE TABLE u AS SELECT hash(i) AS h FROM range(100000) r(i)',
+    'CHECKPOINT',
+  ];
+  for (const statement of statements) await database.exclusive((session) => session.run(statement));
+  await database.close();
+  const { size } = await stat(path);
+  const instance = await openReadOnly(path, { memoryLimitMb: 64 });
+  const connection = await instance.connect();
+  const reader = await connection.runAndReadAll('SELECT block_size * total_blocks FROM pragma_database_size()');
+  instance.closeSync();
+  expect(size, 'the file is shorter than all of its blocks').toBeLessThan(Number(reader.getRows()[0]?.[0]));
+  await truncate(path, size - 262_144);
+  await expect(openReadOnly(path, { memoryLimitMb: 64 })).rejects.toMatchObject({ code: 'warehouse_invalid' });
 });
 
 test('a database that met damage does no more work, is not written to, and is published nowhere', async () => {
