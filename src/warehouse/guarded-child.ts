@@ -123,8 +123,13 @@ async function prepareChecked(
   }
   const prepared = await extracted.prepare(0);
   const found = StatementType[prepared.statementType];
-  if (found === type) return prepared;
+  if (found === type && prepared.parameterCount === 0) return prepared;
+  const parameter = prepared.parameterCount > 0 ? prepared.parameterName(1) : null;
   prepared.destroySync();
+  if (parameter !== null) {
+    const allowed = "values in the text, or SET VARIABLE and getvariable('name')";
+    throw new SightlineError('sql_invalid', `the parameter $${parameter} has no value; allowed: ${allowed}`);
+  }
   throw new SightlineError('sql_rejected', `${found} is not allowed`);
 }
 
@@ -225,7 +230,11 @@ function failure(thrown: unknown): Reply {
   if (/^Permission Error/.test(said)) {
     return fail('sql_rejected', 'the query reads or writes a file, or loads an extension, which is not allowed');
   }
-  return fail('sql_invalid', said.replace(/\s*(Stack Trace:|See also https?:|Possible solutions:)[\s\S]*$/, ''));
+  // DuckDB's advice to change a setting cannot be followed here.
+  const shown = said
+    .replace(/\s*(Stack Trace:|See also https?:|Possible solutions:)[\s\S]*$/, '')
+    .replace(/ Use "SET [^"]*"[^.]*\./, '');
+  return fail('sql_invalid', shown);
 }
 
 function send(reply: Reply): void {

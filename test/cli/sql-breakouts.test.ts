@@ -299,6 +299,40 @@ test('results come in the order of the statements, and SET VARIABLE has none', a
   }
 });
 
+test('what DuckDB cannot run here is named, with what is allowed instead', async () => {
+  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
+  const saidOf = (sql: string): Promise<string> => service.query(sql).then(String, ({ message }: Error) => message);
+  try {
+    for (const sql of [
+      'PIVOT prompts ON intent USING count(*)',
+      'PIVOT_WIDER prompts ON intent USING count(*)',
+      'SELECT * FROM (PIVOT prompts ON intent USING count(*))',
+      'WITH p AS (PIVOT prompts ON intent USING count(*)) FROM p',
+    ]) {
+      expect(await saidOf(sql), sql).toMatch(/^PIVOT without a list of values is not allowed; write PIVOT/);
+    }
+    expect(await saidOf('EXPLAIN ANALYZE -- nothing')).toMatch(/^EXPLAIN names no statement; allowed: SELECT/);
+    expect(await saidOf('SELECT $day')).toMatch(
+      /^the parameter \$day has no value; allowed: values in the text, or SET/,
+    );
+    expect(await saidOf('SELECT ?')).toMatch(/^the parameter \$1 has no value/);
+    expect(await saidOf(`SELECT ${'1+'.repeat(2_000)}1`)).not.toContain('SET max_expression_depth');
+  } finally {
+    service.close();
+  }
+});
+
+test('histograms of tables and views are allowed', async () => {
+  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
+  try {
+    const [bins] = await service.query('SELECT sum(count) FROM histogram(prompts, id::VARCHAR)');
+    expect(bins?.rows).toEqual([[1]]);
+    expect(await service.query('FROM histogram_values(mart.dim_prompt, prompt_id, bin_count := 3)')).toHaveLength(1);
+  } finally {
+    service.close();
+  }
+});
+
 test('a file that is cut off, empty or no database is not opened', async () => {
   const file = join(await temporaryFolder(), 'copy.duckdb');
   const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
