@@ -58,8 +58,10 @@ function conditionsOf({ earliest, latest, rawFiles }: RecordBounds): [table: str
   ];
 }
 
+// A file that is missing was removed, or stayed on the machine that the warehouse was restored from; the next sync deletes
+// such rows.
 function isInFile(files: readonly RawFileSize[]): string {
-  if (files.length === 0) return 'false';
+  if (files.length === 0) return 'true';
   const sizes = files.map(({ name, bytes }) => `(${literal(name)}, ${bytes})`).join(', ');
-  return `coalesce(position + bytes <= (SELECT size FROM (VALUES ${sizes}) f(name, size) WHERE f.name = file), false)`;
+  return `coalesce(position + bytes <= (SELECT size FROM (VALUES ${sizes}) f(name, size) WHERE f.name = file), true)`;
 }
