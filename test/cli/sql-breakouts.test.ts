@@ -333,6 +333,26 @@ test('histograms of tables and views are allowed', async () => {
   }
 });
 
+test('a block that is found damaged by a query is reported as damage of the file, with the file', async () => {
+  const file = join(await temporaryFolder(), 'copy.duckdb');
+  const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
+  const found: unknown[] = [];
+  // One bit in each block after the headers; a block that is needed to open the file is not of interest here.
+  for (let at = 12_288; at < whole.length; at += 262_144) {
+    const bytes = Buffer.from(whole);
+    bytes.writeUInt8((bytes[at + 2_000] ?? 0) ^ 1, at + 2_000);
+    await writeFile(file, bytes);
+    const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS }).catch(() => null);
+    const [tables] = (await service?.query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'")) ?? [];
+    const counts = (tables?.rows ?? []).map(([name]) => `SELECT sum(hash(t)) FROM "${name}" t`);
+    await service?.query(counts.join(';')).catch((thrown: unknown) => found.push(thrown));
+    service?.close();
+    if (found.length > 0) break;
+  }
+  expect(found).toEqual([expect.objectContaining({ code: 'warehouse_invalid', path: file })]);
+  expect(String(found[0])).toContain('is damaged: a block has a wrong checksum');
+});
+
 test('a file that is cut off, empty or no database is not opened', async () => {
   const file = join(await temporaryFolder(), 'copy.duckdb');
   const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
