@@ -196,7 +196,10 @@ function checkTable(parts: readonly string[], isOwner: boolean): void {
 
 function checkTableFunction(called: Readonly<Record<string, unknown>>, isOwner: boolean): void {
   const name = String(called['function_name']).toLowerCase();
-  if (TABLE_MACROS.has(name)) return checkTableMacro(name, called['children'], isOwner);
+  if (TABLE_MACROS.has(name)) {
+    checkTableMacro(name, called['children'], isOwner);
+    return;
+  }
   if (TABLE_FUNCTIONS.has(name) || (isOwner && OWNER_TABLE_FUNCTIONS.has(name))) return;
   const allowed = [...TABLE_FUNCTIONS, ...TABLE_MACROS].sort().join(', ');
   throw rejected(`the table function ${name}() is not allowed; allowed: ${allowed}`);
