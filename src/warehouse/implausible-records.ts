@@ -1,4 +1,3 @@
-import type { RecordDays } from '../plausibility/record-days.ts';
 import type { Query, Session } from './database.ts';
 import { literal } from './schema.ts';
 
@@ -15,7 +14,10 @@ export interface RawFileSize {
 }
 
 /** What records are compared with. */
-export interface RecordBounds extends RecordDays {
+export interface RecordBounds {
+  /** First and last day that a record may be about or may have been written on, both included. */
+  readonly earliest: string;
+  readonly latest: string;
   readonly rawFiles: readonly RawFileSize[];
 }
 
