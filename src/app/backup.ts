@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { realpath, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
@@ -9,6 +9,7 @@ import { checkDatabasePath } from '../warehouse/copy-database.ts';
 import { isServed } from './borrow.ts';
 import { refreshCopy } from './home.ts';
 import { noData } from './newest.ts';
+import { checkNotOwnFile } from './own-files.ts';
 import { type Context, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
@@ -33,7 +34,7 @@ export interface Backup {
  */
 export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
   const layout = layoutOf(context.config.folder);
-  const path = await checkTarget(output, layout, force);
+  const path = await checkTarget(output, context.config.folder, force);
   // What was checked in last is whole, and is there for reading whoever has the workspace.
   await refreshCopy(context);
   const { copy, live } = agesOf(layout);
@@ -61,15 +62,9 @@ export async function backupWorkspace(context: Context, output: string, force: b
   }
 }
 
-async function checkTarget(output: string, { warehouse, analytics }: Layout, force: boolean): Promise<string> {
-  const given = resolve(output);
-  const folder = await realpath(dirname(given)).catch(() => dirname(given));
-  const path = join(folder, basename(given));
+async function checkTarget(output: string, folder: string, force: boolean): Promise<string> {
+  const path = await checkNotOwnFile(folder, output, output);
   checkDatabasePath(path);
-  for (const own of [warehouse, analytics]) {
-    if (path !== own && path !== (await realpath(own).catch(() => own))) continue;
-    throw new SightlineError('usage', `${output} is the workspace's own file; allowed: another one`);
-  }
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new SightlineError('usage', `${output} is a folder; allowed: a file`);
   if (existsSync(path) && !force) {

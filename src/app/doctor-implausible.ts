@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { plausibleRecordDays } from '../plausibility/record-days.ts';
+import { addDays, dayOf } from '../contract/time.ts';
+import { firstReadDay } from '../plausibility/item-times.ts';
 import { agesOf } from '../snapshot/layout.ts';
 import { listRawFiles } from '../sync/raw.ts';
 import {
@@ -12,6 +13,9 @@ import {
 import { openReader } from '../warehouse/reader.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { publish, withWarehouse } from './workspace.ts';
+
+/** Days after today that a record may be about: upstream's clock may be set forward, but not by centuries. */
+const FUTURE_DAYS_MAX = 366;
 
 /**
  * Checks that the records which steer the next sync can be right: what was read, audited, verified and learned, and where
@@ -42,7 +46,8 @@ export async function checkRecords(patient: Patient, isSick: boolean): Promise<F
 async function boundsOf({ context, layout }: Patient): Promise<RecordBounds> {
   const files = await listRawFiles(layout.raw);
   const rawFiles = files.map(({ name }) => ({ name, bytes: statSync(join(layout.raw, name)).size }));
-  return { ...plausibleRecordDays(context.clock.now()), rawFiles };
+  const today = dayOf(context.clock.now());
+  return { earliest: firstReadDay(today), latest: addDays(today, FUTURE_DAYS_MAX), rawFiles };
 }
 
 async function findIn(path: string, bounds: RecordBounds): Promise<ImplausibleRecords[]> {

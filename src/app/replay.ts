@@ -11,6 +11,7 @@ import { checkDatabasePath, removeDatabase } from '../warehouse/copy-database.ts
 import { DamagedFile } from '../warehouse/errors.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/rebuild.ts';
 import { withHome } from './home.ts';
+import { checkNotOwnFile } from './own-files.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 
@@ -83,6 +84,7 @@ async function replayInto(
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
   checkDatabasePath(path);
+  await checkNotOwnFile(context.config.folder, path, `--into ${path}`);
   if (existsSync(path)) throw new SightlineError('usage', `--into ${path} is there already; allowed: a new file`);
   await ensureWritableFolder(resolve(path, '..'));
   try {

@@ -16,6 +16,7 @@ import {
 import { readMembers } from '../warehouse/state.ts';
 import { withHome } from './home.ts';
 import { noData } from './newest.ts';
+import { checkNotOwnFile } from './own-files.ts';
 import { readNewest } from './status.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
@@ -69,6 +70,7 @@ export async function readState(config: WorkspaceConfig, wanted: StateScope) {
 
 /** Writes a workspace's state to a file that is not there yet. Throws `usage` where it is, unless `force`. */
 export async function exportState(config: WorkspaceConfig, clock: Clock, path: string, force: boolean) {
+  await checkNotOwnFile(config.folder, path, path);
   if (existsSync(path) && !force) {
     throw new SightlineError('usage', `${path} is there already; --force writes over it`);
   }

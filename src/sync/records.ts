@@ -134,6 +134,12 @@ async function openKeeper(
   };
   if (raw !== null) {
     try {
+      // A new file may get the name of one that is missing, whose rows must be gone by then.
+      const files = await listRawFiles(raw.folder);
+      await forgetRawPages(
+        warehouse.database,
+        files.map(({ name }) => name),
+      );
       uncommitted = await findUncommitted(raw.folder, warehouse);
       log = await openRawLog(raw.folder, raw.limits);
     } catch (thrown) {

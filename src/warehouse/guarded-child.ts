@@ -8,6 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
+import { toReadError } from './errors.ts';
 import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
 import { openReadOnly } from './read-only.ts';
 import { toPlain } from './reader.ts';
@@ -21,6 +22,7 @@ const NODE_MEMORY_MB = 150;
 const DUCKDB_SHARE = 0.7;
 
 interface Opened {
+  readonly path: string;
   readonly connection: DuckDBConnection;
   /** Parses, so that what a query leaves in its connection changes nothing. */
   readonly parser: DuckDBConnection;
@@ -80,7 +82,7 @@ async function open({ path, audience, limits, output }: Request & { kind: 'open'
   const instance = await openReadOnly(path, { memoryLimitMb, writable: output === null ? 'none' : { file: output } });
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
-  return { connection, parser: await instance.connect(), audience, limits, output };
+  return { path, connection, parser: await instance.connect(), audience, limits, output };
 }
 
 async function query(
@@ -123,8 +125,13 @@ async function prepareChecked(
   }
   const prepared = await extracted.prepare(0);
   const found = StatementType[prepared.statementType];
-  if (found === type) return prepared;
+  if (found === type && prepared.parameterCount === 0) return prepared;
+  const parameter = prepared.parameterCount > 0 ? prepared.parameterName(1) : null;
   prepared.destroySync();
+  if (parameter !== null) {
+    const allowed = "values in the text, or SET VARIABLE and getvariable('name')";
+    throw new SightlineError('sql_invalid', `the parameter $${parameter} has no value; allowed: ${allowed}`);
+  }
   throw new SightlineError('sql_rejected', `${found} is not allowed`);
 }
 
@@ -213,6 +220,8 @@ function failure(thrown: unknown): Reply {
   const fail = (code: string, message: string, isFatal = false): Reply => {
     return { kind: 'failed', code, message, isFatal, detail };
   };
+  const damage = opened === null ? null : toReadError(opened.path, thrown);
+  if (damage !== null) return fail(damage.code, damage.message, true);
   if (/^Out of Memory Error|^std::bad_alloc|bad allocation/i.test(said)) {
     const allowed = `${opened?.limits.memoryMb ?? 0} MB`;
     // What was freed stays with the allocator, and the next query would have too little.
@@ -225,7 +234,11 @@ function failure(thrown: unknown): Reply {
   if (/^Permission Error/.test(said)) {
     return fail('sql_rejected', 'the query reads or writes a file, or loads an extension, which is not allowed');
   }
-  return fail('sql_invalid', said.replace(/\s*(Stack Trace:|See also https?:|Possible solutions:)[\s\S]*$/, ''));
+  // DuckDB's advice to change a setting cannot be followed here.
+  const shown = said
+    .replace(/\s*(Stack Trace:|See also https?:|Possible solutions:)[\s\S]*$/, '')
+    .replace(/ Use "SET [^"]*"[^.]*\./, '');
+  return fail('sql_invalid', shown);
 }
 
 function send(reply: Reply): void {

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import { type ErrorCode, errorTable, SightlineError } from '../base/errors.ts';
+import { DamagedFile } from './errors.ts';
 import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
 import type { QueryResult } from './reader.ts';
 import type { Audience } from './sql-gate.ts';
@@ -179,8 +180,13 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
         break;
       case 'failed': {
         const code: ErrorCode = reply.code in errorTable ? (reply.code as ErrorCode) : 'internal';
-        if (reply.isFatal) kill(new SightlineError(code, reply.message));
-        settle({ error: new SightlineError(code, hide(reply.message), { cause: new Error(reply.detail) }) });
+        const cause = new Error(reply.detail);
+        const isOwners = code === 'warehouse_invalid' && audience === 'owner';
+        const error = isOwners
+          ? new DamagedFile(path, reply.message, { cause })
+          : new SightlineError(code, hide(reply.message), { cause });
+        if (reply.isFatal) kill(error);
+        settle({ error });
       }
     }
   });

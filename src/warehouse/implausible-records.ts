@@ -1,4 +1,3 @@
-import type { RecordDays } from '../plausibility/record-days.ts';
 import type { Query, Session } from './database.ts';
 import { literal } from './schema.ts';
 
@@ -15,7 +14,10 @@ export interface RawFileSize {
 }
 
 /** What records are compared with. */
-export interface RecordBounds extends RecordDays {
+export interface RecordBounds {
+  /** First and last day that a record may be about or may have been written on, both included. */
+  readonly earliest: string;
+  readonly latest: string;
   readonly rawFiles: readonly RawFileSize[];
 }
 
@@ -58,8 +60,10 @@ function conditionsOf({ earliest, latest, rawFiles }: RecordBounds): [table: str
   ];
 }
 
+// A file that is missing was removed, or stayed on the machine that the warehouse was restored from; the next sync deletes
+// such rows.
 function isInFile(files: readonly RawFileSize[]): string {
-  if (files.length === 0) return 'false';
+  if (files.length === 0) return 'true';
   const sizes = files.map(({ name, bytes }) => `(${literal(name)}, ${bytes})`).join(', ');
-  return `coalesce(position + bytes <= (SELECT size FROM (VALUES ${sizes}) f(name, size) WHERE f.name = file), false)`;
+  return `coalesce(position + bytes <= (SELECT size FROM (VALUES ${sizes}) f(name, size) WHERE f.name = file), true)`;
 }

@@ -46,6 +46,12 @@ const OWNER_VIEWS = new Set(['duckdb_databases', 'pg_settings', 'pragma_database
 const QUERY_NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 /** A name with one of these is a file, a pattern of files or an address, which DuckDB would read as a table. */
 const FILE_LIKE = /[/\\:*?[\].]/;
+/** DuckDB reads a qualified name with one of these at its end as a file, such as rows.csv. */
+const FILE_ENDING = /^(csv|tsv|parquet|jsonl?|ndjson|gz|zst|db|duckdb|xlsx|arrow|feather|avro|vortex)$/i;
+/** Table macros that take the name of a table as their first argument. */
+const TABLE_MACROS = new Set(['histogram', 'histogram_values']);
+/** Words that begin a statement that reads. */
+const READING = /^(SELECT|FROM|WITH|VALUES|TABLE|DESCRIBE|DESC|SHOW|SUMMARIZE|PIVOT|PIVOT_WIDER)$/;
 
 /**
  * Has DuckDB parse a text and returns its `json_serialize_sql` value. Nothing is bound or run. Throws DuckDB's own message
@@ -74,6 +80,7 @@ async function allow(text: string, audience: Audience, parse: Parse): Promise<Al
   const [first, second] = wordsOf(text, 2);
   if (first === 'EXPLAIN') {
     const { options, inner } = explained(text);
+    if (skipBlank(inner, 0) === inner.length) throw rejected(`EXPLAIN names no statement; allowed: ${ALLOWED}`);
     await checkSelect(inner, audience, parse);
     return { sql: `EXPLAIN ${options}${inner}`, type: 'EXPLAIN' };
   }
@@ -124,6 +131,9 @@ async function checkSelect(text: string, audience: Audience, parse: Parse): Prom
   if (parsed['error'] !== false) {
     const said = String(parsed['error_message']);
     if (said !== NOT_SELECT) throw rejected(`${nameOf(text)} could not be checked: ${said}`);
+    if (isPivot(text)) {
+      throw rejected("PIVOT without a list of values is not allowed; write PIVOT … ON column IN ('a', 'b')");
+    }
     throw rejected(`${nameOf(text)} is not allowed; allowed: ${ALLOWED}`);
   }
   const statements = parsed['statements'];
@@ -137,9 +147,14 @@ async function checkSelect(text: string, audience: Audience, parse: Parse): Prom
 function nameOf(text: string): string {
   const words = wordsOf(text, WORDS_READ_MAX);
   const [first = 'this statement'] = words;
-  if (words.includes('PIVOT')) return "PIVOT without its values (write ON column IN ('a', 'b'))";
   if (first !== 'WITH') return first.slice(0, 40);
   return words.find((word) => /^(INSERT|UPDATE|DELETE|MERGE|COPY|CREATE)$/.test(word)) ?? first;
+}
+
+// DuckDB makes a type of the values that it finds itself, so that such a query is no SELECT to it.
+function isPivot(text: string): boolean {
+  const words = wordsOf(text, WORDS_READ_MAX, { nested: true });
+  return READING.test(words[0] ?? '') && words.some((word) => /^PIVOT(_WIDER)?$/.test(word));
 }
 
 function checkTree(tree: unknown, audience: Audience): void {
@@ -158,26 +173,46 @@ function checkNode(node: Readonly<Record<string, unknown>>, audience: Audience):
   const isOwner = audience === 'owner';
   if (type.endsWith('_NODE') && !QUERY_NODES.has(type)) throw rejected(`a query of kind ${type} is not allowed`);
   if (type === 'BASE_TABLE') {
-    const name = String(node['table_name']);
-    if (FILE_LIKE.test(name)) {
-      throw rejected(
-        `reading the file ${JSON.stringify(name)} is not allowed; allowed: tables and views of the warehouse`,
-      );
-    }
-    const view = name.toLowerCase();
-    if (REJECTED_VIEWS.has(view) || (!isOwner && OWNER_VIEWS.has(view))) throw rejected(`${name} is not allowed`);
+    checkTable([node['catalog_name'], node['schema_name'], node['table_name']].map(String), isOwner);
   }
-  if (type === 'TABLE_FUNCTION') {
-    const called = isRecord(node['function']) ? node['function']['function_name'] : null;
-    const name = String(called).toLowerCase();
-    if (!TABLE_FUNCTIONS.has(name) && !(isOwner && OWNER_TABLE_FUNCTIONS.has(name))) {
-      throw rejected(`the table function ${name}() is not allowed; allowed: ${[...TABLE_FUNCTIONS].join(', ')}`);
-    }
-  }
+  if (type === 'TABLE_FUNCTION' && isRecord(node['function'])) checkTableFunction(node['function'], isOwner);
   const name = typeof node['function_name'] === 'string' ? node['function_name'].toLowerCase() : '';
   if (REJECTED_FUNCTIONS.has(name) || (!isOwner && OWNER_FUNCTIONS.has(name))) {
     throw rejected(`the function ${name}() is not allowed`);
   }
+}
+
+// `parts` are catalog, schema and name; those that were not given are empty.
+function checkTable(parts: readonly string[], isOwner: boolean): void {
+  const given = parts.filter((part) => part !== '');
+  const name = given.at(-1) ?? '';
+  if (given.some((part) => FILE_LIKE.test(part)) || (given.length > 1 && FILE_ENDING.test(name))) {
+    const file = JSON.stringify(given.join('.'));
+    throw rejected(`reading the file ${file} is not allowed; allowed: tables and views of the warehouse`);
+  }
+  const view = name.toLowerCase();
+  if (REJECTED_VIEWS.has(view) || (!isOwner && OWNER_VIEWS.has(view))) throw rejected(`${name} is not allowed`);
+}
+
+function checkTableFunction(called: Readonly<Record<string, unknown>>, isOwner: boolean): void {
+  const name = String(called['function_name']).toLowerCase();
+  if (TABLE_MACROS.has(name)) {
+    checkTableMacro(name, called['children'], isOwner);
+    return;
+  }
+  if (TABLE_FUNCTIONS.has(name) || (isOwner && OWNER_TABLE_FUNCTIONS.has(name))) return;
+  const allowed = [...TABLE_FUNCTIONS, ...TABLE_MACROS].sort().join(', ');
+  throw rejected(`the table function ${name}() is not allowed; allowed: ${allowed}`);
+}
+
+// The table is named as a column would be; a text or a computed name could not be checked here.
+function checkTableMacro(name: string, given: unknown, isOwner: boolean): void {
+  const [table, ...others] = (Array.isArray(given) ? given : []).filter(isRecord);
+  const parts = table?.['type'] === 'COLUMN_REF' && table['alias'] === '' ? table['column_names'] : null;
+  if (!Array.isArray(parts) || others.some(({ alias }) => String(alias).toLowerCase() === 'source')) {
+    throw rejected(`the first argument of ${name}() is not the name of a table; allowed: ${name}(table, column)`);
+  }
+  checkTable(parts.map(String), isOwner);
 }
 
 function rejected(message: string): SightlineError {

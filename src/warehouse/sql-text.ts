@@ -47,8 +47,11 @@ export function isFinished(sql: string): boolean {
   return last === 'semicolon';
 }
 
-/** The words of a statement that are outside of quotes, comments and parentheses, in upper case; at most `most`. */
-export function wordsOf(sql: string, most: number): string[] {
+/**
+ * The words of a statement that are outside of quotes and comments, in upper case; at most `most`. Those in parentheses are
+ * left out unless `nested`.
+ */
+export function wordsOf(sql: string, most: number, { nested = false } = {}): string[] {
   const words: string[] = [];
   let depth = 0;
   for (let at = 0; at < sql.length && words.length < most; ) {
@@ -56,7 +59,7 @@ export function wordsOf(sql: string, most: number): string[] {
     const text = sql.slice(at, token.end);
     if (text === '(') depth += 1;
     else if (text === ')') depth -= 1;
-    else if (depth === 0 && /^[\p{L}_]/u.test(text)) words.push(text.toUpperCase());
+    else if ((nested || depth === 0) && /^[\p{L}_]/u.test(text)) words.push(text.toUpperCase());
     at = token.end;
   }
   return words;

@@ -38,7 +38,9 @@ describe('backup', () => {
     expect(written.rows).toBeGreaterThan(held.reduce((sum, { rows }) => sum + Number(rows), 0));
     expect((await readdir(folder)).filter((name) => name.startsWith('copy'))).toEqual(['copy.duckdb']);
     expectRefusal(await run('backup', 'copy.duckdb', '--json'), 'usage', true);
-    expectRefusal(await run('backup', join(data, 'warehouse.duckdb'), '--force', '--json'), 'usage', true);
+    for (const name of ['warehouse.duckdb', 'warehouse.duckdb.wal', 'keys.json']) {
+      expectRefusal(await run('backup', join(data, name), '--force', '--json'), 'usage', true);
+    }
     expectRefusal(await run('backup', 'other.duckdb', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
     const again = await run('backup', 'copy.duckdb', '--force');
     expect(again, again.stderr).toMatchObject({ code: 0, stdout: `${path}\n` });

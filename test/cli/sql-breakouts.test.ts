@@ -299,6 +299,60 @@ test('results come in the order of the statements, and SET VARIABLE has none', a
   }
 });
 
+test('what DuckDB cannot run here is named, with what is allowed instead', async () => {
+  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
+  const saidOf = (sql: string): Promise<string> => service.query(sql).then(String, ({ message }: Error) => message);
+  try {
+    for (const sql of [
+      'PIVOT prompts ON intent USING count(*)',
+      'PIVOT_WIDER prompts ON intent USING count(*)',
+      'SELECT * FROM (PIVOT prompts ON intent USING count(*))',
+      'WITH p AS (PIVOT prompts ON intent USING count(*)) FROM p',
+    ]) {
+      expect(await saidOf(sql), sql).toMatch(/^PIVOT without a list of values is not allowed; write PIVOT/);
+    }
+    expect(await saidOf('EXPLAIN ANALYZE -- nothing')).toMatch(/^EXPLAIN names no statement; allowed: SELECT/);
+    expect(await saidOf('SELECT $day')).toMatch(
+      /^the parameter \$day has no value; allowed: values in the text, or SET/,
+    );
+    expect(await saidOf('SELECT ?')).toMatch(/^the parameter \$1 has no value/);
+    expect(await saidOf(`SELECT ${'1+'.repeat(2_000)}1`)).not.toContain('SET max_expression_depth');
+  } finally {
+    service.close();
+  }
+});
+
+test('histograms of tables and views are allowed', async () => {
+  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
+  try {
+    const [bins] = await service.query('SELECT sum(count) FROM histogram(prompts, id::VARCHAR)');
+    expect(bins?.rows).toEqual([[1]]);
+    expect(await service.query('FROM histogram_values(mart.dim_prompt, prompt_id, bin_count := 3)')).toHaveLength(1);
+  } finally {
+    service.close();
+  }
+});
+
+test('a block that is found damaged by a query is reported as damage of the file, with the file', async () => {
+  const file = join(await temporaryFolder(), 'copy.duckdb');
+  const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
+  const found: unknown[] = [];
+  // One bit in each block after the headers; a block that is needed to open the file is not of interest here.
+  for (let at = 12_288; at < whole.length; at += 262_144) {
+    const bytes = Buffer.from(whole);
+    bytes.writeUInt8((bytes[at + 2_000] ?? 0) ^ 1, at + 2_000);
+    await writeFile(file, bytes);
+    const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS }).catch(() => null);
+    const [tables] = (await service?.query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'")) ?? [];
+    const counts = (tables?.rows ?? []).map(([name]) => `SELECT sum(hash(t)) FROM "${name}" t`);
+    await service?.query(counts.join(';')).catch((thrown: unknown) => found.push(thrown));
+    service?.close();
+    if (found.length > 0) break;
+  }
+  expect(found).toEqual([expect.objectContaining({ code: 'warehouse_invalid', path: file })]);
+  expect(String(found[0])).toContain('is damaged: a block has a wrong checksum');
+});
+
 test('a file that is cut off, empty or no database is not opened', async () => {
   const file = join(await temporaryFolder(), 'copy.duckdb');
   const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));

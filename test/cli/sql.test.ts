@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ownerLimits } from '../../src/app/query.ts';
@@ -83,6 +83,20 @@ describe('sql reads only', () => {
   test.each(['csv', 'parquet'])('%s is not written in place of a folder', async (format) => {
     const refused = await workspace.run('sql', 'SELECT 1', '--format', format, '--output', 'data', '--json');
     expectRefusal(refused, 'usage', true);
+  });
+
+  test.each(['csv', 'parquet'])('%s is not written into the folder of the workspace', async (format) => {
+    const write = (path: string) => workspace.run('sql', 'SELECT 1', '--format', format, '--output', path, '--json');
+    await symlink(workspace.data, join(workspace.folder, 'link'));
+    try {
+      for (const path of [join(workspace.data, 'warehouse.duckdb'), 'link/warehouse.duckdb.wal', 'link/new/rows']) {
+        const refused = await write(path);
+        expectRefusal(refused, 'usage', true);
+        expect(refused.stderr).toContain("lies in the workspace's own folder");
+      }
+    } finally {
+      await rm(join(workspace.folder, 'link'));
+    }
   });
 
   test('and nothing came of it', async () => {

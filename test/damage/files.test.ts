@@ -74,8 +74,8 @@ const heavyKinds: readonly Kind[] = [
   { name: 'a Parquet file', path: parquetFile, meet: [['doctor', '--offline']] },
 ];
 
-function stateFile({ data }: Patient): string {
-  return join(data, STATE);
+function stateFile({ folder }: Patient): string {
+  return join(folder, STATE);
 }
 
 function budgetLog({ folder }: Patient): string {
@@ -108,7 +108,7 @@ beforeAll(async () => {
   template = await makeTemplate(async ({ data, folder, run }) => {
     for (const argv of [
       ['keys', 'create', 'one'],
-      ['state', 'export', join(data, STATE)],
+      ['state', 'export', join(folder, STATE)],
     ]) {
       const { code, text } = await run(...argv);
       expect(code, text).toBe(0);

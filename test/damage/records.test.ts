@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -47,6 +48,40 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     expect(code, text).toBe(0);
     expect(await inWarehouse([])).toBe(before);
     expectSameTables(await readTables(patient.folder), template.tables);
+  } finally {
+    await patient.remove();
+    await template.close();
+  }
+});
+
+test('rows of raw pages whose file is missing are no damage, and never belong to a new file of the same name', {
+  timeout: 240_000,
+}, async () => {
+  const template = await makeTemplate(() => Promise.resolve());
+  const patient = await template.copy();
+  const expectSound = async (): Promise<void> => {
+    const { text } = await patient.run('doctor', '--offline');
+    expect(text).toMatch(/^ok +records /m);
+  };
+  try {
+    const backup = join(patient.folder, 'backup.duckdb');
+    expect(await patient.run('backup', backup)).toMatchObject({ code: 0 });
+    // As on another machine, which has no raw pages.
+    rmSync(patient.data, { recursive: true });
+    expect(await patient.run('restore', backup, '--yes')).toMatchObject({ code: 0 });
+    await expectSound();
+    expect(await patient.run('sync')).toMatchObject({ code: 0 });
+    await expectSound();
+    const { text } = await patient.run(
+      'sql',
+      'select count(*) - count(distinct (file, position)) as n from sync.raw_pages',
+      '--json',
+    );
+    expect(JSON.parse(text)).toEqual([{ n: 0 }]);
+    rmSync(join(patient.data, 'raw'), { recursive: true });
+    await expectSound();
+    expect(await patient.run('sync', '--full')).toMatchObject({ code: 0 });
+    await expectSound();
   } finally {
     await patient.remove();
     await template.close();

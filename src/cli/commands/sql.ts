@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { checkNotOwnFile } from '../../app/own-files.ts';
 import { openSession, ownerLimits, type QueryOptions, queryWorkspace, saveQuery } from '../../app/query.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
@@ -68,6 +69,7 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   if (output !== undefined && (await stat(output).catch(() => null))?.isDirectory() === true) {
     throw new SightlineError('usage', `--output ${output} is a folder; allowed: a file, there or not`);
   }
+  if (output !== undefined) await checkNotOwnFile(config.folder, output, `--output ${output}`);
   if (format === 'parquet') return writeParquet(config, statement, output, { signal, limits });
   // Only tables for people can follow one another; to a program two results in one file are one that is broken.
   const most = format === 'table' ? {} : { resultsMax: 1 };
