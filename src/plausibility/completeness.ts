@@ -1,4 +1,9 @@
+import { addDays } from '../contract/time.ts';
+
 const HOUR_MS = 3_600_000;
+
+/** Days before today whose counts may lack responses that are listed already, because upstream computes them hours later. */
+const COUNTS_LAG_DAYS = 1;
 
 /** Hours from a run in which a day differed to its next retry, by the number of runs that read the day in vain. */
 const RETRY_AFTER_HOURS = [0, 0, 6] as const;
@@ -18,10 +23,12 @@ export interface ComparedDay {
 
 /**
  * Returns whether the stored rows of a day are proven to be complete. Rows of today may arrive after they were counted, so
- * today is proven if no counted row is missing.
+ * today is proven if no counted row is missing. Yesterday is proven if more rows are stored than counted; its counts must
+ * agree a day later.
  */
 export function isProven({ day, upstream, held, agreed }: ComparedDay, today: string): boolean {
-  return agreed || (day >= today && held >= upstream);
+  if (agreed || (day >= today && held >= upstream)) return true;
+  return day >= addDays(today, -COUNTS_LAG_DAYS) && held > upstream;
 }
 
 /** When a day that was read in vain in `tries` runs is read again; epoch milliseconds. */

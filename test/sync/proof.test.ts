@@ -9,6 +9,8 @@ import { expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages, replayAll } from './kept.ts';
 
+const HOUR_MS = 3_600_000;
+
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 type Paged = Extract<Fixture<Workspace>, { rows: unknown }>;
 interface List {
@@ -104,6 +106,22 @@ test('a day that differs is retried in two runs, then hours apart, then it is pe
   expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
   expect((await statusOf(workspace)).differing).toEqual([]);
   await expectEqualToUpstream(workspace);
+});
+
+test('day counts that lag behind the list by hours make no nightly run partial', async () => {
+  const own = fixtures['metrics_daily'] as Answering;
+  const daily: Answering = { answer: (question) => own.answer({ ...question, nowMs: question.nowMs - 6 * HOUR_MS }) };
+  const night = Date.parse('2026-03-15T02:15:00Z');
+  const fixture = { metrics_daily: daily };
+  const workspace = await openWorkspace({ brands: 1, days: 12, clock: () => night, fixtures: fixture });
+  for (let run = 1; run <= 4; run++) {
+    expect(await workspace.sync(), `run ${run}`).toMatchObject({ status: 'complete', failures: [], warnings: [] });
+    const [yesterday] = await workspace.query(
+      "SELECT upstream, held FROM sync.audits WHERE resource = 'responses' AND NOT agreed ORDER BY day DESC LIMIT 1",
+    );
+    expect(Number(yesterday?.['held'])).toBeGreaterThan(Number(yesterday?.['upstream']));
+    workspace.sandbox.advance({ days: 1 });
+  }
 });
 
 test('days whose retry is not due are read as soon as one of the days agrees again', async () => {
