@@ -124,6 +124,26 @@ test('day counts that lag behind the list by hours make no nightly run partial',
   }
 });
 
+test('an engine that upstream lists and never counts makes no run partial; an engine no longer counted does', async () => {
+  const counts = changing('metrics_daily');
+  const workspace = await openWorkspace({ brands: 1, days: 12, fixtures: counts.fixture });
+  const without = (engine: string) => (body: List) => ({
+    ...body,
+    data: body.data.filter((row) => row['engine'] !== engine),
+  });
+  counts.change(without('perplexity'));
+  for (let run = 1; run <= 3; run++) {
+    expect(await workspace.sync(), `run ${run}`).toMatchObject({ status: 'complete', failures: [], warnings: [] });
+    workspace.sandbox.advance({ days: 1, lateAnswers: 4 });
+  }
+  counts.change(null);
+  expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [], warnings: [] });
+  await expectEqualToUpstream(workspace);
+  counts.change(without('perplexity'));
+  const vanished = await workspace.sync();
+  expect(vanished.failures).toMatchObject([{ code: 'counts_differ' }]);
+});
+
 test('days whose retry is not due are read as soon as one of the days agrees again', async () => {
   const list = changingRows('responses');
   const workspace = await openWorkspace({ brands: 1, days: 12, fixtures: list.fixture });
