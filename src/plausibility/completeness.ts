@@ -12,6 +12,9 @@ export const RETRIES_MAX = RETRY_AFTER_HOURS.length + 1;
 /** Hours between retries of a permanent difference, so that a list that is repaired late is still stored. */
 const PERMANENT_RETRY_HOURS = 30 * 24;
 
+/** Permanent differences from which on a new difference within their bounds is upstream's own, too. */
+const PERMANENT_DAYS_MIN = 5;
+
 /** A day of a list beside upstream's count of it. */
 export interface ComparedDay {
   readonly day: string;
@@ -34,4 +37,17 @@ export function isProven({ day, upstream, held, agreed }: ComparedDay, today: st
 /** When a day that was read in vain in `tries` runs is read again; epoch milliseconds. */
 export function nextRetryAt(tries: number, nowMs: number): number {
   return nowMs + (RETRY_AFTER_HOURS[tries - 1] ?? PERMANENT_RETRY_HOURS) * HOUR_MS;
+}
+
+/**
+ * Creates the check whether a day differs by as many rows as days whose difference is permanent: upstream counts some days
+ * otherwise than it lists them, so each new day would make four runs partial.
+ */
+export function createUsualCheck(
+  permanent: readonly Pick<ComparedDay, 'upstream' | 'held'>[],
+): (day: Pick<ComparedDay, 'upstream' | 'held'>) => boolean {
+  if (permanent.length < PERMANENT_DAYS_MIN) return () => false;
+  const differences = permanent.map(({ upstream, held }) => upstream - held);
+  const [least, most] = [Math.min(...differences), Math.max(...differences)];
+  return ({ upstream, held }) => least <= upstream - held && upstream - held <= most;
 }

@@ -144,6 +144,38 @@ test('an engine that upstream lists and never counts makes no run partial; an en
   expect(vanished.failures).toMatchObject([{ code: 'counts_differ' }]);
 });
 
+test('a difference like those that upstream has had on many days makes no later run partial; a larger one does', async () => {
+  const counts = changing('metrics_daily');
+  const list = changingRows('responses');
+  const fixture = { ...counts.fixture, ...list.fixture };
+  const workspace = await openWorkspace({ brands: 1, prompts: 3, days: 20, fixtures: fixture });
+  const { sandbox } = workspace;
+  const sync = () => workspace.sync({ only: ['responses'] });
+  const isOff = (date: unknown): boolean => Number(String(date).slice(-2)) % 3 === 0;
+  counts.change((body) => ({
+    ...body,
+    data: body.data.map((row) =>
+      row['engine'] === 'chatgpt' && isOff(row['date']) ? { ...row, responses: Number(row['responses']) + 1 } : row,
+    ),
+  }));
+  for (let run = 1; run <= 3; run++) expect((await sync()).status).toBe('partial');
+  sandbox.advance({ days: 0.3 });
+  await sync();
+  for (let night = 1; night <= 3; night++) {
+    sandbox.advance({ days: 1 });
+    const { status, failures, warnings } = await sync();
+    expect({ status, failures }, `night ${night}`).toEqual({ status: 'complete', failures: [] });
+    expect(new Set(warnings.map(({ code }) => code))).toEqual(new Set(['counts_differ']));
+  }
+  sandbox.advance({ days: 1 });
+  list.change((rows) => rows.filter((_row, index) => index % 2 === 0));
+  const cut = await sync();
+  expect(cut.failures).toMatchObject([{ code: 'counts_differ' }]);
+  list.change(null);
+  counts.change(null);
+  expect(await sync()).toMatchObject({ status: 'complete', failures: [] });
+});
+
 test('days whose retry is not due are read as soon as one of the days agrees again', async () => {
   const list = changingRows('responses');
   const workspace = await openWorkspace({ brands: 1, days: 12, fixtures: list.fixture });
