@@ -66,8 +66,28 @@ export async function compareCensus(query: Query, scope: CensusScope): Promise<C
   return [...marks.keys()].flatMap((day) => audits.get(day) ?? []);
 }
 
+/** Engines with stored responses that upstream counts on no day, and never has, while it counts other engines. */
+export async function readUncountedEngines(
+  query: Query,
+  { catalogue, brandId }: Pick<CensusScope, 'catalogue' | 'brandId'>,
+): Promise<string[]> {
+  const { answers } = answerTables(catalogue);
+  // Deleted counts are included: an engine whose counts have vanished is a difference.
+  const rows = await query(
+    `WITH counted AS (
+       SELECT DISTINCT engine FROM ${quoted(dailyTable(catalogue).name)}
+       WHERE brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND responses > 0 AND engine IS NOT NULL)
+     SELECT DISTINCT engine FROM ${quoted(answers.name)} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL
+       AND engine IS NOT NULL AND EXISTS (FROM counted) AND engine NOT IN (FROM counted) ORDER BY engine`,
+    [brandId],
+  );
+  return rows.map(([engine]) => String(engine));
+}
+
 /** What the comparison depends on beside the two sides' rows. */
 interface Rules {
+  /** Engines whose responses are not compared. */
+  readonly uncounted: readonly string[];
   readonly mayRepeat: boolean;
   /** Competitors that are tracked now. */
   readonly tracked: ReadonlySet<string>;
@@ -78,7 +98,8 @@ async function readRules(query: Query, { catalogue, brandId }: CensusScope): Pro
     REPEATED_MENTIONS.resource,
     REPEATED_MENTIONS.form,
   ]);
-  return { mayRepeat: repeats.length > 0, tracked: await readTracked(query, catalogue, brandId) };
+  const uncounted = await readUncountedEngines(query, { catalogue, brandId });
+  return { uncounted, mayRepeat: repeats.length > 0, tracked: await readTracked(query, catalogue, brandId) };
 }
 
 // Days that either side has, in order, each with a hash of all that its comparison depends on. A row's hash is that of
@@ -86,10 +107,10 @@ async function readRules(query: Query, { catalogue, brandId }: CensusScope): Pro
 async function readMarks(
   query: Query,
   { catalogue, brandId, from, to, conventions, learned }: CensusScope,
-  { mayRepeat, tracked }: Rules,
+  { uncounted, mayRepeat, tracked }: Rules,
 ): Promise<Map<string, string>> {
   const { answers } = answerTables(catalogue);
-  const rules = JSON.stringify([conventions, [...learned].sort(), mayRepeat, [...tracked].sort()]);
+  const rules = JSON.stringify([conventions, [...learned].sort(), mayRepeat, [...tracked].sort(), ...uncounted]);
   const rows = await query(
     `WITH held AS (
        SELECT CAST(created_at AS DATE) AS day, concat(count(*), ' ', bit_xor(hash(id, _row_hash))) AS rows
@@ -145,13 +166,14 @@ async function readReported(query: Query, { catalogue, brandId, from, to }: Cens
   return byDay;
 }
 
-async function readHeld(query: Query, scope: CensusScope, { mayRepeat }: Rules): Promise<ByDay> {
+async function readHeld(query: Query, scope: CensusScope, { uncounted, mayRepeat }: Rules): Promise<ByDay> {
   const { catalogue, brandId, from, to, conventions } = scope;
   const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat };
   const groups = await tally(query, selection, 'day-and-engine', Object.keys(conventions.labels));
   const byDay: ByDay = new Map();
   for (const group of groups) {
     const [day, engine] = group.key;
+    if (engine !== null && engine !== undefined && uncounted.includes(engine)) continue;
     for (const [entity, of] of entitiesOf(group)) {
       put(byDay, String(day), keyOf(engine, entity), {
         responses: of.responses,

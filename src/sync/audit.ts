@@ -1,6 +1,6 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { addDays, daysInRange } from '../contract/time.ts';
-import { isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
+import { createUsualCheck, isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
 import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
 import { type Audit, type Comparison, writeAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -43,6 +43,8 @@ interface View {
   wasRead(day: string): boolean;
   /** Whether the day is not proven to be complete. */
   isOpen(day: Comparison): boolean;
+  /** Whether the counts of the day differ as they do on many days for good, and its read lacked no stored row. */
+  isUsual(day: Comparison): boolean;
 }
 
 /**
@@ -107,18 +109,23 @@ async function viewOf(parts: AuditParts, resource: Resource, brand: Member): Pro
     const lacked = audit !== undefined && audit.tries > 0 && audit.agreed && !wasRead(day);
     return !isProven(compared, context.today) || lacking.has(day) || lacked;
   };
-  return { days, audits, wasRead, isOpen };
+  const differsAsUsual = createUsualCheck(
+    [...audits.values()].filter(({ agreed, tries }) => !agreed && tries >= RETRIES_MAX),
+  );
+  const isUsual = (day: Comparison): boolean => !day.agreed && !lacking.has(day.day) && differsAsUsual(day);
+  return { days, audits, wasRead, isOpen, isUsual };
 }
 
 // Open days, without those whose retry was in vain or is not due. One mended day speaks for a retry of all.
-function toRead({ days, audits, wasRead, isOpen }: View, context: PlanContext): string[] {
+function toRead({ days, audits, wasRead, isOpen, isUsual }: View, context: PlanContext): string[] {
   const triesOf = ({ day, figures }: Comparison): number => {
     const audit = audits.get(day);
     return audit?.figures === figures ? audit.tries : 0;
   };
   const hasMended = days.some((day) => (audits.get(day.day)?.tries ?? 0) > 0 && wasRead(day.day) && !isOpen(day));
   const isSpent = (day: Comparison): boolean =>
-    triesOf(day) > 0 && (wasRead(day.day) || (audits.get(day.day)?.retryAt ?? 0) > context.now);
+    (triesOf(day) > 0 || (isUsual(day) && wasRead(day.day))) &&
+    (wasRead(day.day) || (audits.get(day.day)?.retryAt ?? 0) > context.now);
   return days
     .filter((day) => isAsked(day, context) && isOpen(day) && (hasMended || !isSpent(day)))
     .map(({ day }) => day);
@@ -167,7 +174,7 @@ async function report(
   { database, runId, tally, context, lackingDays }: AuditParts,
   resource: Resource,
   brand: Member,
-  { days, isOpen }: View,
+  { days, isOpen, isUsual }: View,
   audits: readonly Audit[],
 ): Promise<void> {
   const chain = { id: `${resource.name} brand=${brand.id}`, resource: resource.name, fixed: { brand_id: brand.id } };
@@ -186,13 +193,18 @@ async function report(
   }
   const open = days.filter((day) => isOpen(day) && isAsked(day, context)).map(({ day }) => day);
   const differing = audits.filter(({ day }) => open.includes(day));
-  const retried = differing.filter(({ tries }) => tries < RETRIES_MAX);
+  const usual = differing.filter((audit) => audit.tries < RETRIES_MAX && isUsual(audit));
+  const retried = differing.filter((audit) => audit.tries < RETRIES_MAX && !isUsual(audit));
   const permanent = differing.filter(({ tries }) => tries >= RETRIES_MAX);
   if (retried.length > 0) {
     const next = Math.min(...retried.map(({ retryAt }) => retryAt ?? 0));
     const when =
       next <= context.now ? 'in the next sync' : `in the first sync after ${toTimestampText(next).slice(0, 16)} UTC`;
     tally.unproven({ chain: chain.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
+  }
+  if (usual.length > 0) {
+    const message = `${daysText(usual)}, as others do that no retry changed, so the difference is upstream's own`;
+    tally.warned({ chain: chain.id, code: 'counts_differ', message });
   }
   if (permanent.length > 0) {
     const message = `${daysText(permanent)}; ${RETRIES_MAX} retries did not change that, so the difference is upstream's own`;

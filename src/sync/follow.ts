@@ -1,7 +1,7 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { earlierDay } from '../contract/time.ts';
-import { compareCensus } from '../metrics/census.ts';
+import { compareCensus, readUncountedEngines } from '../metrics/census.ts';
 import { readConventions, readLearned } from '../metrics/stored.ts';
 import { firstPlannedDay } from '../plausibility/item-times.ts';
 import { type Audit, type Comparison, readAudits } from '../warehouse/audits.ts';
@@ -70,10 +70,10 @@ export function createFollower(
       read.chains.push(chain);
       read.isRead &&= wasRead;
       if (older.length > 0) continue;
-      const { days, audits } = await countDays({ catalogue, database }, counted, brand, context.today);
+      const { days, audits, uncounted } = await countDays({ catalogue, database }, counted, brand, context.today);
       // Upstream may count nothing, but a count that was never read is none.
       const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
-      const planned = planWindows(counted, brand, isCounted ? { days, audits } : null, context);
+      const planned = planWindows(counted, brand, isCounted ? { days, audits, uncounted } : null, context);
       windowed.set(once, { resource: counted, brand, planned, census: read.chains, isCounted: read.isRead });
       chains.push(...planned.chains);
     }
@@ -113,16 +113,19 @@ export function createFollower(
   };
 }
 
-/** Compares upstream's census of a brand with what is held, over all days that either has; `audits` is what was known. */
+/**
+ * Compares upstream's census of a brand with what is held, over all days that either has; `audits` is what was known, and
+ * `uncounted` the engines whose responses were not compared.
+ */
 export async function countDays(
   { catalogue, database }: { catalogue: Catalogue; database: Database },
   counted: Resource,
   brand: Member,
   today: string,
-): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit> }> {
+): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit>; uncounted: string[] }> {
   const audits = await readAudits(database, counted.name, brand.id);
-  const days = await database.exclusive(async ({ query }) =>
-    compareCensus(query, {
+  return database.exclusive(async ({ query }) => {
+    const days = await compareCensus(query, {
       catalogue,
       brandId: brand.id,
       from: firstPlannedDay(today),
@@ -130,7 +133,7 @@ export async function countDays(
       conventions: await readConventions(query),
       learned: await readLearned(query),
       audits,
-    }),
-  );
-  return { days, audits };
+    });
+    return { days, audits, uncounted: await readUncountedEngines(query, { catalogue, brandId: brand.id }) };
+  });
 }

@@ -15,12 +15,14 @@ const UNRELIABLE_DAYS_MIN = 5;
 const UNRELIABLE_SHARE = 0.5;
 /** Days that are read first if most days differ, to see whether reading mends them. */
 const SAMPLE_DAYS = 3;
-/** Days that are read again in every run when there is no census, or none to be believed. */
+/** Days that are read again in every run if there is no census, if it is not believed, or if it lacks an engine. */
 const LOOKBACK_DAYS = 7;
 /** What upstream's census says of a window's days, beside what is held and what was found before. */
 export interface CountedDays {
   readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'held' | 'agreed' | 'figures'>[];
   readonly audits: ReadonlyMap<string, Pick<Audit, 'figures' | 'agreed' | 'tries' | 'retryAt'>>;
+  /** Engines with stored responses that the census does not count; default none. */
+  readonly uncounted?: readonly string[];
 }
 
 /** What was decided about the days of a window. */
@@ -50,7 +52,10 @@ export function planWindows(
   const days = dueDays({
     range: { from, to },
     today: context.today,
-    settleDays: counted === null || unreliable ? Math.max(LOOKBACK_DAYS, context.settleDays) : context.settleDays,
+    settleDays:
+      counted === null || unreliable || (counted.uncounted ?? []).length > 0
+        ? Math.max(LOOKBACK_DAYS, context.settleDays)
+        : context.settleDays,
     full: context.full || context.range !== null,
     stateOf: stateReader(resource, brandId, unreliable ? null : counted, context),
   });

@@ -47,10 +47,13 @@ test('a day that differs is retried in the next two runs, then after 6 hours, th
   expect(hours).toEqual([0, 0, 6, 720]);
 });
 
-test('today is proven if no counted row is missing, an earlier day only if all figures agree', () => {
+test('today is proven if no counted row is missing, yesterday if more rows are stored, earlier days if all figures agree', () => {
   const day = { upstream: 10, held: 12, agreed: false };
   expect(isProven({ ...day, day: '2026-03-15' }, '2026-03-15')).toBe(true);
   expect(isProven({ ...day, day: '2026-03-15', held: 9 }, '2026-03-15')).toBe(false);
-  expect(isProven({ ...day, day: '2026-03-14' }, '2026-03-15')).toBe(false);
+  expect(isProven({ ...day, day: '2026-03-15', held: 10 }, '2026-03-15')).toBe(true);
+  expect(isProven({ ...day, day: '2026-03-14' }, '2026-03-15')).toBe(true);
+  expect(isProven({ ...day, day: '2026-03-14', held: 10 }, '2026-03-15')).toBe(false);
+  expect(isProven({ ...day, day: '2026-03-13' }, '2026-03-15')).toBe(false);
   expect(isProven({ ...day, day: '2026-03-14', agreed: true }, '2026-03-15')).toBe(true);
 });

@@ -9,6 +9,8 @@ import { expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages, replayAll } from './kept.ts';
 
+const HOUR_MS = 3_600_000;
+
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 type Paged = Extract<Fixture<Workspace>, { rows: unknown }>;
 interface List {
@@ -104,6 +106,74 @@ test('a day that differs is retried in two runs, then hours apart, then it is pe
   expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
   expect((await statusOf(workspace)).differing).toEqual([]);
   await expectEqualToUpstream(workspace);
+});
+
+test('day counts that lag behind the list by hours make no nightly run partial', async () => {
+  const own = fixtures['metrics_daily'] as Answering;
+  const daily: Answering = { answer: (question) => own.answer({ ...question, nowMs: question.nowMs - 6 * HOUR_MS }) };
+  const night = Date.parse('2026-03-15T02:15:00Z');
+  const fixture = { metrics_daily: daily };
+  const workspace = await openWorkspace({ brands: 1, days: 12, clock: () => night, fixtures: fixture });
+  for (let run = 1; run <= 4; run++) {
+    expect(await workspace.sync(), `run ${run}`).toMatchObject({ status: 'complete', failures: [], warnings: [] });
+    const [yesterday] = await workspace.query(
+      "SELECT upstream, held FROM sync.audits WHERE resource = 'responses' AND NOT agreed ORDER BY day DESC LIMIT 1",
+    );
+    expect(Number(yesterday?.['held'])).toBeGreaterThan(Number(yesterday?.['upstream']));
+    workspace.sandbox.advance({ days: 1 });
+  }
+});
+
+test('an engine that upstream lists and never counts makes no run partial; an engine no longer counted does', async () => {
+  const counts = changing('metrics_daily');
+  const workspace = await openWorkspace({ brands: 1, days: 12, fixtures: counts.fixture });
+  const without = (engine: string) => (body: List) => ({
+    ...body,
+    data: body.data.filter((row) => row['engine'] !== engine),
+  });
+  counts.change(without('perplexity'));
+  for (let run = 1; run <= 3; run++) {
+    expect(await workspace.sync(), `run ${run}`).toMatchObject({ status: 'complete', failures: [], warnings: [] });
+    workspace.sandbox.advance({ days: 1, lateAnswers: 4 });
+  }
+  counts.change(null);
+  expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [], warnings: [] });
+  await expectEqualToUpstream(workspace);
+  counts.change(without('perplexity'));
+  const vanished = await workspace.sync();
+  expect(vanished.failures).toMatchObject([{ code: 'counts_differ' }]);
+});
+
+test('a difference like those that upstream has had on many days makes no later run partial; a larger one does', async () => {
+  const counts = changing('metrics_daily');
+  const list = changingRows('responses');
+  const fixture = { ...counts.fixture, ...list.fixture };
+  const workspace = await openWorkspace({ brands: 1, prompts: 3, days: 20, fixtures: fixture });
+  const { sandbox } = workspace;
+  const sync = () => workspace.sync({ only: ['responses'] });
+  const isOff = (date: unknown): boolean => Number(String(date).slice(-2)) % 3 === 0;
+  counts.change((body) => ({
+    ...body,
+    data: body.data.map((row) =>
+      row['engine'] === 'chatgpt' && isOff(row['date']) ? { ...row, responses: Number(row['responses']) + 1 } : row,
+    ),
+  }));
+  for (let run = 1; run <= 3; run++) expect((await sync()).status).toBe('partial');
+  sandbox.advance({ days: 0.3 });
+  await sync();
+  for (let night = 1; night <= 3; night++) {
+    sandbox.advance({ days: 1 });
+    const { status, failures, warnings } = await sync();
+    expect({ status, failures }, `night ${night}`).toEqual({ status: 'complete', failures: [] });
+    expect(new Set(warnings.map(({ code }) => code))).toEqual(new Set(['counts_differ']));
+  }
+  sandbox.advance({ days: 1 });
+  list.change((rows) => rows.filter((_row, index) => index % 2 === 0));
+  const cut = await sync();
+  expect(cut.failures).toMatchObject([{ code: 'counts_differ' }]);
+  list.change(null);
+  counts.change(null);
+  expect(await sync()).toMatchObject({ status: 'complete', failures: [] });
 });
 
 test('days whose retry is not due are read as soon as one of the days agrees again', async () => {
