@@ -75,14 +75,14 @@ describe('a declaration that contradicts itself is refused:', () => {
 
   test.for<[string, Partial<ResourceDeclaration>]>([
     ['snake_case', { name: 'Things' }],
-    ['nothing fills {other}', { path: '/brands/{other}/things' }],
-    ['nothing fills {brandId}', { scope: 'workspace' }],
-    ['no cursor parameter', { paging: 'cursor' }],
-    ['no parameter mode', { each: { parameter: 'mode', column: 'mode', about: 'Mode.' } }],
+    ['the path parameter {other} has no value', { path: '/brands/{other}/things' }],
+    ['the path parameter {brandId} has no value', { scope: 'workspace' }],
+    ['the cursor parameter is missing', { paging: 'cursor' }],
+    ['the parameter mode of each must be declared', { each: { parameter: 'mode', column: 'mode', about: 'Mode.' } }],
     ['no key', { tables: [{ ...table, key: [] }] }],
     ['no field name', { tables: [{ ...table, key: ['name'] }] }],
     [
-      'is no column',
+      'is not a scalar column',
       {
         tables: [{ ...table, key: ['list'], fields: { list: children('L.', { table: 'l', repeat: [], fields: {} }) } }],
       },

@@ -330,7 +330,7 @@ describe('a body', () => {
   test('keeps the first 100 items that are not rows, and counts all', () => {
     const { rejected, rejectedCount, unidentified } = read({ data: Array(1_000).fill([]), total: 7 });
     expect(rejected).toHaveLength(100);
-    expect(rejected[0]).toMatchObject({ reason: 'it is not an object' });
+    expect(rejected[0]).toMatchObject({ reason: 'the item is not an object' });
     expect({ rejectedCount, unidentified }).toEqual({ rejectedCount: 1_000, unidentified: 1_000 });
   });
 

@@ -348,9 +348,9 @@ describe('in PostgreSQL', () => {
     expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(limit);
     expect(said).toEqual([
       expect.stringMatching(
-        /^The database of BUDGET_DATABASE_URL, .* nothing is asked of upstream until it answers\.$/,
+        /^The shared budget's database \(BUDGET_DATABASE_URL\) .*; no requests are sent to upstream until it responds\.$/,
       ),
-      'The database of BUDGET_DATABASE_URL answers again.',
+      "The shared budget's database (BUDGET_DATABASE_URL) responds again.",
     ]);
     expect(said.join()).not.toMatch(/p@ss|p%40ss|tester/);
   });

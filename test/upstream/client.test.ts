@@ -78,9 +78,9 @@ const refusal = (message: string) => ({ error: { code: 'x', message, requestId: 
 
 describe('a refusal', () => {
   test.for([
-    { status: 400, code: 'refused', retried: false, about: 'refused /things (400): told so' },
-    { status: 401, code: 'unauthorized', retried: false, about: 'refused the key (401): told so' },
-    { status: 403, code: 'refused', retried: false, about: 'refused /things (403): told so' },
+    { status: 400, code: 'refused', retried: false, about: 'rejected /things (400): told so' },
+    { status: 401, code: 'unauthorized', retried: false, about: 'rejected the key (401): told so' },
+    { status: 403, code: 'refused', retried: false, about: 'rejected /things (403): told so' },
     { status: 404, code: 'not_found', retried: false, about: 'no /things (404): told so' },
     { status: 405, code: 'refused', retried: false, about: '(405)' },
     { status: 410, code: 'refused', retried: false, about: '(410)' },
@@ -207,14 +207,14 @@ describe('no answer', () => {
 
   test.for<[string, Handler, RegExp]>([
     ['a reset', (request) => request.socket.resetAndDestroy(), /connection (reset|closed)/],
-    ['silence', () => undefined, /no answer in time/],
+    ['silence', () => undefined, /timeout while waiting for the response/],
     [
       'a body that stops',
       (_request, response) => {
         response.writeHead(200, { 'content-length': '100' });
         response.write('{"data"');
       },
-      /stopped in the middle/,
+      /stopped before its end/,
     ],
     [
       'a body that is cut off',
@@ -248,7 +248,7 @@ describe('no answer', () => {
       },
       { limits: { ...limits, totalMs: 60 } },
     );
-    expect((await failure()).message).toMatch(/no whole answer in time/);
+    expect((await failure()).message).toMatch(/timeout before the response was complete/);
   });
 
   test('a port where nobody listens', async () => {
@@ -369,7 +369,13 @@ describe('a body that is encoded', () => {
     ['that is cut', 'gzip', gzipSync(body).subarray(0, 20), /Content-Encoding is gzip, but .*unexpected end/, 5],
     ['in a way that nobody knows', 'zstd', body, /Content-Encoding is "zstd"; allowed: gzip, x-gzip, br, deflate/, 5],
     ['three times', 'gzip, gzip, gzip', body, /allowed: .*at most 2/, 5],
-    ['and decodes to far more', 'gzip', gzipSync(Buffer.alloc(4_000_000, ' ')), /decodes to more than \d+ bytes/, 1],
+    [
+      'and decodes to far more',
+      'gzip',
+      gzipSync(Buffer.alloc(4_000_000, ' ')),
+      /is too long when decoded; allowed: up to \d+ bytes/,
+      1,
+    ],
   ])('%s is an error of that request', async ([, coding, encoded, about, attempts]) => {
     const { failure, requests } = await open((_request, response) => {
       response.setHeader('content-encoding', coding);
@@ -479,7 +485,7 @@ describe('walking pages', () => {
   test('has a bound', { timeout: 60_000 }, async () => {
     expect(PAGES_MAX).toBeLessThanOrEqual(10_000);
     const { error, pages } = await walk((_cursor, count) => String(count));
-    expect(error?.message).toContain('has no end');
+    expect(error?.message).toContain('does not end');
     expect(pages.length).toBe(PAGES_MAX);
   });
 });

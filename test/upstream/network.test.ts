@@ -22,7 +22,7 @@ test('a self-signed certificate is named, with the variable that makes it known'
   const { base, error } = await errorFrom(server);
   expect(error).toMatchObject({ code: 'unreachable', retryable: false });
   expect(error.message).toBe(
-    `cannot trust ${base.origin}: its certificate is self-signed; if it is the right one, set NODE_EXTRA_CA_CERTS to a PEM file with it (DEPTH_ZERO_SELF_SIGNED_CERT)`,
+    `cannot trust ${base.origin}: its certificate is self-signed; if you trust it, set NODE_EXTRA_CA_CERTS to a PEM file with the certificate (DEPTH_ZERO_SELF_SIGNED_CERT)`,
   );
 });
 
