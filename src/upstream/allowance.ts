@@ -25,7 +25,7 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
   let sent = 0;
   const check = (): void => {
     if (maxRequests !== null && sent >= maxRequests) {
-      throw new AllowanceReached(`the run has used its ${maxRequests} allowed requests`);
+      throw new AllowanceReached(`the allowance of ${maxRequests} requests is used up`);
     }
     if (deadline !== null && clock.now() >= deadline) throw timeIsUp(deadline);
   };
@@ -56,5 +56,5 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
 }
 
 function timeIsUp(deadline: number): AllowanceReached {
-  return new AllowanceReached(`the time allowed for the run ended at ${new Date(deadline).toISOString()}`);
+  return new AllowanceReached(`the time allowance ended at ${new Date(deadline).toISOString()}`);
 }

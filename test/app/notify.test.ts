@@ -201,7 +201,7 @@ it('escapes for Slack, and says what is wrong with a setting without its value',
   });
   expect(received[0]?.text).not.toContain('<!');
   const wrong: [Record<string, string>, object, RegExp][] = [
-    [{}, {}, /^HOOK is not set; allowed: the https address/],
+    [{}, {}, /^HOOK is not set; allowed: the https URL/],
     [{ HOOK_FILE: '/nowhere' }, {}, /^HOOK_FILE: the file \/nowhere cannot be read/],
     [{ HOOK: 'http://hooks.example/SECRETPATH' }, {}, /^HOOK is not the URL of a webhook/],
     [{ HOOK: 'https://me:SECRETPATH@hooks.example' }, {}, /^HOOK contains a user name/],
