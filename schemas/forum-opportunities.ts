@@ -16,7 +16,7 @@ export const forumOpportunities = defineResource({
     cursor: cursorParameter(),
   },
   order: ['-createdAt'],
-  // Threads may be much older than AI engines.
+  // Threads can be much older than the service that found them.
   earliest: '1990-01-01',
   tables: [
     {

@@ -230,7 +230,8 @@ export function checkWorkspaceName(name: string): void {
 /**
  * All settings of a process, as text by name: SIGHTLINE_ variables, the variables that the configuration file names for keys,
  * webhooks, budgets and the queue, and the text of the file itself. A secret that is kept in a file (`_FILE`) is replaced by
- * its value. Variables that only choose the workspace are left out, because two processes of one workspace may set them differently.
+ * its value. Variables that only choose the workspace are left out, because two processes of one workspace may set them
+ * differently.
  */
 export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readConfigFile(folder);

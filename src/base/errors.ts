@@ -30,7 +30,7 @@ export const errorTable = {
   unreachable: {
     exit: EXIT.failed,
     about: 'The upstream API did not respond: connection refused or reset, timeout, or unknown host.',
-    hint: 'Check SIGHTLINE_BASE_URL and the network, then run the command again; it resumes where it stopped.',
+    hint: 'Check SIGHTLINE_BASE_URL and the network, then run the command again to resume.',
   },
   plan_too_large: {
     exit: EXIT.failed,
@@ -75,7 +75,7 @@ export const errorTable = {
   upstream_failed: {
     exit: EXIT.failed,
     about: 'Upstream failed (429 or 5xx) on every attempt.',
-    hint: 'Run the command again later; it resumes where it stopped.',
+    hint: 'Run the command again later to resume.',
   },
   budget_unreachable: {
     exit: EXIT.failed,
@@ -117,13 +117,13 @@ export const errorTable = {
     exit: EXIT.failed,
     about:
       'The object store of the `home` setting rejected a request, did not respond, or contains unexpected objects.',
-    hint: 'Run `sightline doctor` to test the object store, then the command again; it resumes where it stopped.',
+    hint: 'Run `sightline doctor` to test the object store, then run the command again to resume.',
   },
   lease_lost: {
     exit: EXIT.failed,
     about:
       'The process lost its lease on a workspace: it could not renew the lease in time, or another process treated it as dead.',
-    hint: 'If another process took over the work, do nothing. Otherwise run the command again; it resumes where it stopped.',
+    hint: 'If another process took over the work, do nothing. Otherwise run the command again to resume.',
   },
   warehouse_invalid: {
     exit: EXIT.failed,
@@ -175,7 +175,7 @@ export const errorTable = {
   interrupted: {
     exit: EXIT.interrupted,
     about: 'The command was stopped by Ctrl-C or a signal.',
-    hint: 'Run it again; it resumes where it stopped.',
+    hint: 'Run the command again to resume.',
   },
   invalid_parameter: {
     exit: EXIT.usage,

@@ -6,7 +6,7 @@ import { SightlineError } from './errors.ts';
 const ENDING = '_FILE';
 /** Larger files cannot be keys. */
 const FILE_BYTES_MAX = 64 * 1024;
-/** Mount point of container secrets. They are readable by every user of the container, which is acceptable because it has one user. */
+/** Mount point of container secrets. Every user of the container can read them, which is acceptable because it has one user. */
 const SECRETS_FOLDER = '/run/secrets/';
 
 /**

@@ -75,7 +75,10 @@ export function firstPlannedDay(today: string): string {
   return laterDay(EARLIEST_DAY, addDays(today, -HISTORY_RANGES_MAX * RANGE_DAYS_MAX));
 }
 
-/** Returns the earliest plausible start of a stored range. It is before the first planned day because the read of a history ends with an empty range. */
+/**
+ * Returns the earliest plausible start of a stored range. It is before the first planned day, because the read of a history
+ * ends with an empty range.
+ */
 export function firstReadDay(today: string): string {
   return addDays(firstPlannedDay(today), -RANGES_BEFORE_MAX * RANGE_DAYS_MAX);
 }

@@ -16,7 +16,7 @@ const AWAY_MS_MAX = 3 * 60_000;
 const APART_MS = 30_000;
 /** An outage is reported after this time, because some queries still succeed while a database shuts down. */
 const TOLD_MS = 1_000;
-/** Rows of keys that were not used for this time are deleted, by this share of the processes that open the database. */
+/** Rows of keys that were not used for this time are deleted, on this share of all openings of the database. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
 const FORGET_SHARE = 0.02;
 /** Advisory lock for creating the tables, because concurrent CREATE TABLE IF NOT EXISTS statements fail. */

@@ -11,7 +11,7 @@ import { ageOf, type BudgetLog, type BudgetRecord, formatRecord, type Moment, pa
 
 /** A file of this size is sealed, and the log continues in the next file. */
 const FILE_BYTES_MAX = 256 * 1024;
-/** Sealed files are deleted after this time. It is longer than the effect of any record, such as a 429 pause and the caution after it. */
+/** Sealed files are deleted after this time, which exceeds the effect of all records, such as a 429 pause and its caution. */
 const SEALED_KEEP_MS = 30 * 60_000;
 /** Maximum files read in one call; more means that the folder is damaged. */
 const MOVES_MAX = 10_000;

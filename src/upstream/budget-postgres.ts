@@ -23,7 +23,7 @@ const KEEP_MS = 12 * 60_000;
 const GATE_KEEP_MS = 30 * 60_000;
 /** Interval between deletions of old records. */
 const PRUNE_MS = 5 * 60_000;
-/** Lock timeout, shorter than the client's query timeout of 10 s. Otherwise each retry would add a waiting statement to the database. */
+/** Lock timeout, shorter than the client's query timeout of 10 s. Otherwise each retry would leave a waiting statement. */
 const LOCK_MS = 8_000;
 /** Maximum delay of a record and of the permission that follows it. Claims of killed processes are held longer by this time. */
 const DELAY_MS_MAX = 10_000;

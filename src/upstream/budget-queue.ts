@@ -5,10 +5,13 @@ import type { BudgetLog, BudgetRecord, Moment } from './budget-record.ts';
 
 /** Minimum sleep between reads of a remote log. */
 const REFRESH_MS = 50;
-/** A waiting claim is renewed at RENEW_MS. If it is older than RENEW_MS_MAX, for example after sleep, it goes to the end of the queue. */
+/**
+ * A waiting claim is renewed at RENEW_MS. If it is older than RENEW_MS_MAX, for example because the machine slept, it goes to
+ * the end of the queue.
+ */
 export const RENEW_MS = 30_000;
 const RENEW_MS_MAX = 90_000;
-/** A claim older than this is renewed when it is served, because the maximum duration of its request counts from the last renewal. */
+/** An older claim is renewed when it is served, because its request's maximum duration counts from the last renewal. */
 const SERVED_MS = 500;
 
 /** Spreads requests over the minute and stops them after a 429, for all processes that share it. */

@@ -68,7 +68,7 @@ export interface Client {
   /**
    * Sends the request, retries transient failures, and converts the JSON body with `read`, which also gets the bytes. A BodyError
    * thrown by `read` counts as a failed attempt. `onAttempt` is called after each attempt.
-   * @throws UpstreamError after the last attempt
+   * @throws UpstreamError if the request fails and is not retried again
    * @throws the signal's reason if the signal is aborted
    * @example await client.get({ path: '/brands', query: {} }, (body) => body, { signal })
    */
