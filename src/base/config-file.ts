@@ -148,9 +148,9 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
   if (issue.code === 'unrecognized_keys') {
     const fields = membersAt(issue.path);
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${setting === '' ? 'it' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
+    return `${setting === '' ? 'the file' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
   }
-  if (setting === '') return `it is not a JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
+  if (setting === '') return `the file is not a JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
   const name = String(issue.path.findLast((step) => typeof step === 'string'));
   const value = issue.path.reduce<unknown>(
     (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
