@@ -3,5 +3,5 @@ import { nightly } from './nightly.ts';
 import { report } from './report.ts';
 import { weeklyAudit } from './weekly-audit.ts';
 
-/** Every job that is there without any configuration. */
+/** The predefined jobs. */
 export const declaredJobs = [nightly, hourly, weeklyAudit, report] as const;

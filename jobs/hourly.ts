@@ -1,9 +1,9 @@
 import { defineJob } from '../src/scheduler/job.ts';
 
-/** What moves within the day, at a price that leaves nearly all of the budget to others. */
+/** Syncs the data that change within a day, with a request limit that leaves most of the budget to other work. */
 export const hourly = defineJob({
   name: 'hourly',
-  about: 'Reads what moves within the day: new answers, alerts, threads, articles and credits.',
+  about: 'Syncs data that change within a day: new responses, alerts, threads, articles and credits.',
   cron: '45 * * * *',
   steps: [
     {
@@ -12,6 +12,6 @@ export const hourly = defineJob({
       allowance: { maxRequests: 240, maxMinutes: 20 },
     },
   ],
-  // What an hour has missed the next one reads.
+  // The next hourly run reads the data of a missed run.
   catchUp: false,
 });

@@ -1,12 +1,12 @@
 import { defineJob } from '../src/scheduler/job.ts';
 
-/** What every workspace wants each night. */
+/** Syncs, verifies and exports every workspace each night. */
 export const nightly = defineJob({
   name: 'nightly',
-  about: 'Reads what has changed, recounts it, and publishes a snapshot; older snapshots go as the settings say.',
+  about: 'Syncs changed data, verifies them, publishes a snapshot and deletes old snapshots by the `keep` setting.',
   cron: '15 2 * * *',
   steps: [
-    // Without upstream there is nothing new to recount; what was published stands.
+    // A failed sync leaves nothing new to verify or export; the published snapshot remains.
     { do: 'sync', onFailure: 'stop' },
     { do: 'verify', onFailure: 'go on' },
     { do: 'export' },

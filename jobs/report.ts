@@ -1,9 +1,9 @@
 import { defineJob } from '../src/scheduler/job.ts';
 
-/** The page that is on the desk when the week begins. */
+/** Writes the reports on Monday morning. */
 export const report = defineJob({
   name: 'report',
-  about: "Writes each brand's report anew.",
+  about: "Rewrites each brand's report.",
   cron: '0 6 * * 1',
   steps: [{ do: 'report' }],
 });

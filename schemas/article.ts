@@ -13,7 +13,7 @@ export const article = defineResource({
   tables: [
     {
       name: 'articles',
-      about: 'What an article says beyond its entry in the list.',
+      about: 'Fields of an article that the list does not contain.',
       at: 'body',
       key: ['id'],
       fields: {
@@ -22,17 +22,17 @@ export const article = defineResource({
         primaryKeyword: text('Primary keyword.'),
         markdown: text('The text as Markdown.'),
         html: text('The text as sanitized HTML.'),
-        sources: children('Sources that articles rest on.', {
+        sources: children('Sources of articles.', {
           table: 'article_sources',
           repeat: [],
           fields: {
-            url: text('The source.'),
-            title: text('Its title.'),
-            fact: text('The fact taken from it.'),
+            url: text('URL of the source.'),
+            title: text('Title of the source.'),
+            fact: text('Fact taken from the source.'),
           },
         }),
-        referenceUrls: json('Pages given as reference.', z.array(z.string().nullable())),
-        jsonLd: json('Structured data for the page, JSON-LD objects.', z.array(z.unknown())),
+        referenceUrls: json('URLs given as references.', z.array(z.string().nullable())),
+        jsonLd: json('Structured data for the page: JSON-LD objects.', z.array(z.unknown())),
       },
     },
   ],

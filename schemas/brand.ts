@@ -3,7 +3,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const brand = defineResource({
   name: 'brand',
-  about: 'One brand, asked for by its id.',
+  about: 'One brand by its id.',
   scope: 'workspace',
   path: '/brands/{brandId}',
   paging: 'single',
@@ -12,7 +12,7 @@ export const brand = defineResource({
   tables: [
     {
       name: 'brands',
-      about: 'What the brand says beyond its entry in the list.',
+      about: 'Fields of a brand that the list does not contain.',
       at: 'body',
       key: ['id'],
       fields: { id: uuid('Brand id.') },

@@ -11,7 +11,7 @@ export const brands = defineResource({
   change: { kind: 'set' },
   query: {},
   envelopeUnknown: true,
-  // A lost brand hides all of its data, so the brand itself must confirm the loss.
+  // A deleted brand hides all of its data, so a deletion is always confirmed with a request for the brand.
   maxLoss: { share: 0, rows: 0 },
   provides: { scope: 'brand', id: 'id', since: 'createdAt' },
   tables: [
@@ -24,8 +24,8 @@ export const brands = defineResource({
         id: uuid('Brand id.'),
         name: text('Brand name.'),
         websiteUrl: text("The brand's website."),
-        engines: json('Slugs of the engines watched for the brand.', z.array(z.string().nullable())),
-        createdAt: timestamp('When the brand was set up.'),
+        engines: json('Slugs of the engines that are monitored for the brand.', z.array(z.string().nullable())),
+        createdAt: timestamp('When the brand was created.'),
       },
     },
   ],

@@ -20,7 +20,7 @@ import { prompts } from './prompts.ts';
 import { responses } from './responses.ts';
 import { traffic } from './traffic.ts';
 
-/** Every endpoint of the API, in the order in which people think of them. */
+/** Declarations of all endpoints, in the order of documents and menus. */
 export const declarations: readonly ResourceDeclaration[] = [
   engines,
   credits,

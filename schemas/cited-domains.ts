@@ -5,7 +5,7 @@ import { engineFilters } from './filters.ts';
 
 export const citedDomains = defineResource({
   name: 'cited_domains',
-  about: 'Domains that answers cite most, over a range of days.',
+  about: 'Domains that responses cite most, over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/sources/domains',
   paging: 'single',
@@ -16,15 +16,15 @@ export const citedDomains = defineResource({
   tables: [
     {
       name: 'cited_domains',
-      about: 'Domains that answers cited most, over a range of days, as upstream reported them (200 at most).',
+      about: 'Domains that responses cited most, over a range of days, as reported by upstream (at most 200).',
       at: { list: 'data' },
       extent: { kind: 'range' },
       key: ['domain'],
       fields: {
         domain: text('The cited domain.'),
         citations: integer('Citations of the domain.'),
-        responses: integer('Answers that cite it.'),
-        share: number('Its share.'),
+        responses: integer('Responses that cite the domain.'),
+        share: number('Share of the domain.'),
       },
     },
   ],

@@ -5,7 +5,7 @@ import { engineFilters } from './filters.ts';
 
 export const citedUrls = defineResource({
   name: 'cited_urls',
-  about: 'Pages that answers cite most, over a range of days.',
+  about: 'Pages that responses cite most, over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/sources/urls',
   paging: 'single',
@@ -16,14 +16,14 @@ export const citedUrls = defineResource({
   tables: [
     {
       name: 'cited_urls',
-      about: 'Pages that answers cited most, over a range of days, as upstream reported them (200 at most).',
+      about: 'Pages that responses cited most, over a range of days, as reported by upstream (at most 200).',
       at: { list: 'data' },
       extent: { kind: 'range' },
       key: ['url'],
       fields: {
-        url: text('The cited page.'),
-        domain: text('Its domain.'),
-        title: text('Its title.'),
+        url: text('URL of the cited page.'),
+        domain: text('Domain of the page.'),
+        title: text('Title of the page.'),
         citations: integer('Citations of the page.'),
       },
     },

@@ -7,7 +7,7 @@ const names = ['credits', 'balance', 'remaining', 'creditsLeft', 'creditsRemaini
 
 export const credits = defineResource({
   name: 'credits',
-  about: "The workspace's AI writing credits left.",
+  about: 'Remaining AI writing credits of the workspace.',
   scope: 'workspace',
   path: '/credits',
   paging: 'single',
@@ -16,11 +16,11 @@ export const credits = defineResource({
   tables: [
     {
       name: 'credits',
-      about: "The workspace's AI writing credits left; a row whenever the balance differs from the one before.",
+      about: 'Remaining AI writing credits of the workspace; a new row whenever the balance changes.',
       at: 'body',
       key: [],
       fields: {
-        balance: number('Credits left, where upstream sends them under a name that says so.'),
+        balance: number('Remaining credits; null if the record has no field with a known name.'),
         record: json('The balance exactly as upstream sent it.'),
       },
       whole: 'record',

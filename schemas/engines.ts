@@ -5,7 +5,7 @@ import { firstText } from './unknown-shapes.ts';
 
 export const engines = defineResource({
   name: 'engines',
-  about: 'AI answer engines that the service watches.',
+  about: 'AI engines that the service monitors.',
   scope: 'workspace',
   path: '/engines',
   paging: 'single',
@@ -15,12 +15,12 @@ export const engines = defineResource({
   tables: [
     {
       name: 'engines',
-      about: 'AI answer engines that the service watches.',
+      about: 'AI engines that the service monitors.',
       at: { list: 'data' },
       key: ['slug'],
       fields: {
-        slug: text('Engine slug, as it stands in filters and in answers.'),
-        name: text('Name to show, where upstream gives one.'),
+        slug: text('Engine slug, as used in filters and responses.'),
+        name: text('Display name; null if upstream sends none.'),
         record: json('The engine exactly as upstream sent it.'),
       },
       whole: 'record',
@@ -34,7 +34,7 @@ export const engines = defineResource({
   tool: 'list_engines',
 });
 
-// Only a record without the field may carry its slug elsewhere: a slug of null is none.
+// If the record has a field `slug`, only that field counts, even if it is null.
 function slugOf(item: unknown): string | null {
   return isRecord(item) && 'slug' in item ? firstText(item, ['slug']) : firstText(item, ['engine', 'id', 'key']);
 }

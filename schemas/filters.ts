@@ -6,27 +6,31 @@ import {
   uuidParameter,
 } from '../src/contract/parameters.ts';
 
-/** First and last day of a range, both included; at most 366 days. */
+/** First and last day of a range, inclusive; at most 366 days. */
 export const rangeFilters: Parameters = {
-  from: dayParameter('First day, UTC; by default 29 days before `to`.'),
-  to: dayParameter('Last day, UTC; by default today.'),
+  from: dayParameter('First day (UTC); default: 29 days before `to`.'),
+  to: dayParameter('Last day (UTC); default: today.'),
 };
 
-/** The range and the engine. */
+/** Range and engine. */
 export const engineFilters: Parameters = {
   ...rangeFilters,
-  engine: textParameter('Only answers of this engine (a slug).', { oneOf: { resource: 'engines', field: 'slug' } }),
+  engine: textParameter('Only responses of this engine (slug).', { oneOf: { resource: 'engines', field: 'slug' } }),
 };
 
 const ofPrompt = { by: 'list', from: 'promptId', resource: 'prompts' } as const;
 
-/** The filters that metrics and responses have in common. */
+/** Filters of metrics and responses. */
 export const commonFilters: Parameters = {
   ...engineFilters,
-  promptId: uuidParameter('Only answers to this prompt.'),
+  promptId: uuidParameter('Only responses to this prompt.'),
   topicId: uuidParameter('Only prompts in this topic.', { filter: { ...ofPrompt, field: 'topic.id' } }),
   tagId: uuidParameter('Only prompts with this tag.', { filter: { ...ofPrompt, child: 'tags', field: 'id' } }),
-  branded: choiceParameter('Only prompts that name the brand, or only those that do not.', ['branded', 'non-branded'], {
-    filter: { ...ofPrompt, field: 'branded', isTrue: 'branded' },
-  }),
+  branded: choiceParameter(
+    'Only prompts that name the brand (branded) or do not (non-branded).',
+    ['branded', 'non-branded'],
+    {
+      filter: { ...ofPrompt, field: 'branded', isTrue: 'branded' },
+    },
+  ),
 };

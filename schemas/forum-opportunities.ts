@@ -4,7 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const forumOpportunities = defineResource({
   name: 'forum_opportunities',
-  about: 'Forum threads that engines cite, or where the brand could join in.',
+  about: 'Forum threads that engines cite or that the brand could join.',
   scope: 'brand',
   path: '/brands/{brandId}/forum/opportunities',
   paging: 'cursor',
@@ -16,28 +16,28 @@ export const forumOpportunities = defineResource({
     cursor: cursorParameter(),
   },
   order: ['-createdAt'],
-  // Threads may be much older than the service that found them.
+  // Threads can be much older than the service that found them.
   earliest: '1990-01-01',
   tables: [
     {
       name: 'forum_opportunities',
-      about: 'Forum threads that engines cite, or where the brand could join in.',
+      about: 'Forum threads that engines cite or that the brand could join.',
       at: { list: 'data' },
       key: ['id'],
       fields: {
         id: uuid('Opportunity id.'),
         type: label('`ai`: engines cite the thread; `outreach`: the brand could join it.'),
-        status: label('State, moved in the app.'),
-        subforum: text('The community.'),
+        status: label('State, set in the app.'),
+        subforum: text('Name of the community.'),
         title: text('Title of the thread.'),
-        url: text('The thread.'),
+        url: text('URL of the thread.'),
         upvotes: integer('Upvotes.'),
         comments: integer('Comments.'),
-        aiContentPolicy: label("What the community's rules say about AI-written comments; null until read."),
-        promotionPolicy: label("What the rules say about mentioning one's own product; null until read."),
+        aiContentPolicy: label('Community rule on AI-written comments; null until it is read.'),
+        promotionPolicy: label("Community rule on mentioning one's own product; null until it is read."),
         postedAt: timestamp('When the thread was posted.'),
-        citedAt: timestamp('When an engine cited it.'),
-        createdAt: timestamp('When it was found.'),
+        citedAt: timestamp('When an engine cited the thread.'),
+        createdAt: timestamp('When the service found the thread.'),
       },
     },
   ],

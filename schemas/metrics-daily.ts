@@ -14,39 +14,43 @@ export const metricsDaily = defineResource({
   echoes: ['from', 'to'],
   query: {
     ...commonFilters,
-    breakdown: choiceParameter('One row per day, engine and entity, or per day and entity.', ['engine', 'none'], {
-      default: 'engine',
-      nameUnknown: true,
-    }),
+    breakdown: choiceParameter(
+      '`engine`: one row per day, engine and entity; `none`: one row per day and entity.',
+      ['engine', 'none'],
+      {
+        default: 'engine',
+        nameUnknown: true,
+      },
+    ),
   },
-  // A year of 13 engines and 60 entities.
+  // One year of 13 engines and 60 entities.
   itemsMax: 300_000,
   each: {
     parameter: 'breakdown',
     column: 'row_mode',
-    about: '`engine`: a row per day, engine and entity; `none`: a row per day and entity, all engines combined.',
+    about: '`engine`: one row per day, engine and entity; `none`: one row per day and entity, over all engines.',
     unique: { none: ['date', 'entityType', 'competitorId'] },
   },
   tables: [
     {
       name: 'metrics_daily',
-      about: 'Visibility by day, per engine and over all engines, as upstream reported it.',
+      about: 'Visibility by day, per engine and over all engines, as reported by upstream.',
       at: { list: 'data' },
       extent: { kind: 'time', field: 'date' },
       key: ['date', 'engine', 'entityType', 'competitorId'],
       nullableKey: ['engine', 'competitorId'],
       fields: {
-        date: day('The day, UTC.'),
-        engine: label('Engine slug; what upstream sends where engines are combined.'),
-        entityType: label('`brand` for the brand itself, another value for a competitor.'),
+        date: day('Day (UTC).'),
+        engine: label('Engine slug; for rows over all engines, the value that upstream sends.'),
+        entityType: label('`brand` for the brand itself; any other value for a competitor.'),
         competitorId: uuid('The competitor; null for the brand.'),
         name: text('Name of the brand or competitor.'),
-        responses: integer('Answers of the day.'),
-        mentions: integer('Answers that mention the entity.'),
-        visibility: number('Share of answers that mention the entity.'),
+        responses: integer('Responses of the day.'),
+        mentions: integer('Responses that mention the entity.'),
+        visibility: number('Share of responses that mention the entity.'),
         shareOfVoice: number("The entity's share of all mentions."),
-        avgPosition: number('Mean position where mentioned; null when never.'),
-        sentiment: number('Mean sentiment where mentioned; null when never.'),
+        avgPosition: number('Mean position in the responses that mention the entity; null without any.'),
+        sentiment: number('Mean sentiment in the responses that mention the entity; null without any.'),
       },
     },
   ],

@@ -14,32 +14,32 @@ export const metricsGroups = defineResource({
   echoes: ['from', 'to', 'groupBy'],
   query: {
     ...commonFilters,
-    groupBy: choiceParameter('What prompts are grouped by.', ['topic', 'tag', 'funnelStage', 'branded'], {
+    groupBy: choiceParameter('Property by which prompts are grouped.', ['topic', 'tag', 'funnelStage', 'branded'], {
       default: 'topic',
     }),
   },
   each: {
     parameter: 'groupBy',
     column: 'group_by',
-    about: 'What prompts are grouped by.',
+    about: 'Property by which prompts are grouped.',
   },
   tables: [
     {
       name: 'metrics_groups',
-      about: 'Visibility by group of prompts over a range of days, as upstream reported it.',
+      about: 'Visibility by group of prompts over a range of days, as reported by upstream.',
       at: { list: 'data' },
       extent: { kind: 'range' },
       key: ['groupId'],
       nullableKey: ['groupId'],
       fields: {
-        groupId: text('Topic id, tag id, funnel stage, or branded and non-branded.'),
+        groupId: text('Topic id, tag id, funnel stage, or `branded` and `non-branded`.'),
         name: text("The group's name."),
         prompts: integer('Prompts in the group.'),
-        responses: integer('Answers in the range.'),
-        visibility: number('Share of answers that mention the brand.'),
-        visibilityChange: number('Difference to the preceding range of the same length.'),
-        avgPosition: number('Mean position where mentioned; null when never.'),
-        sentiment: number('Mean sentiment where mentioned; null when never.'),
+        responses: integer('Responses in the range.'),
+        visibility: number('Share of responses that mention the brand.'),
+        visibilityChange: number('Difference from the preceding range of the same length.'),
+        avgPosition: number('Mean position in the responses that mention the brand; null without any.'),
+        sentiment: number('Mean sentiment in the responses that mention the brand; null without any.'),
         shareOfVoice: number("The brand's share of all mentions."),
       },
     },

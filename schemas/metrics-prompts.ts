@@ -3,7 +3,7 @@ import { integer, json, number, text, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
 import { commonFilters } from './filters.ts';
 
-// Described and not checked: a row of numbers is worth more than a list of names in the form it should have.
+// Documented but not validated, so that a malformed list does not reject the row's numbers.
 const rivals = {
   type: 'array',
   items: {
@@ -11,7 +11,7 @@ const rivals = {
     properties: {
       competitorId: { type: ['string', 'null'], format: 'uuid', description: 'The competitor.' },
       name: { type: ['string', 'null'], description: "The competitor's name." },
-      mentions: { type: ['integer', 'null'], description: 'Answers that mention the competitor.' },
+      mentions: { type: ['integer', 'null'], description: 'Responses that mention the competitor.' },
     },
   },
 } as const;
@@ -30,18 +30,18 @@ export const metricsPrompts = defineResource({
   tables: [
     {
       name: 'metrics_prompts',
-      about: 'Visibility by prompt over a range of days, as upstream reported it.',
+      about: 'Visibility by prompt over a range of days, as reported by upstream.',
       at: { list: 'data' },
       extent: { kind: 'range' },
       key: ['promptId'],
       fields: {
         promptId: uuid('The prompt.'),
         prompt: text("The prompt's text."),
-        responses: integer('Answers in the range.'),
-        visibility: number('Share of answers that mention the brand.'),
-        visibilityChange: number('Difference to the preceding range of the same length.'),
-        avgPosition: number('Mean position where mentioned; null when never.'),
-        sentiment: number('Mean sentiment where mentioned; null when never.'),
+        responses: integer('Responses in the range.'),
+        visibility: number('Share of responses that mention the brand.'),
+        visibilityChange: number('Difference from the preceding range of the same length.'),
+        avgPosition: number('Mean position in the responses that mention the brand; null without any.'),
+        sentiment: number('Mean sentiment in the responses that mention the brand; null without any.'),
         topCompetitors: json('Competitors with the most mentions.', z.unknown().meta(rivals)),
       },
     },

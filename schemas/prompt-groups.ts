@@ -3,7 +3,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const promptGroups = defineResource({
   name: 'prompt_groups',
-  about: 'Topics and tags that prompts are grouped by.',
+  about: 'Topics and tags by which prompts are grouped.',
   scope: 'brand',
   path: '/brands/{brandId}/prompt-groups',
   paging: 'single',

@@ -4,13 +4,13 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const prompts = defineResource({
   name: 'prompts',
-  about: 'Prompts that the engines are asked.',
+  about: 'Prompts that the service sends to engines.',
   scope: 'brand',
   path: '/brands/{brandId}/prompts',
   paging: 'single',
   change: { kind: 'set' },
   query: {
-    includePaused: flagParameter('Whether paused prompts are listed too.', {
+    includePaused: flagParameter('True to include paused prompts.', {
       default: false,
       filter: { by: 'inclusion', field: 'active' },
     }),
@@ -19,16 +19,16 @@ export const prompts = defineResource({
   tables: [
     {
       name: 'prompts',
-      about: 'Prompts that the engines are asked, paused ones included.',
+      about: 'Prompts that the service sends to engines, including paused ones.',
       at: { list: 'data' },
       key: ['id'],
       incidental: ['lastCheckedAt'],
       fields: {
         id: uuid('Prompt id.'),
-        text: text('What the engines are asked.'),
+        text: text('Text of the prompt.'),
         active: boolean('False while the prompt is paused.'),
         createdAt: timestamp('When the prompt was added.'),
-        lastCheckedAt: timestamp('When an engine last answered it.'),
+        lastCheckedAt: timestamp('When an engine last responded to the prompt.'),
         topic: group("The prompt's topic.", {
           id: uuid('Topic id.'),
           name: text('Topic name.'),
@@ -41,8 +41,8 @@ export const prompts = defineResource({
             name: text('Tag name.'),
           },
         }),
-        funnelStage: label('Stage of the buying funnel that the prompt stands for.'),
-        branded: boolean('Whether the prompt names the brand.'),
+        funnelStage: label('Stage of the buying funnel.'),
+        branded: boolean('True if the prompt names the brand.'),
       },
     },
   ],

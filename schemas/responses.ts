@@ -7,7 +7,7 @@ const repeat = ['promptId', 'engine', 'createdAt'];
 
 export const responses = defineResource({
   name: 'responses',
-  about: 'Single answers of AI engines, with the competitors they mention and the pages they cite.',
+  about: 'Responses of AI engines, with the competitors they mention and the pages they cite.',
   scope: 'brand',
   path: '/brands/{brandId}/responses',
   paging: 'cursor',
@@ -24,8 +24,8 @@ export const responses = defineResource({
   },
   query: {
     ...commonFilters,
-    brandMentioned: flagParameter('Only answers that mention the brand, or only those that do not.'),
-    competitorId: uuidParameter('Only answers that mention this tracked competitor.', {
+    brandMentioned: flagParameter('Only responses that mention the brand (true) or do not (false).'),
+    competitorId: uuidParameter('Only responses that mention this tracked competitor.', {
       filter: { by: 'child', child: 'competitors', field: 'competitorId' },
     }),
     limit: limitParameter(100, 25),
@@ -35,37 +35,37 @@ export const responses = defineResource({
   tables: [
     {
       name: 'responses',
-      about: 'Single answers of AI engines.',
+      about: 'Responses of AI engines.',
       at: { list: 'data' },
       extent: { kind: 'time', field: 'createdAt' },
       key: ['id'],
       fields: {
         id: uuid('Response id.'),
-        promptId: uuid('The prompt that was asked.'),
+        promptId: uuid('The prompt.'),
         prompt: text("The prompt's text."),
         engine: label('Engine slug.'),
-        createdAt: timestamp('When the engine answered.'),
-        brandMentioned: boolean('Whether the answer mentions the brand.'),
-        brandPosition: integer("The brand's place among those mentioned; null when not mentioned."),
-        brandSentiment: label('How the answer speaks of the brand, a label.'),
-        competitors: children('Competitors that answers mention.', {
+        createdAt: timestamp('When the engine responded.'),
+        brandMentioned: boolean('True if the response mentions the brand.'),
+        brandPosition: integer("The brand's rank among the mentioned brands; null if not mentioned."),
+        brandSentiment: label('Sentiment of the response towards the brand, as a label.'),
+        competitors: children('Competitors that responses mention.', {
           table: 'response_competitors',
           repeat,
           fields: {
             competitorId: uuid('The competitor.'),
             name: text("The competitor's name."),
-            position: integer("The competitor's place among those mentioned."),
-            sentiment: label('How the answer speaks of the competitor, a label.'),
+            position: integer("The competitor's rank among the mentioned brands."),
+            sentiment: label('Sentiment of the response towards the competitor, as a label.'),
           },
         }),
-        citations: children('Pages that answers cite.', {
+        citations: children('Pages that responses cite.', {
           table: 'response_citations',
           repeat,
           fields: {
-            url: text('The cited page.'),
-            domain: text('Its domain.'),
-            title: text('Its title.'),
-            position: integer('Its place among the citations.'),
+            url: text('URL of the cited page.'),
+            domain: text('Domain of the page.'),
+            title: text('Title of the page.'),
+            position: integer('Rank of the page among the citations.'),
           },
         }),
       },

@@ -30,12 +30,12 @@ export const traffic = defineResource({
   tables: [
     {
       name: 'traffic_daily',
-      about: "Visits referred by AI assistants, by day of the analytics property's time zone and source.",
+      about: "Visits referred by AI assistants, by source and by day in the analytics property's time zone.",
       at: { list: 'data' },
       extent: { kind: 'time', field: 'date' },
       key: ['date', 'source'],
       fields: {
-        date: day("The day, in the analytics property's time zone."),
+        date: day("Day in the analytics property's time zone."),
         source: label('The assistant that referred the visit.'),
         sessions: integer('Sessions.'),
         engagedSessions: integer('Engaged sessions.'),
@@ -46,12 +46,13 @@ export const traffic = defineResource({
     },
     {
       name: 'traffic_totals',
-      about: 'Totals of AI-referred and of all visits, by range; a row per day has range_from = range_to.',
+      about:
+        'Totals of AI-referred visits and of all visits, by range; rows of single days have range_from = range_to.',
       at: 'body',
       extent: { kind: 'range' },
       key: [],
       fields: {
-        connected: boolean('Whether an analytics property is connected.'),
+        connected: boolean('True if an analytics property is connected.'),
         property: text("The connected analytics property's name."),
         currency: label('Currency of revenue.'),
         totals: group('Totals of the range.', {
@@ -65,7 +66,7 @@ export const traffic = defineResource({
           siteSessions: number('All sessions of the site.', {
             column: 'site_sessions',
           }),
-          shareOfSite: number('Share of the site that AI referred.', {
+          shareOfSite: number('Share of all sessions that AI assistants referred.', {
             column: 'share_of_site',
           }),
         }),

@@ -1,6 +1,6 @@
 import { isRecord } from '../src/base/json.ts';
 
-/** The first of the named fields that holds a non-empty text, or null: for records whose form is not specified. */
+/** Returns the first non-empty string among the named fields, or null. For records of unknown form. */
 export function firstText(item: unknown, fields: readonly string[]): string | null {
   if (!isRecord(item)) return null;
   for (const field of fields) {
@@ -10,7 +10,7 @@ export function firstText(item: unknown, fields: readonly string[]): string | nu
   return null;
 }
 
-/** The first of the named fields that holds a number, or null. */
+/** Returns the first finite number among the named fields, or null. */
 export function firstNumber(item: unknown, fields: readonly string[]): number | null {
   if (!isRecord(item)) return null;
   for (const field of fields) {

@@ -2,24 +2,27 @@ import { z } from 'zod';
 import { SightlineError } from './errors.ts';
 import { readSecret } from './key-file.ts';
 
-// An address in place of its variable's name is a mistake that suggests itself.
+// Rejects a URL or key that was pasted instead of the name of its variable.
 const urlVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
 
-/** How `budget` stands in the file. */
+/** Schema of the `budget` setting in the configuration file. */
 export const budgetSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('file') }),
   z.strictObject({ kind: z.literal('postgres'), urlVariable }),
 ]);
 
-/** What `budget` may be, in words. */
-export const budgetAllowed = 'an object with kind, which is file or postgres, and with postgres urlVariable';
+/** Allowed values of `budget`, for error messages. */
+export const budgetAllowed = 'an object with "kind": "file", or with "kind": "postgres" and urlVariable';
 
-/** Where the budgets of keys are kept. The address holds a password: it is never shown, logged or written. */
+/** Storage of the request budgets. `url` contains a password: never show, log or write it. */
 export type BudgetSettings =
   | { readonly kind: 'file' }
   | { readonly kind: 'postgres'; readonly url: string; readonly urlVariable: string };
 
-/** Reads the database's address. Throws `config_invalid` with the variable's name, and never its value. */
+/**
+ * Resolves the `budget` setting and reads the database URL from its variable.
+ * @throws `config_invalid` naming the variable, never its value
+ */
 export function readBudgetSettings(
   given: z.infer<typeof budgetSchema> | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -30,7 +33,10 @@ export function readBudgetSettings(
   return { kind: 'postgres', url: readPostgresUrl(variable, environment, folder), urlVariable: variable };
 }
 
-/** The address of a PostgreSQL database that a variable holds. Throws `config_invalid` with the variable's name, and never its value. */
+/**
+ * Reads and checks the PostgreSQL URL in the variable or in its `_FILE` file.
+ * @throws `config_invalid` naming the variable, never its value
+ */
 export function readPostgresUrl(
   variable: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -38,18 +44,21 @@ export function readPostgresUrl(
 ): string {
   const url = readSecret(variable, environment, folder)?.trim() ?? '';
   const allowed =
-    'the address of a PostgreSQL database, such as postgres://user:password@host:5432/name?sslmode=verify-full';
+    'the URL of a PostgreSQL database, such as postgres://user:password@host:5432/name?sslmode=verify-full';
   if (url === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isPostgres =
     parsed !== null && ['postgres:', 'postgresql:'].includes(parsed.protocol) && parsed.hostname !== '';
   if (!isPostgres || !isDecodable(parsed.password)) {
-    throw new SightlineError('config_invalid', `${variable} is not the address of a database; allowed: ${allowed}`);
+    throw new SightlineError(
+      'config_invalid',
+      `${variable} is not the URL of a PostgreSQL database; allowed: ${allowed}`,
+    );
   }
   return url;
 }
 
-/** Whether what is said to the database can be read on the way: it leaves this machine, and the address asks for no TLS. */
+/** True if the connection is unencrypted: the host is not loopback and the URL does not require TLS. */
 export function isReadableOnTheWay(url: string): boolean {
   const { hostname, searchParams } = new URL(url);
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time and chance, passed in so that tests can hold both. */
+/** Time and randomness, passed in so that tests can control both. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
-  /** Milliseconds since an arbitrary moment, one for all processes of the machine; never set back, unlike `now`. */
+  /** Milliseconds since an arbitrary origin that all processes of the machine share. Never goes back, unlike `now`. */
   monotonic(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason when it is aborted. */
+  /** Resolves after `ms`, or rejects with the signal's reason if the signal is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A number in [0, 1). */
   random(): number;
@@ -15,7 +15,7 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Not performance.now(), which counts from the start of this process.
+  // Not performance.now(): it counts from the start of the process, so processes cannot compare it.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (ms, signal) => {
     try {

@@ -8,34 +8,34 @@ import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
 import { runnerAllowed, runnerSchema } from './runner-settings.ts';
 
-/** File with more settings than the environment can carry, in the folder where sightline is started. */
+/** Configuration file, read from the folder in which sightline is started. */
 export const CONFIG_FILE = 'sightline.config.json';
 
-/** Headers that can carry the key. */
+/** Request headers that can carry the API key. */
 export const KEY_HEADERS = ['authorization', 'x-api-key'] as const;
-/** Whether upstream's clock is compared with this machine's (src/plausibility/run-clock.ts). */
+/** Values of `clock`: compare upstream's clock with this machine's, or follow upstream's (src/plausibility/run-clock.ts). */
 export const CLOCKS = ['checked', 'upstream'] as const;
-/** Of Parquet files. */
+/** Compression of Parquet files. */
 export const COMPRESSIONS = ['snappy', 'zstd'] as const;
 
-/** Who may read the data folder besides its owner: nobody, or the group. */
+/** Readers of the data folder besides its owner: nobody, or the group. */
 export const PERMISSIONS = ['private', 'group'] as const;
 
-/** Snapshots that stay where nothing else is said. */
+/** Default number of snapshots to keep. */
 export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 
-/** What a setting may be, in words. */
+/** Allowed values of each setting, for error messages. */
 export const allowed = {
   keyHeader: KEY_HEADERS.join(' or '),
   clock: CLOCKS.join(' or '),
   budget: budgetAllowed,
-  // Of a member whose name another setting has too, with the name of what it is a member of.
+  // Member names that several settings share are qualified by their setting.
   'budget.kind': 'file or postgres',
-  budgetShare: 'above 0, at most 1',
+  budgetShare: 'a number above 0, at most 1',
   connections: 'a whole number from 1 to 64',
   compression: COMPRESSIONS.join(' or '),
-  rawDays: 'a whole number of days from 0 to 3650; with 0 no pages are kept',
-  rawMegabytes: 'a whole number from 0 to 10000000; with 0 no pages are kept',
+  rawDays: 'a whole number of days from 0 to 3650; 0 keeps no pages',
+  rawMegabytes: 'a whole number from 0 to 10000000; 0 keeps no pages',
   keep: 'an object with the members daily, weekly and monthly',
   daily: 'a whole number of snapshots from 0 to 10000',
   weekly: 'a whole number of snapshots from 0 to 10000',
@@ -55,13 +55,13 @@ export const allowed = {
   permissions: PERMISSIONS.join(' or '),
   workspaces: 'an object with a member for each workspace',
   workspace: 'lower-case letters, digits, - and _, at most 64',
-  baseUrl: 'the https address of the versioned API, such as https://api.example.com/v1',
-  apiKeyVariable: 'the name of the variable that holds the key',
+  baseUrl: 'the https URL of the versioned API, such as https://api.example.com/v1',
+  apiKeyVariable: 'the name of the environment variable with the key',
 } as const;
 
 const share = z.number().gt(0).lte(1);
 const connections = z.int().min(1).max(64);
-/** Settings that the environment has too. */
+/** Settings that can also be set in the environment. */
 export const common = {
   keyHeader: z.enum(KEY_HEADERS).optional(),
   clock: z.enum(CLOCKS).optional(),
@@ -73,7 +73,7 @@ export const common = {
 };
 /** A number of snapshots. */
 export const snapshots = z.int().min(0).max(10_000);
-/** How many snapshots stay. */
+/** Number of daily, weekly and monthly snapshots to keep. */
 export const keep = z.strictObject({
   daily: snapshots.optional(),
   weekly: snapshots.optional(),
@@ -90,23 +90,26 @@ const inFile = {
   publish: publishSchema.optional(),
   home: homeSchema.optional(),
 };
-// A key in place of its variable's name is a mistake that suggests itself.
+// Rejects a key that was pasted instead of the name of its variable.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
-/** What a workspace may be called. */
+/** Allowed names of workspaces. */
 export const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 const fileSchema = z.strictObject({
   ...inFile,
   dataDir: z.string().min(1).optional(),
   permissions: z.enum(PERMISSIONS).optional(),
-  // One queue for all workspaces.
+  // All workspaces share one queue.
   runner: runnerSchema.optional(),
   workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
 });
 
-/** The file, checked. */
+/** Content of the configuration file, validated. */
 export type FileConfig = z.infer<typeof fileSchema>;
 
-/** Reads the file of a folder; nothing is set where there is none. Throws `config_invalid` with the setting and what is allowed. */
+/**
+ * Reads and validates the configuration file of `folder`; returns an empty object if the file does not exist.
+ * @throws `config_invalid` with the setting and its allowed values
+ */
 export function readConfigFile(folder: string): FileConfig {
   const path = join(folder, CONFIG_FILE);
   const text = readText(path);
@@ -117,7 +120,7 @@ export function readConfigFile(folder: string): FileConfig {
   return config;
 }
 
-// Thousands of workspaces stand in one file, and each asks for it.
+// One file may declare thousands of workspaces, and loading each of them reads it: cache the last parse.
 let lastRead: { readonly path: string; readonly text: string; readonly config: FileConfig } | null = null;
 
 function parseConfig(path: string, text: string): FileConfig {
@@ -135,25 +138,25 @@ function parseConfig(path: string, text: string): FileConfig {
   );
 }
 
-// V8 quotes the text around the place, which may be an address or a secret that was put there by mistake.
+// V8 quotes the text around a syntax error, which may be a URL or a secret pasted there by mistake.
 function withoutExcerpt(message: string): string {
   return message.replace(/,? ?(\.{3})?".*"(\.{3})? is not valid JSON/s, '');
 }
 
 function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
-  const where = issue.path.join('.');
+  const setting = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const fields = membersAt(issue.path);
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${where === '' ? 'it' : where} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
+    return `${setting === '' ? 'the file' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
   }
-  if (where === '') return `it is no JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
+  if (setting === '') return `the file is not a JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
   const name = String(issue.path.findLast((step) => typeof step === 'string'));
   const value = issue.path.reduce<unknown>(
     (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
     json,
   );
-  // What was put in place of a name may be the address or the secret itself.
+  // Do not show values that may be a URL or secret pasted instead of the name of its variable.
   const mayBeSecret = [
     'notify',
     'budget',
@@ -164,14 +167,14 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     'home',
     'endpoint',
   ].includes(name);
-  const shown = mayBeSecret ? 'something else' : JSON.stringify(value);
+  const shown = mayBeSecret ? 'not valid (value not shown)' : JSON.stringify(value);
   const given = value === undefined ? 'is not set' : `is ${shown}`;
   if (issue.code === 'invalid_key')
     return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
-  const known = [where.split('.').slice(-2).join('.'), name].find((candidate) => Object.hasOwn(allowed, candidate));
+  const known = [setting.split('.').slice(-2).join('.'), name].find((candidate) => Object.hasOwn(allowed, candidate));
   const may =
     known === undefined ? 'an object with the settings of the workspace' : allowed[known as keyof typeof allowed];
-  return `${where} ${given}; allowed: ${may}`;
+  return `${setting} ${given}; allowed: ${may}`;
 }
 
 function membersAt(path: readonly PropertyKey[]): object {
@@ -184,7 +187,10 @@ function membersAt(path: readonly PropertyKey[]): object {
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 
-/** The text of a file without the byte order mark that some editors put before it, undefined where there is none. Throws `config_invalid`. */
+/**
+ * Returns the text of a file without a byte order mark, or undefined if the file does not exist.
+ * @throws `config_invalid` if the file cannot be read
+ */
 export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
@@ -195,7 +201,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** The error of a setting that is not what it may be, or with undefined not set. */
+/** Makes the `config_invalid` error of a setting whose value is not allowed; undefined means that it is not set. */
 export function invalid(name: string, value: string | undefined, allowed: string): SightlineError {
   const given = value === undefined ? 'is not set' : `is ${JSON.stringify(value)}`;
   return new SightlineError('config_invalid', `${name} ${given}; allowed: ${allowed}`);

@@ -26,81 +26,94 @@ import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.t
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
 
-/** The workspace that the environment describes. */
+/** Name of the workspace that the environment variables configure. */
 export const DEFAULT_WORKSPACE = 'default';
 
-/** The workspace that the demo makes. */
+/** Name of the workspace that `sightline demo` creates. */
 export const DEMO_WORKSPACE = 'demo';
 
 /** Variables that choose a workspace and its folder. */
 const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
 
-/** One workspace's settings, checked. */
+/** Validated settings of one workspace. */
 export interface WorkspaceConfig {
   readonly name: string;
-  /** Folder that holds the warehouse and all that is made of it. */
+  /** Absolute path of the folder with the warehouse, replica, snapshots and raw pages. */
   readonly folder: string;
-  /** Part of the key's rate limit that may be used, in (0, 1]. */
+  /** Share of the key's rate limit that sightline may use, in (0, 1]. */
   readonly budgetShare: number;
-  /** Where the budget of the key is kept; throws `config_invalid` where the address of its database is not set. */
+  /**
+   * Storage of the key's request budget.
+   * @throws `config_invalid` if the URL of its database is missing or invalid
+   */
   budget(): BudgetSettings;
-  /** Who may read the data folder besides its owner. */
+  /** Readers of the data folder besides its owner. */
   readonly permissions: (typeof PERMISSIONS)[number];
-  /** Chains of pages read side by side. */
+  /** Slices that are read concurrently. */
   readonly connections: number;
-  /** Whether a sync ends if upstream's clock is far from this machine's (`checked`), or follows upstream's. */
+  /** `checked` fails a sync if upstream's clock is far from this machine's; `upstream` follows upstream's clock. */
   readonly clock: (typeof CLOCKS)[number];
   readonly compression: (typeof COMPRESSIONS)[number];
-  /** How long pages are kept as they came, in days, and how much of them, in MB; with 0 of either none are. */
+  /** Retention of raw pages: maximum age in days and total size in MB. If either is 0, no raw pages are kept. */
   readonly raw: { readonly days: number; readonly megabytes: number };
-  /** Snapshots that stay: of the newest days, ISO weeks and months that have one, the newest of each. */
+  /** Snapshots to keep: the newest of each of the newest days, ISO weeks and months that have one. */
   readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
-  /** Where snapshots are published besides the folder. */
+  /** Destination to which snapshots are published in addition to the folder. */
   readonly publish: PublishTarget;
-  /** Where the warehouse is at home; the folder holds it while it is worked on in any case. */
+  /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
   readonly home: HomeSettings;
-  /** What the file decides about the API's numbers, as it stands there; src/metrics knows what it may be. */
+  /** Overrides of the calibration, not validated here; src/metrics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
-  /** What the file changes about jobs, by name, as it stands there; src/scheduler knows what it may be. */
+  /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
   readonly jobs: Readonly<Record<string, unknown>>;
-  /** How to reach upstream; throws `config_invalid` when that is not set. */
+  /**
+   * Base URL and key of upstream.
+   * @throws `config_invalid` if either is missing or invalid
+   */
   upstream(): UpstreamConfig;
-  /** Who is told of failures, drift and stale data; throws `config_invalid` where an address or a secret is not set. */
+  /**
+   * Receivers of notifications about failures, drift and stale data.
+   * @throws `config_invalid` if the URL or secret of a receiver is missing or invalid
+   */
   notify(): readonly NotifyTarget[];
 }
 
-/** How to reach a workspace's upstream. */
+/** Base URL and key of a workspace's upstream. */
 export interface UpstreamConfig {
-  /** Root of the versioned API, without a slash at its end. */
+  /** Root of the versioned API, without a trailing slash. */
   readonly baseUrl: string;
   readonly key: string;
   readonly keyHeader: (typeof KEY_HEADERS)[number];
 }
 
-/** Where settings come from; flags beat the environment, which beats the file, which beats defaults. */
+/** Sources of settings. Precedence: flags, then environment, then file, then defaults. */
 export interface ConfigSources {
   readonly flags: { readonly workspace?: string; readonly dataDir?: string; readonly baseUrl?: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
-  /** What stands in the folder's file, where it was read already: thousands of workspaces may stand in one. */
+  /** Configuration file of `folder` if it was already read; saves parsing a large file once per workspace. */
   readonly file?: FileConfig;
 }
 
-/** The process's environment over what `.env` says; the one place where it is read. */
+/**
+ * Returns the variables of `.env` in `folder`, overridden by the environment of the process.
+ * No other function reads the environment for settings.
+ * @throws `config_invalid` if `.env` cannot be read
+ */
 export function readEnvironment(folder: string): Record<string, string | undefined> {
   return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
 }
 
 /**
- * The variables of OpenTelemetry, which are those of the process, and what `.env` says besides; its packages read them
- * from the process, where they are put.
+ * Copies the OTEL_ variables of `.env` into `process.env`, because the OpenTelemetry packages read them there, and returns
+ * `process.env`. Variables that are already set are not overwritten.
  */
 export function readTraceSettings(folder: string): Record<string, string | undefined> {
   let inFile: ReturnType<typeof parseEnv> = {};
   try {
     inFile = parseEnv(readText(join(folder, '.env')) ?? '');
   } catch {
-    // Whoever needs the file says what is wrong with it.
+    // readEnvironment reports an unreadable .env.
   }
   for (const [name, value] of Object.entries(inFile)) {
     if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value;
@@ -109,14 +122,20 @@ export function readTraceSettings(folder: string): Record<string, string | undef
 }
 
 /**
- * Has the object store's client keep to itself that its versions to come will want a newer Node, which is for whoever updates
- * it and not for a log; what is set already stays.
+ * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning concerns whoever updates the
+ * package, not the operator. A variable that is already set is not overwritten.
  */
 export function quietStoreClient(): void {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 }
 
-/** Reads and checks the settings of one workspace. Throws `config_invalid` with the setting's name and what is allowed. */
+/**
+ * Reads and validates the settings of one workspace.
+ * @throws `config_invalid` with the setting's name and its allowed values
+ * @example
+ * const environment = readEnvironment(folder);
+ * const config = loadConfig({ flags: { workspace: 'acme' }, environment, folder });
+ */
 export function loadConfig({ flags, environment, folder, file: read }: ConfigSources): WorkspaceConfig {
   const file = read ?? readConfigFile(folder);
   const name = chooseWorkspace(flags.workspace, environment, file);
@@ -164,8 +183,8 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
 }
 
 /**
- * Names of all workspaces that are configured: those of the file, and the one that the environment describes. Throws
- * `config_invalid` for a file that cannot be read.
+ * Names of all configured workspaces: those of the file, and `default` if the environment configures it.
+ * @throws `config_invalid` if the configuration file cannot be read
  */
 export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'flags'>): string[] {
   const names = Object.keys(readConfigFile(folder).workspaces ?? {});
@@ -174,32 +193,45 @@ export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'fla
   return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
 }
 
-/** The workspaces that the file declares, by name. Throws `config_invalid` for a file that cannot be read. */
+/**
+ * Workspaces of the configuration file by name.
+ * @throws `config_invalid` if the file cannot be read
+ */
 export function declaredWorkspaces(
   folder: string,
 ): Readonly<Record<string, { readonly baseUrl: string; readonly apiKeyVariable: string }>> {
   return readConfigFile(folder).workspaces ?? {};
 }
 
-/** The umask for all that is written to data folders. Throws `config_invalid`. */
+/**
+ * Umask for everything that is written to data folders.
+ * @throws `config_invalid`
+ */
 export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>): number {
   return readPermissions(environment, readConfigFile(folder)) === 'group' ? 0o027 : 0o077;
 }
 
-/** Who runs jobs when they are due. Throws `config_invalid` for a file that cannot be read, or an address that is not set. */
+/**
+ * Reads the settings of the runner of jobs.
+ * @throws `config_invalid` if the file cannot be read or the URL of the queue is not set
+ */
 export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): RunnerSettings {
   return readRunnerSettings(readConfigFile(folder).runner, environment, folder);
 }
 
-/** Throws `config_invalid` for what cannot be the name of a workspace. */
+/**
+ * Checks the form of a workspace name.
+ * @throws `config_invalid`
+ */
 export function checkWorkspaceName(name: string): void {
   if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
 }
 
 /**
- * The settings that an environment and a folder hold, as text by name: our own variables, those that the file names for keys,
- * webhooks, budgets and the queue, with secrets in place of the files that hold them, and the text of the file itself. Without
- * those that choose the workspace, which two processes on one workspace may write differently.
+ * All settings of a process, as text by name: SIGHTLINE_ variables, the variables that the configuration file names for keys,
+ * webhooks, budgets and the queue, and the text of the file itself. A secret that is kept in a file (`_FILE`) is replaced by
+ * its value. Variables that only choose the workspace are left out, because two processes of one workspace may set them
+ * differently.
  */
 export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
   const file = readConfigFile(folder);
@@ -274,10 +306,10 @@ function readKeep(
   };
 }
 
-// DuckDB takes what follows a question mark for parameters and puts its log elsewhere.
+// DuckDB parses the text after a question mark as parameters and writes its WAL to another path.
 function checkFolder(folder: string): string {
   if (!folder.includes('?')) return folder;
-  const message = `the data folder ${JSON.stringify(folder)} contains "?", which no path of a DuckDB file may have; allowed: a folder without it, set with SIGHTLINE_DATA_DIR or --data-dir`;
+  const message = `the data folder ${JSON.stringify(folder)} contains "?", which DuckDB does not support in paths; allowed: a folder without "?", set with SIGHTLINE_DATA_DIR or --data-dir`;
   throw new SightlineError('config_invalid', message);
 }
 
@@ -287,11 +319,14 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
   try {
     url = new URL(value);
   } catch {
-    // What stands before an @ may be a password.
+    // The text before an @ may contain a password.
     throw invalid(name, value.replace(/^.*@/s, '…@'), allowed.baseUrl);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new SightlineError('config_invalid', `${name} holds a user name or password; the key goes into its variable`);
+    throw new SightlineError(
+      'config_invalid',
+      `${name} contains a user name or password; allowed: a URL without them, with the key in its own variable`,
+    );
   }
   if (!isPrivateWay(url, allowHttp)) {
     throw invalid(name, value, `${allowed.baseUrl}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`);
@@ -302,7 +337,7 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
   return url.href.replace(/\/+$/, '');
 }
 
-// A wrong key is not shown: it may be a right one for something else.
+// The rejected key is not shown: it may be a valid secret of another service.
 function checkKey(name: string, value: string | undefined): string {
   const key = 'an API key of the workspace; it begins with gsk_';
   if (value === undefined || value.trim() === '') throw invalid(name, undefined, key);
@@ -312,7 +347,7 @@ function checkKey(name: string, value: string | undefined): string {
   return value.trim();
 }
 
-// Number() takes much for a number, a blank for 0 among it.
+// `Number()` is too lenient: `Number(' ') === 0`.
 function toWholeNumber(text: string): number {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }

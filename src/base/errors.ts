@@ -2,19 +2,18 @@
 export const EXIT = { done: 0, failed: 1, usage: 2, partial: 3, locked: 4, interrupted: 130 } as const;
 
 interface ErrorKind {
-  /** Exit code when the error ends a command. */
+  /** Exit code of a command that ends with the error. */
   readonly exit: number;
-  /** HTTP status with which the read server says it; none where it never does. */
+  /** HTTP status of the read server's response; not set if the read server never returns the error. */
   readonly status?: number;
-  /** What happened, for the reference. */
+  /** Cause, for the error reference. */
   readonly about: string;
-  /** What to do about it. */
+  /** Next step for the user. */
   readonly hint: string;
 }
 
 /**
- * Every error sightline can end with or answer with, in one table: the command line, the read server and the README
- * read it, and a test holds the README to it.
+ * All errors of the command line and the read server. A test checks that the documented error tables agree with it.
  */
 export const errorTable = {
   usage: {
@@ -24,67 +23,69 @@ export const errorTable = {
   },
   config_invalid: {
     exit: EXIT.usage,
-    about: 'A setting from the environment, `.env` or `sightline.config.json` is missing or has a value not allowed.',
+    about:
+      'A setting from the environment, `.env` or `sightline.config.json` is missing or has a value that is not allowed.',
     hint: 'Correct the setting that the message names.',
   },
   unreachable: {
     exit: EXIT.failed,
-    about: 'The upstream API did not answer: refused, reset, timed out or unknown host.',
-    hint: 'Check SIGHTLINE_BASE_URL and the network, then run the command again; it goes on where it stopped.',
+    about: 'The upstream API did not respond: connection refused or reset, timeout, or unknown host.',
+    hint: 'Check SIGHTLINE_BASE_URL and the network, then run the command again to resume.',
   },
   plan_too_large: {
     exit: EXIT.failed,
     about:
-      'A sync plans far more requests than the last complete one took, so a count or a date from upstream may be wrong.',
-    hint: 'See `sightline plan` for the reasons. If they are right, run `sightline sync --accept-plan`.',
+      'A sync plans far more requests than the last complete sync needed, so a count or a date from upstream may be wrong.',
+    hint: 'Check the reasons in `sightline plan`. If they are correct, run `sightline sync --accept-plan`.',
   },
   bad_answer: {
     exit: EXIT.failed,
-    about: 'Upstream answered with something that is not what the API specifies, such as a page that is not JSON.',
+    about: 'An upstream response does not match the API specification, such as a page that is not JSON.',
     hint: 'Check that SIGHTLINE_BASE_URL is the root of the versioned API (it usually ends in /v1).',
   },
   clock_differs: {
     exit: EXIT.failed,
-    about: "Upstream's clock and this machine's differ by more than 36 hours, so the current day is not known.",
-    hint: 'Correct the clock of this machine. If upstream is meant to be at another date, set SIGHTLINE_CLOCK=upstream.',
+    about: "Upstream's clock and this machine's differ by more than 36 hours, so the current day is unknown.",
+    hint: 'Correct the clock of this machine. If upstream uses another date on purpose, set SIGHTLINE_CLOCK=upstream.',
   },
   unauthorized: {
     exit: EXIT.failed,
     status: 401,
-    about: 'The key is missing, unknown, revoked or expired: upstream said so, or the read server does.',
-    hint: "Check SIGHTLINE_API_KEY against the app's API keys settings; the read server's own keys are listed by `sightline keys list`.",
+    about: 'Upstream or the read server rejected the key: it is missing, unknown, revoked or expired.',
+    hint: "Compare SIGHTLINE_API_KEY with the API keys in the app's settings. `sightline keys list` lists the read server's own keys.",
   },
   plan_required: {
     exit: EXIT.failed,
     status: 403,
-    about: 'Upstream refuses the workspace (403 plan_required, or 403 for the list of brands): it has no active plan.',
-    hint: 'Activate a plan in the app; the key works again then. Nothing already copied is lost.',
+    about:
+      'Upstream rejects requests of the workspace (403 plan_required, or 403 for the list of brands) because it has no active plan.',
+    hint: 'Activate a plan in the app; the key then works again. Data that are already copied are not affected.',
   },
   not_found: {
     exit: EXIT.failed,
     status: 404,
-    about: 'There is nothing at the address, or no brand or article with the id.',
+    about: 'The URL does not exist, or no brand or article has the id.',
     hint: 'Check that SIGHTLINE_BASE_URL is the root of the versioned API (it usually ends in /v1).',
   },
   refused: {
     exit: EXIT.failed,
-    about: 'Upstream refused a request (a 403 of one endpoint, another 4xx, or a redirect).',
-    hint: "Read upstream's message; when it names a parameter that sightline sends, that is a bug worth reporting.",
+    about: 'Upstream rejected a request: 403 for one endpoint, another 4xx, or a redirect.',
+    hint: "Read upstream's message. If it names a parameter that sightline sends, please report it as a bug.",
   },
   upstream_failed: {
     exit: EXIT.failed,
-    about: 'Upstream kept failing (429 or 5xx) until the attempts were used up.',
-    hint: 'Run the command again later; it goes on where it stopped.',
+    about: 'Upstream failed (429 or 5xx) on every attempt.',
+    hint: 'Run the command again later to resume.',
   },
   budget_unreachable: {
     exit: EXIT.failed,
-    about: 'The database that holds the budget which workers of several machines share does not answer, or refuses.',
-    hint: 'Check the variable that the message names, and the database, with `sightline doctor`; then run the command again.',
+    about: 'The database with the shared request budget does not respond or rejects requests.',
+    hint: 'Run `sightline doctor` to check the database and the variable in the message, then run the command again.',
   },
   queue_unreachable: {
     exit: EXIT.failed,
-    about: 'The database that holds the queue which workers share does not answer, or refuses.',
-    hint: 'Check the variable that the message names, and the database; then run the command again.',
+    about: 'The database with the job queue does not respond or rejects requests.',
+    hint: 'Check the database and the variable in the message, then run the command again.',
   },
   folder_unwritable: {
     exit: EXIT.failed,
@@ -93,59 +94,62 @@ export const errorTable = {
   },
   disk_full: {
     exit: EXIT.failed,
-    about: 'There is no room left on the disk.',
-    hint: 'Make room and run the command again; what was committed is kept.',
+    about: 'The disk is full.',
+    hint: 'Free disk space and run the command again; committed data are kept.',
   },
   out_of_memory: {
     exit: EXIT.failed,
-    about: 'DuckDB needs more memory than it may use.',
-    hint: 'Run the command again while less else runs; what was committed is kept.',
+    about: 'DuckDB needs more memory than its limit.',
+    hint: 'Stop other programs and run the command again; committed data are kept.',
   },
   too_many_files: {
     exit: EXIT.failed,
-    about: 'The process has as many files and connections open as the system allows.',
-    hint: 'Raise the limit with `ulimit -n 1024` (`LimitNOFILE=` in systemd), then run the command again; what was committed is kept.',
+    about: 'The process has reached the limit of open files and connections.',
+    hint: 'Raise the limit with `ulimit -n 1024` (`LimitNOFILE=` in systemd), then run the command again; committed data are kept.',
   },
   publish_failed: {
     exit: EXIT.failed,
-    about: 'The object store that `publish` names refused, did not answer, or does not do what publishing needs.',
-    hint: 'Run `sightline doctor`, which tries what publishing needs, then `sightline export` again; the folder has the snapshot.',
+    about:
+      'The object store of the `publish` setting rejected a request, did not respond, or lacks a feature that publishing needs.',
+    hint: 'Run `sightline doctor` to test the object store, then `sightline export` again; the folder already has the snapshot.',
   },
   home_failed: {
     exit: EXIT.failed,
-    about: 'The object store that `home` names refused, did not answer, or holds something else than it should.',
-    hint: 'Run `sightline doctor`, which tries what a home needs, then the command again; it goes on where it stopped.',
+    about:
+      'The object store of the `home` setting rejected a request, did not respond, or contains unexpected objects.',
+    hint: 'Run `sightline doctor` to test the object store, then run the command again to resume.',
   },
   lease_lost: {
     exit: EXIT.failed,
-    about: 'A process that had a workspace checked out was taken for dead, or could not renew its claim in time.',
-    hint: 'Nothing is to be done where another took the work over; otherwise run the command again, which goes on where it stopped.',
+    about:
+      'The process lost its lease on a workspace: it could not renew the lease in time, or another process treated it as dead.',
+    hint: 'If another process took over the work, do nothing. Otherwise run the command again to resume.',
   },
   warehouse_invalid: {
     exit: EXIT.failed,
-    about: 'A database file is not a DuckDB database, is damaged, or has tables that are not what they should be.',
-    hint: 'Run `sightline doctor`, which checks every file of the workspace and names the command that mends it.',
+    about: 'A database file is not a DuckDB database, is damaged, or has unexpected tables.',
+    hint: 'Run `sightline doctor`, which checks every file of the workspace and names the command that repairs it.',
   },
   warehouse_newer: {
     exit: EXIT.failed,
-    about: 'The warehouse was written by a newer sightline.',
+    about: 'A newer version of sightline wrote the warehouse.',
     hint: 'Update sightline.',
   },
   warehouse_locked: {
     exit: EXIT.locked,
     about: 'Another process owns the warehouse.',
-    hint: 'Wait until it has finished, or stop it. `sightline sql` works meanwhile.',
+    hint: 'Wait until it has finished, or stop it. Meanwhile `sightline sql` works.',
   },
   owner_untrusted: {
     exit: EXIT.failed,
     about:
-      'The process that serves the workspace cannot be trusted: another user owns or can change its claim file, socket or folder, or it does not know the secret of the claim.',
+      'The process that serves the workspace is not trusted: another user owns or can change its claim file, socket or folder, or its secret does not match the claim.',
     hint: 'Run `sightline doctor --fix`, which corrects permissions. If no `sightline serve` of yours is running, remove serving.json from the folder of the workspace.',
   },
   no_data: {
     exit: EXIT.failed,
     status: 503,
-    about: 'The workspace holds nothing to read yet.',
+    about: 'The workspace has no data yet.',
     hint: 'Run `sightline sync` first.',
   },
   sql_invalid: {
@@ -155,23 +159,23 @@ export const errorTable = {
   },
   sql_rejected: {
     exit: EXIT.usage,
-    about: 'The query has a statement or a function that does more than read tables and views.',
+    about: 'The query contains a statement or function that does more than read tables and views.',
     hint: 'Use statements that only read tables and views. To write a file, use `sightline sql --output FILE` or `sightline export`.',
   },
   query_limit: {
     exit: EXIT.failed,
-    about: 'A query exceeded its limit of time, memory, rows or bytes, which the message names.',
-    hint: 'Ask for less, or raise the limit: `sightline sql` has `--timeout` and `--max-memory`. For many rows, write `--output rows.parquet`.',
+    about: 'A query exceeded a limit of time, memory, rows or bytes; the message names the limit.',
+    hint: 'Reduce the query or raise the limit: `sightline sql` has `--timeout` and `--max-memory`. For many rows, write `--output rows.parquet`.',
   },
   query_crashed: {
     exit: EXIT.failed,
     about: 'The process that ran a query ended unexpectedly, or DuckDB failed with an internal error.',
-    hint: 'The data are unchanged. Simplify the query, or ask for less; if it ends like this again, please report the query.',
+    hint: 'The data are unchanged. Simplify or reduce the query; if it crashes again, please report it.',
   },
   interrupted: {
     exit: EXIT.interrupted,
     about: 'The command was stopped by Ctrl-C or a signal.',
-    hint: 'Run it again; it goes on where it stopped.',
+    hint: 'Run the command again to resume.',
   },
   invalid_parameter: {
     exit: EXIT.usage,
@@ -182,86 +186,89 @@ export const errorTable = {
   bad_request: {
     exit: EXIT.failed,
     status: 400,
-    about: 'What came is no HTTP request that the read server can read.',
+    about: 'The read server cannot parse the HTTP request.',
     hint: 'Check the request line, the headers and their lengths.',
   },
   request_timeout: {
     exit: EXIT.failed,
     status: 408,
-    about: 'A client took longer to send its request than the read server waits.',
-    hint: 'Send the request at once.',
+    about: 'A client did not send its request within the time limit of the read server.',
+    hint: 'Send the complete request without delay.',
   },
   forbidden: {
     exit: EXIT.failed,
     status: 403,
-    about: 'The request comes from a web page, or for a host name, that the read server does not answer.',
+    about: 'The origin of the web page or the host name of the request is not allowed.',
     hint: 'Allow the origin with `--cors-origin`, or the host name with `--allow-host`.',
   },
   method_not_allowed: {
     exit: EXIT.failed,
     status: 405,
-    about: 'The API is read-only: it takes GET and HEAD.',
+    about: 'The API is read-only: it accepts GET and HEAD.',
     hint: 'Use GET.',
   },
   body_too_large: {
     exit: EXIT.failed,
     status: 413,
-    about: 'The body of a request is larger than the read server takes.',
-    hint: 'Send less; only MCP requests have a body.',
+    about: 'The body of a request exceeds the limit of the read server.',
+    hint: 'Send a smaller body; only MCP requests have one.',
   },
   uri_too_long: {
     exit: EXIT.failed,
     status: 414,
-    about: 'The address of a request is longer than the read server takes.',
+    about: 'The URL of a request exceeds the limit of the read server.',
     hint: 'Shorten the parameters.',
   },
   range_not_satisfiable: {
     exit: EXIT.failed,
     status: 416,
-    about: 'A part of a file was asked for that begins after its end.',
-    hint: 'Ask for the file again, whole: it is another than the one whose length you know.',
+    about: 'The requested range begins after the end of the file.',
+    hint: 'Request the complete file again: it has changed since you read its length.',
   },
   rate_limited: {
     exit: EXIT.failed,
     status: 429,
-    about: 'More requests than allowed in a minute for the key, or too many wrong keys from the address.',
-    hint: 'Wait as long as Retry-After says, then go on.',
+    about: 'The key exceeded its requests per minute, or the IP address sent too many wrong keys.',
+    hint: 'Wait for the time in Retry-After, then send the request again.',
   },
   headers_too_large: {
     exit: EXIT.failed,
     status: 431,
-    about: 'The headers of a request are larger than the read server takes.',
+    about: 'The headers of a request exceed the limit of the read server.',
     hint: 'Send fewer or shorter headers.',
   },
   overloaded: {
     exit: EXIT.failed,
     status: 503,
-    about: 'The read server has as many queries waiting as it allows, or is shutting down.',
-    hint: 'Wait as long as Retry-After says, then try again.',
+    about: 'The queue of the read server is full, or the server is shutting down.',
+    hint: 'Wait for the time in Retry-After, then try again.',
   },
   query_timeout: {
     exit: EXIT.failed,
     status: 503,
-    about: 'A query took longer than the read server allows and was stopped.',
-    hint: 'Ask for a shorter range, or raise `--query-timeout`.',
+    about: 'A query exceeded the time limit of the read server and was stopped.',
+    hint: 'Request a shorter range, or raise `--query-timeout`.',
   },
   internal: {
     exit: EXIT.failed,
     status: 500,
-    about: 'Something happened that should not have.',
-    hint: 'Run the command again with --verbose, and report what it prints.',
+    about: 'An unexpected error occurred.',
+    hint: 'Run the command again with --verbose, and report its output.',
   },
 } as const satisfies Record<string, ErrorKind>;
 
 /** A code of the error table. */
 export type ErrorCode = keyof typeof errorTable;
 
-/** The text without what looks like an API key: a key may stand wherever a user has put it by mistake. */
+/** Replaces everything that looks like an API key, because users may paste a key into any setting by mistake. */
 export function hideKeys(text: string): string {
   return text.replace(/gsk_[\w.~+/=-]{4,}/g, 'gsk_…');
 }
 
-/** An error a user can act on: a code of the table and one sentence that says what and where; never a key. */
+/**
+ * An error for the user: a code of the error table and one sentence about the cause. API keys are removed from the message.
+ * @example throw new SightlineError('usage', `--limit is ${limit}; allowed: 1 to 100`);
+ */
 export class SightlineError extends Error {
   readonly code: ErrorCode;
 
@@ -280,17 +287,20 @@ export class SightlineError extends Error {
   }
 }
 
-// `ulimit -n`, from a report of Node, which opens no file.
+// The value of `ulimit -n`, from Node's diagnostic report, because reading it needs no open file.
 function openFilesLimit(): string {
   const report = (process.report?.getReport() ?? {}) as { userLimits?: { open_files?: { soft?: unknown } } };
   const soft = report.userLimits?.open_files?.soft;
   return soft === undefined ? '' : `; \`ulimit -n\` allows ${String(soft)}`;
 }
 
-/** The kind of error with which every message of DuckDB begins, such as `IO Error: `. */
+/** The error type at the start of every DuckDB message, such as `IO Error: `. */
 const DUCKDB_PROSE = /^([A-Z][A-Za-z]*(?: [A-Za-z]+){0,3} Error): /;
 
-/** Turns anything thrown into a SightlineError; system errors that have a code of their own in the table get it. */
+/**
+ * Converts anything thrown to a SightlineError: a full disk, the open files limit and missing permissions get their own code,
+ * everything else gets `internal`. A SightlineError is returned unchanged.
+ */
 export function toSightlineError(thrown: unknown): SightlineError {
   if (thrown instanceof SightlineError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -300,7 +310,7 @@ export function toSightlineError(thrown: unknown): SightlineError {
     system === 'EDQUOT' ||
     /No space left on device|failed to offload data block/i.test(message)
   ) {
-    const shown = DUCKDB_PROSE.test(message) ? 'DuckDB found no room left on the disk' : message;
+    const shown = DUCKDB_PROSE.test(message) ? 'DuckDB cannot write because the disk is full' : message;
     return new SightlineError('disk_full', shown, { cause: thrown });
   }
   if (system === 'EMFILE' || system === 'ENFILE' || /Too many open files/i.test(message)) {

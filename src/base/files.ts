@@ -3,7 +3,10 @@ import { access, constants, mkdir, open, rename, rm, stat, symlink } from 'node:
 import { dirname, join } from 'node:path';
 import { SightlineError } from './errors.ts';
 
-/** Makes the folder if need be and checks that files can be made in it; throws `folder_unwritable`. */
+/**
+ * Creates the folder and its parents if missing and checks that files can be created in it.
+ * @throws `folder_unwritable`; a full disk (ENOSPC) is thrown unchanged
+ */
 export async function ensureWritableFolder(folder: string): Promise<void> {
   try {
     await makeFolders(folder);
@@ -15,7 +18,7 @@ export async function ensureWritableFolder(folder: string): Promise<void> {
   }
 }
 
-// Step by step: Node's own recursive mkdir never returns where a file system says that a parent it shows is not there.
+// Creates one level at a time: Node's recursive mkdir loops forever on file systems that report ENOENT for an existing parent.
 async function makeFolders(folder: string, isSecondTry = false): Promise<void> {
   try {
     await mkdir(folder);
@@ -24,13 +27,13 @@ async function makeFolders(folder: string, isSecondTry = false): Promise<void> {
     if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
     const parent = dirname(folder);
     if (code !== 'ENOENT' || parent === folder || isSecondTry) throw thrown;
-    // Somebody else may be making the same folders at this moment.
+    // Another process may be creating the same folders.
     if (!existsSync(parent)) await makeFolders(parent);
     await makeFolders(folder, true);
   }
 }
 
-/** Makes what was written to a file or to a folder's entries survive a power cut. */
+/** Flushes a file, or the entries of a folder, to disk (fsync), so that they survive a power cut. */
 export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -40,13 +43,13 @@ export async function syncToDisk(path: string): Promise<void> {
   }
 }
 
-/** Moves a finished file or folder to its public name in one step that survives a power cut. */
+/** Renames a finished file or folder to its public name atomically and durably. */
 export async function publishByRename(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncToDisk(dirname(to));
 }
 
-/** Points the symlink `link` at `target` (relative to the link) without a moment in which there is no link. */
+/** Points the symlink `link` to `target` (relative to the link) atomically: readers see the old or the new target. */
 export async function swapSymlink(target: string, link: string): Promise<void> {
   const aside = join(dirname(link), `.${process.pid}-${Date.now()}-link`);
   await symlink(target, aside);

@@ -1,4 +1,4 @@
-/** A number that a double cannot hold, as it stood in JSON: a whole number that is rounded, or one beyond 1.8e308. */
+/** The JSON text of a number that a double cannot represent: an integer that would be rounded, or a number beyond 1.8e308. */
 export class ExactNumber {
   readonly text: string;
 
@@ -6,26 +6,26 @@ export class ExactNumber {
     this.text = text;
   }
 
-  /** What `JSON.stringify` writes in its place, which `toExactJson` replaces by the number. */
+  /** Makes `JSON.stringify` write a marked string, which `toExactJson` replaces by the number. */
   toJSON(): string {
     return `${MARK}${this.text}`;
   }
 }
 
 const MARK = '\u0000n';
-/** MARK as JSON writes it. */
+/** MARK as escaped in JSON text. */
 const WRITTEN_MARK = '\\u0000n';
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** A text without a match has no number that a double cannot hold. */
+/** JSON text without a match contains only numbers that doubles can represent. */
 const MAYBE_EXACT = /\d{16}|\d[eE]\+?\d{3}/;
 const MARKED = /(?<=^|[:,[])"\\u0000n(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?=[,}\]]|$)/g;
 
-/** True for a JSON object; an array or an exact number is none. */
+/** True for a JSON object; false for arrays and exact numbers. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
-/** JSON text with the keys of every object in order, so that equal values give equal text. */
+/** Returns JSON text with the keys of every object sorted, so that equal values give equal text. */
 export function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     isRecord(inner)
@@ -35,8 +35,9 @@ export function toCanonicalJson(value: unknown): string {
 }
 
 /**
- * Parses JSON as `JSON.parse` does, except that a number which a double cannot hold becomes an ExactNumber.
+ * Parses JSON like `JSON.parse`, except that a number which a double cannot represent becomes an ExactNumber.
  * @throws SyntaxError
+ * @example toExactJson(parseExactJson('9007199254740993')) === '9007199254740993'
  */
 export function parseExactJson(text: string): unknown {
   if (!MAYBE_EXACT.test(text) || text.includes(WRITTEN_MARK)) return JSON.parse(text);
@@ -45,13 +46,13 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** Writes JSON as `JSON.stringify` does, and exact numbers as they stood. `value` must not be undefined. */
+/** Writes JSON like `JSON.stringify`, with exact numbers unchanged. `value` must not be undefined. */
 export function toExactJson(value: unknown): string {
   const text = JSON.stringify(value);
   return text.includes(WRITTEN_MARK) ? text.replace(MARKED, '$1') : text;
 }
 
-/** The value with the nearest doubles in the place of exact numbers; a copy if it has any. */
+/** Replaces exact numbers by the nearest doubles. Returns the same value if there are none, otherwise a copy. */
 export function withDoubles(value: unknown): unknown {
   return holdsExact(value) ? copyWithDoubles(value) : value;
 }
@@ -68,7 +69,7 @@ function copyWithDoubles(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const copy = {};
   for (const [name, inner] of Object.entries(value)) {
-    // Defined, not assigned: upstream may name a field __proto__.
+    // Define, do not assign: upstream may name a field __proto__.
     Object.defineProperty(copy, name, {
       value: copyWithDoubles(inner),
       enumerable: true,
@@ -79,7 +80,7 @@ function copyWithDoubles(value: unknown): unknown {
   return copy;
 }
 
-// Puts every number outside of texts that a double cannot hold into a marked text.
+// Replaces every number that a double cannot represent by a marked string. Numbers inside strings are not changed.
 function markNumbers(text: string): string {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -99,7 +100,7 @@ function isDouble(token: string): boolean {
   return Number.isFinite(value) && (!/^-?\d+$/.test(token) || String(value) === token || Number.isSafeInteger(value));
 }
 
-// Index behind the quote that ends the text which begins at `start`.
+// Index after the closing quote of the string that begins at `start`.
 function endOfText(text: string, start: number): number {
   for (let from = start + 1; ; ) {
     const end = text.indexOf('"', from);

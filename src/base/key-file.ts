@@ -2,17 +2,17 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SightlineError } from './errors.ts';
 
-/** What is added to a variable's name where it holds the path of a file in place of the secret. */
+/** Suffix of variables that contain the path of a file with the secret instead of the secret. */
 const ENDING = '_FILE';
-/** Larger files hold something else. */
+/** Larger files cannot be keys. */
 const FILE_BYTES_MAX = 64 * 1024;
-/** Where container engines put secrets, readable for all of the container, which is one user's anyway. */
+/** Mount point of container secrets. Every user of the container can read them, which is acceptable because it has one user. */
 const SECRETS_FOLDER = '/run/secrets/';
 
 /**
- * A secret's value: that of its variable, or what stands in the file whose path the variable of the same name with `_FILE`
- * holds, relative to `folder`; undefined where neither is set. Throws `config_invalid` where both are, and for a file that
- * cannot be read or that every user of the machine may read.
+ * Returns a secret from its variable, or from the file whose path (relative to `folder`) is in the variable with the suffix
+ * `_FILE`. Returns undefined if neither is set.
+ * @throws `config_invalid` if both are set, or if the file is unreadable, too large or readable by every user of the machine
  */
 export function readSecret(
   variable: string,
@@ -24,17 +24,17 @@ export function readSecret(
   const path = environment[name];
   if (path === undefined || path === '') return value;
   if (value !== undefined && value.trim() !== '') {
-    throw new SightlineError('config_invalid', `${variable} and ${name} are both set; allowed: one of them`);
+    throw new SightlineError('config_invalid', `${variable} and ${name} are both set; allowed: one of the two`);
   }
   return readSecretFile(name, resolve(folder, path));
 }
 
-/** The variable that a secret stands in, or whose file another one names. */
+/** Removes the suffix `_FILE` from a variable's name. */
 export function withoutFile(variable: string): string {
   return variable.endsWith(ENDING) ? variable.slice(0, -ENDING.length) : variable;
 }
 
-/** The settings with these variables themselves in place of the files that hold them; a file that cannot be read stays named. */
+/** Replaces the `_FILE` variables of these secrets by their values. If a file cannot be read, its variable is left unchanged. */
 export function withSecrets(
   settings: Readonly<Record<string, string>>,
   variables: readonly string[],
@@ -48,7 +48,7 @@ export function withSecrets(
       result[variable] = secret;
       delete result[`${variable}${ENDING}`];
     } catch {
-      // What needs it says what is wrong with it.
+      // The code that needs the secret reports the unreadable file.
     }
   }
   return result;
@@ -58,8 +58,10 @@ function readSecretFile(name: string, path: string): string {
   try {
     const { mode, size } = statSync(path);
     const isOpen = process.platform !== 'win32' && (mode & 0o004) !== 0 && !path.startsWith(SECRETS_FOLDER);
-    if (isOpen) throw refusal(name, path, 'can be read by every user of this machine; take that away with chmod o-r');
-    if (size > FILE_BYTES_MAX) throw refusal(name, path, 'is too large to hold a key');
+    if (isOpen)
+      throw refusal(name, path, 'is readable by every user of this machine; remove that permission with chmod o-r');
+    if (size > FILE_BYTES_MAX)
+      throw refusal(name, path, `is too large for a key: ${size} bytes; allowed: up to ${FILE_BYTES_MAX}`);
     return readFileSync(path, 'utf8').trim();
   } catch (thrown) {
     if (thrown instanceof SightlineError) throw thrown;

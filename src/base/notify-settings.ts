@@ -2,39 +2,39 @@ import { z } from 'zod';
 import { SightlineError } from './errors.ts';
 import { readSecret } from './key-file.ts';
 
-/** What can be told of. */
+/** Events that can be notified. */
 export const NOTIFY_EVENTS = ['failure', 'recovery', 'drift', 'stale'] as const;
-/** How a message is written. */
+/** Formats of notifications. */
 export const NOTIFY_FORMATS = ['json', 'slack'] as const;
 
 /** One of NOTIFY_EVENTS. */
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number];
 
-/** Data are stale after so long without a complete sync, where nothing else is said: a nightly one, and two hours. */
+/** Default age in hours after which data without a complete sync are stale: one day for the nightly sync, plus two hours. */
 const STALE_HOURS = 26;
-/** Bytes of a secret at least. */
+/** Minimum length of a secret in bytes. */
 const SECRET_BYTES_MIN = 16;
-/** What Standard Webhooks puts before a secret that is written in base64. */
+/** Prefix of base64 secrets in Standard Webhooks. */
 const SECRET_PREFIX = 'whsec_';
 
-/** A receiver of messages. Its address and its secret are secrets: they are never shown, logged or written. */
+/** A receiver of notifications. `url` and `secret` are confidential: never show, log or write them. */
 export interface NotifyTarget {
-  /** The NAME of the variable that holds the address, by which people are told of the target. */
+  /** Name of the variable with the URL; identifies the receiver in messages. */
   readonly urlVariable: string;
   readonly url: URL;
   readonly format: (typeof NOTIFY_FORMATS)[number];
-  /** What messages are signed with; null where they are not. */
+  /** Signing key; null if messages are not signed. */
   readonly secret: Uint8Array | null;
-  /** The secret as its variable has it, to be kept out of texts. */
+  /** The secret as written in its variable, used to redact it from texts; null if messages are not signed. */
   readonly secretText: string | null;
   readonly events: readonly NotifyEvent[];
   readonly staleHours: number;
 }
 
-// An address or a key in place of its variable's name is a mistake that suggests itself.
+// Rejects a URL, key or secret that was pasted instead of the name of its variable.
 const variableName = z.string().regex(/^(?!gsk_|whsec_)[A-Za-z_]\w*$/);
 
-/** How `notify` stands in the file. */
+/** Schema of the `notify` setting in the configuration file. */
 export const notifySchema = z
   .array(
     z.strictObject({
@@ -47,16 +47,19 @@ export const notifySchema = z
   )
   .max(20);
 
-/** Members of each item of `notify`, with what each may be, in words. */
+/** Allowed values of each member of a `notify` item, for error messages. */
 export const notifyAllowed = {
-  urlVariable: 'the name of the variable that holds the address',
+  urlVariable: 'the name of the environment variable with the URL',
   format: NOTIFY_FORMATS.join(' or '),
-  secretVariable: 'the name of the variable that holds the secret',
+  secretVariable: 'the name of the environment variable with the secret',
   events: `a list of ${NOTIFY_EVENTS.join(', ')}`,
   staleHours: 'a number of hours above 0, at most 8784',
 } as const;
 
-/** Reads the receivers' addresses and secrets. Throws `config_invalid` with the variable's name, and never its value. */
+/**
+ * Resolves the `notify` setting and reads URLs and secrets from their variables.
+ * @throws `config_invalid` naming the variable, never its value
+ */
 export function readNotify(
   items: z.infer<typeof notifySchema>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -74,21 +77,21 @@ export function readNotify(
   );
 }
 
-/** Whether what is sent to an address cannot be read on the way: by https, or because it stays on this machine. */
+/** True if requests to the URL cannot be read in transit (https or loopback), or if `allowHttp` permits plain http. */
 export function isPrivateWay({ protocol, hostname }: URL, allowHttp: boolean): boolean {
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   return protocol === 'https:' || (protocol === 'http:' && (isLoopback || allowHttp));
 }
 
 function readUrl(variable: string, text: string, allowHttp: boolean): URL {
-  const allowed = 'the https address of a webhook; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1';
+  const allowed = 'the https URL of a webhook; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1';
   if (text === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !isPrivateWay(url, allowHttp)) {
-    throw new SightlineError('config_invalid', `${variable} is not an address to send to; allowed: ${allowed}`);
+    throw new SightlineError('config_invalid', `${variable} is not the URL of a webhook; allowed: ${allowed}`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new SightlineError('config_invalid', `${variable} holds a user name or password; allowed: ${allowed}`);
+    throw new SightlineError('config_invalid', `${variable} contains a user name or password; allowed: ${allowed}`);
   }
   return url;
 }
@@ -99,7 +102,7 @@ function toSecret(variable: string, text: string): Uint8Array {
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded);
   const bytes = isEncoded ? Buffer.from(isBase64 ? encoded : '', 'base64') : Buffer.from(text);
   if (bytes.length >= SECRET_BYTES_MIN) return bytes;
-  const allowed = `${SECRET_PREFIX} and base64, or any text, of ${SECRET_BYTES_MIN} bytes at least`;
-  const what = text === '' ? 'is not set' : 'is no secret to sign with';
-  throw new SightlineError('config_invalid', `${variable} ${what}; allowed: ${allowed}`);
+  const allowed = `${SECRET_PREFIX} followed by base64, or any text, of at least ${SECRET_BYTES_MIN} bytes`;
+  const problem = text === '' ? 'is not set' : 'is not a signing secret';
+  throw new SightlineError('config_invalid', `${variable} ${problem}; allowed: ${allowed}`);
 }

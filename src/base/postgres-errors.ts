@@ -1,29 +1,29 @@
 import type { Clock } from './clock.ts';
 
-/** Codes of PostgreSQL (SQLSTATE); those of the network, such as EPIPE, may be as long, and have no digit. */
+/** PostgreSQL error codes (SQLSTATE). Network codes such as EPIPE can have the same length but contain no digit. */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
-/** A transaction that was rolled back because of another one: serialization failure, deadlock. */
+/** Transaction rolled back because of another one: serialization failure, deadlock. */
 const CONFLICTS = ['40001', '40P01'];
-/** Attempts at a statement that conflicts with others, and bounds of the random wait between them. */
+/** Maximum attempts at a conflicting statement, and bounds of the random wait between attempts. */
 const CONFLICT_ATTEMPTS_MAX = 10;
 const CONFLICT_MS_FIRST = 20;
 const CONFLICT_MS_MAX = 1_000;
 
-/** What the first two characters of a SQLSTATE stand for, if the same statement may succeed later. */
+/** Transient error classes: the first two characters of the SQLSTATE, and the predicate for messages. */
 const PASSING: Readonly<Record<string, string>> = {
   '08': 'lost the connection',
-  '25': 'takes no writes now',
-  '40': 'rolled a statement back because of others',
+  '25': 'does not accept writes now',
+  '40': 'rolled back a statement because of a conflict',
   '53': 'has no resources left',
-  '55': 'could not lock what a statement needs',
-  '57': 'is shutting down or ended the statement',
-  '58': 'has a fault of its system',
-  XX: 'has an internal fault',
+  '55': 'could not get a lock',
+  '57': 'is shutting down or canceled the statement',
+  '58': 'has a system error',
+  XX: 'has an internal error',
 };
 
 /** A failure of a PostgreSQL database. */
 export interface DatabaseFailure {
-  /** What the database did, as a predicate: "does not answer", "refuses". */
+  /** Predicate for a message whose subject is the database: "does not answer", "refuses". */
   readonly what: string;
   /** Whether the same statement may succeed later. */
   readonly passes: boolean;
@@ -31,7 +31,7 @@ export interface DatabaseFailure {
   readonly isReported: boolean;
 }
 
-/** Classifies what a driver threw by its SQLSTATE; without one, the database was not reached. */
+/** Classifies a driver's error by its SQLSTATE. An error without a SQLSTATE means that the database was not reached. */
 export function toDatabaseFailure(thrown: unknown): DatabaseFailure {
   const code = codeOf(thrown);
   if (!SQLSTATE.test(code)) return { what: 'does not answer', passes: true, isReported: false };
@@ -39,7 +39,10 @@ export function toDatabaseFailure(thrown: unknown): DatabaseFailure {
   return { what: passing ?? 'refuses', passes: passing !== undefined, isReported: true };
 }
 
-/** Runs a statement that is a transaction of its own again, a bounded number of times, if another one made it roll back. */
+/**
+ * Runs a single-statement transaction, and repeats it if it was rolled back because of another transaction: at most 10
+ * attempts with random waits. Rethrows the last error.
+ */
 export async function retryConflicts<T>(clock: Clock, run: () => Promise<T>): Promise<T> {
   for (let attempt = 1, bound = CONFLICT_MS_FIRST; ; attempt++, bound = Math.min(2 * bound, CONFLICT_MS_MAX)) {
     try {
@@ -51,7 +54,7 @@ export async function retryConflicts<T>(clock: Clock, run: () => Promise<T>): Pr
   }
 }
 
-/** The code of an error, or an empty text. */
+/** Returns the `code` of an error, or an empty string. */
 export function codeOf(thrown: unknown): string {
   const { code } = (thrown ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';

@@ -25,7 +25,7 @@ import type { TraceWish } from './trace-wish.ts';
 import { VERSION } from './version.ts';
 import { visible } from './visible.ts';
 
-/** What the last spans may take to be sent, where the collector answers; where it does not, nobody waits for it. */
+/** Time limit for sending the last spans at shutdown, and the limit if the collector is failing. */
 const LAST_MS = 2_000;
 const LAST_MS_FAILING = 100;
 
@@ -35,7 +35,10 @@ const kinds: Readonly<Record<SpanKind, SdkSpanKind>> = {
   server: SdkSpanKind.SERVER,
 };
 
-/** Opens OpenTelemetry's tracer as its variables have it, and gives what sends the last spans and closes it. */
+/**
+ * Starts the OpenTelemetry tracer as its OTEL_ variables configure it. Returns a function that sends the last spans and shuts
+ * the tracer down.
+ */
 export async function openTracer(
   wish: Exclude<TraceWish, { kind: 'none' | 'refused' }>,
   say: (sentence: string) => void,
@@ -51,15 +54,15 @@ export async function openTracer(
   return async () => {
     useTracer(null);
     let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<void>((resolve) => {
-      const give = (): void => {
+    const failedOrLate = new Promise<void>((resolve) => {
+      const stopWaiting = (): void => {
         collector.sayUnreached();
         resolve();
       };
-      timer = setTimeout(give, collector.isFailing() ? LAST_MS_FAILING : LAST_MS);
+      timer = setTimeout(stopWaiting, collector.isFailing() ? LAST_MS_FAILING : LAST_MS);
       collector.onFailure(resolve);
     });
-    await Promise.race([provider.shutdown().catch(() => undefined), over]);
+    await Promise.race([provider.shutdown().catch(() => undefined), failedOrLate]);
     clearTimeout(timer);
   };
 }
@@ -73,7 +76,7 @@ async function processorOf(wish: Exclude<TraceWish, { kind: 'none' | 'refused' }
   return new BatchSpanProcessor(new OTLPTraceExporter());
 }
 
-// OpenTelemetry's own writes to standard output, which belongs to what was asked for: JSON, rows, or MCP.
+// OpenTelemetry's console exporter writes to stdout, which is reserved for the command's output: JSON, rows or MCP.
 function createConsoleExporter(): SpanExporter {
   const write = (span: ReadableSpan): void => {
     const { traceId, spanId } = span.spanContext();
@@ -103,7 +106,7 @@ function hrTimeToMs([seconds, nanoseconds]: readonly [number, number]): number {
   return Math.round(seconds * 1_000_000 + nanoseconds / 1_000) / 1_000;
 }
 
-// The exporter tells of its failures in its own log only; here they are said once, and without an address.
+// The exporter reports failures only to its own log. Report them once, without the collector's URL.
 function watchCollector(say: (sentence: string) => void) {
   let isFailing = false;
   let isSaid = false;
@@ -118,7 +121,7 @@ function watchCollector(say: (sentence: string) => void) {
   const sayUnreached = (): void => {
     if (isSaid) return;
     isSaid = true;
-    say('Traces do not reach the collector that the variables of OpenTelemetry name; the work goes on without.');
+    say('Traces do not reach the collector that the OTEL_ variables configure; the command continues without traces.');
   };
   const quiet = (): void => undefined;
   const logger = { error: quiet, warn: quiet, info: note, debug: quiet, verbose: note };

@@ -2,8 +2,8 @@ import { toSightlineError } from './errors.ts';
 import { toTraceWish } from './trace-wish.ts';
 
 /**
- * Has spans made and sent where the variables ask for it, and gives what sends the last of them. Does not throw: what
- * stands in the way is said once.
+ * Starts tracing if the OTEL_ variables configure it. Returns a function that sends the last spans. Does not throw: a
+ * failure is reported once through `say`.
  */
 export async function startTracing(
   environment: Readonly<Record<string, string | undefined>>,
@@ -13,7 +13,7 @@ export async function startTracing(
   if (wish.kind === 'none') return async () => undefined;
   try {
     if (wish.kind === 'refused') throw new Error(wish.why);
-    // Some megabytes that few need: loaded only here.
+    // The SDK takes some megabytes that few users need: load it only here.
     const { openTracer } = await import('./trace-sdk.ts');
     return await openTracer(wish, say);
   } catch (thrown) {

@@ -1,7 +1,7 @@
 /** Protocols in which spans can be sent. */
 export const TRACE_PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 
-/** What is to be sent where, by the standard variables. */
+/** Exporter of traces that the standard OTEL_ variables configure. */
 export type TraceWish =
   | { readonly kind: 'none' }
   | { readonly kind: 'otlp'; readonly protocol: (typeof TRACE_PROTOCOLS)[number] }
@@ -9,7 +9,7 @@ export type TraceWish =
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * What the variables of OpenTelemetry ask for: nothing unless one of them names an exporter or where it sends to
+ * Reads the exporter from the OTEL_ variables; `none` unless a variable names an exporter or an endpoint
  * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
  */
 export function toTraceWish(environment: Readonly<Record<string, string | undefined>>): TraceWish {

@@ -1,29 +1,29 @@
-/** What is said of a span; what is null or undefined is left out. Never an id, a value of a query, or a header. */
+/** Attributes of a span; null and undefined are left out. Never pass ids, query values or headers. */
 export type SpanValues = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** A piece of work under way. */
+/** A span of work in progress. */
 export interface Span {
   set(values: SpanValues): void;
   event(name: string, values: SpanValues): void;
-  /** Marks the work as failed, with the kind of error and not its words, which may name what is nobody's business. */
+  /** Marks the span as failed with the error's type. The message is left out because it may contain private data. */
   fail(thrown: unknown): void;
 }
 
-/** A span of work that begins in one call and ends in another. */
+/** A span that begins in one call and ends in another. */
 export interface OpenSpan extends Span {
-  /** Runs `work` as a part of the span. */
+  /** Runs `work` with this span as the parent of its spans. */
   within(work: () => void): void;
   rename(name: string): void;
   end(): void;
 }
 
-/** For whom the work is done: for nobody beside, for a server that is asked, for a client that asks. */
+/** Span kinds of OpenTelemetry: internal work, an outgoing request, an incoming request. */
 export type SpanKind = 'internal' | 'client' | 'server';
 
-/** What makes spans, where traces are wanted. */
+/** Creates spans when tracing is on. */
 export interface Tracer {
   run<T>(name: string, kind: SpanKind, values: SpanValues, work: (span: Span) => Promise<T>): Promise<T>;
-  /** `headers` may carry the span of whoever asked, as W3C Trace Context has it. */
+  /** `headers` may carry the caller's span (W3C Trace Context). */
   begin(name: string, headers: Readonly<Record<string, unknown>>): OpenSpan;
   bind<T extends (...given: never[]) => unknown>(work: T): T;
 }
@@ -32,12 +32,12 @@ const nowhere: Span = { set: () => undefined, event: () => undefined, fail: () =
 
 let tracer: Tracer | null = null;
 
-/** Has spans made from now on, or with null none. */
+/** Turns tracing on with this tracer, or off with null. */
 export function useTracer(next: Tracer | null): void {
   tracer = next;
 }
 
-/** Does the work within a span; where no traces are wanted it is only done. */
+/** Runs the work within a span; without tracing, only runs the work. */
 export function inSpan<T>(
   name: string,
   values: SpanValues,
@@ -47,17 +47,17 @@ export function inSpan<T>(
   return tracer === null ? work(nowhere) : tracer.run(name, kind, values, work);
 }
 
-/** Begins a span for a request; null where no traces are wanted. */
+/** Begins the span of an incoming request; null without tracing. */
 export function beginSpan(name: string, headers: Readonly<Record<string, unknown>>): OpenSpan | null {
   return tracer === null ? null : tracer.begin(name, headers);
 }
 
-/** The work as a part of the span in which this is called, whenever it is done. */
+/** Binds the work to the current span, so that spans of a later call have it as their parent. */
 export function inThisSpan<T extends (...given: never[]) => unknown>(work: T): T {
   return tracer === null ? work : tracer.bind(work);
 }
 
-/** Whether spans are made. */
+/** True if tracing is on. */
 export function isTracing(): boolean {
   return tracer !== null;
 }

@@ -1,2 +1,2 @@
-/** The version of sightline, as package.json has it; a test holds them together. */
+/** Version of sightline. A test checks that it equals the version in package.json. */
 export const VERSION = '0.1.0';

@@ -1,18 +1,18 @@
 /**
- * Characters that change what a terminal shows: C0 and C1 controls with ESC and DEL, except tab and the end of a line, and those
- * that override the direction of text.
+ * Characters that a terminal interprets: C0 and C1 controls including ESC and DEL, except tab and line breaks, and overrides of
+ * the text direction.
  */
 const UNSAFE = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Replaces characters that a terminal would act on by visible escapes, such as `\u001b`. JSON stays the same value. Every text
- * that can reach a terminal passes through it.
+ * Replaces characters that a terminal would interpret by visible escapes such as `\u001b`. Escaped JSON parses to the same
+ * value. Pass every text that can reach a terminal through this function.
  */
 export function visible(text: string): string {
   return text.replace(UNSAFE, toEscape);
 }
 
-/** As `visible`, for text that is part of one line: ends of lines and tabs become blanks. */
+/** Like `visible`, for text within one line: line breaks and tabs become spaces. */
 export function visibleLine(text: string): string {
   return visible(text.replace(/[\r\n\t]+/g, ' '));
 }

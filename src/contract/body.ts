@@ -2,24 +2,25 @@ import { ExactNumber, isRecord } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 import type { ResourceTable } from './tables.ts';
 
-/** A body that is JSON but not what the endpoint promises. The request it answers may be repeated. */
+/** A JSON body that does not match the endpoint's contract. The request may be retried unless `retryable` is false. */
 export class BodyError extends Error {
   override readonly name = 'BodyError';
-  /** Whether the same request may be answered otherwise. */
+  /** True if repeating the request may return a valid body. */
   readonly retryable: boolean = true;
 }
 
-/** A body beyond what any page may have: it is not worth another attempt. */
+/** A body that exceeds the limits of a page. Retrying would return the same body. */
 export class PageBoundError extends BodyError {
   override readonly retryable = false;
 }
 
-/** Longest cursor that is taken, in characters: it is sent back in an address, which servers bound to about 16 kB. */
+/** Maximum length of a cursor in characters. The cursor becomes part of a URL, which servers limit to about 16 kB. */
 const CURSOR_CHARACTERS_MAX = 4_096;
 
 /**
- * The items of one table in a body: a list under its name or under `data`, or the body itself as the only item; null
- * where upstream has nothing to report and sends null for the list. Throws a BodyError when the body has no such rows.
+ * Returns the items of one table in a body: the list under its name or under `data`, or the body itself as the only item.
+ * Returns null if upstream sends null for the list, or leaves it out of a report, because it has nothing to report.
+ * @throws BodyError if the body does not contain the rows
  */
 export function itemsOf(resource: Resource, table: ResourceTable, body: unknown): readonly unknown[] | null {
   const { at } = table.declaration;
@@ -32,7 +33,7 @@ export function itemsOf(resource: Resource, table: ResourceTable, body: unknown)
   return list;
 }
 
-// A report without rows may say so by null, or by leaving its list out where its other fields are there.
+// A report without rows has null for its list, or has its other fields but not the list.
 function hasNothingToReport(resource: Resource, body: unknown, list: unknown): boolean {
   if (resource.change.kind !== 'report') return false;
   const beside = resource.derived.filter(({ declaration: { at } }) => at === 'body');
@@ -40,20 +41,23 @@ function hasNothingToReport(resource: Resource, body: unknown, list: unknown): b
   return list === null || (isRecord(body) && fields.some((field) => field in body));
 }
 
-/** The cursor of the next page, or null on the last; throws a BodyError when it is no cursor. */
+/**
+ * Returns the cursor of the next page, or null on the last page.
+ * @throws BodyError if nextCursor is too long or not a string, number or null
+ */
 export function nextCursorOf(body: unknown): string | null {
   const cursor = isRecord(body) ? (body['nextCursor'] ?? null) : null;
   if (cursor === null || cursor === '') return null;
   if (typeof cursor === 'string') {
     if (cursor.length <= CURSOR_CHARACTERS_MAX) return cursor;
-    throw new BodyError(`nextCursor has ${cursor.length} characters; allowed: ${CURSOR_CHARACTERS_MAX}`);
+    throw new BodyError(`nextCursor has ${cursor.length} characters; allowed: up to ${CURSOR_CHARACTERS_MAX}`);
   }
   if (typeof cursor === 'number') return String(cursor);
   if (cursor instanceof ExactNumber) return cursor.text;
-  throw new BodyError(`nextCursor is ${Array.isArray(cursor) ? 'an array' : typeof cursor}, not a string or null`);
+  throw new BodyError(`nextCursor is ${Array.isArray(cursor) ? 'an array' : typeof cursor}; allowed: a string or null`);
 }
 
-/** Top-level names of a body that belong to the answer's frame and not to an object in it. */
+/** Top-level names of a body that belong to the envelope: lists, echoed parameters and nextCursor. */
 export function frameOf(resource: Resource): Set<string> {
   const lists = resource.derived.flatMap(({ declaration: { at } }) => (at === 'body' ? [] : [at.list]));
   return new Set([...lists, ...Object.keys(resource.query), 'nextCursor']);
@@ -63,7 +67,7 @@ function objectOf(resource: Resource, table: ResourceTable, body: unknown): unkn
   const { fields, normalize } = table.declaration;
   if (normalize !== undefined) {
     const empty = body === null || (isRecord(body) && (Object.keys(body).length === 0 || 'error' in body));
-    if (empty) throw new BodyError('the body holds nothing');
+    if (empty) throw new BodyError('the body is empty or an error');
     return body;
   }
   const known = Object.keys(fields);

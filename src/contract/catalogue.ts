@@ -11,31 +11,37 @@ import {
 
 /** A resource with the tables derived from it. */
 export interface Resource extends ResourceDeclaration {
-  /** Tables this resource fills; for a detail, the part of its list's table that it fills. */
+  /** Tables that this resource fills. For a detail: the columns that it adds to its list's table. */
   readonly derived: readonly ResourceTable[];
 }
 
-/** A physical table of the warehouse, whichever resources fill it. */
+/** A physical table of the warehouse. Several resources can fill it. */
 export interface WarehouseTable {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly Column[];
   readonly key: readonly string[];
-  /** Column by which large tables are pruned and partitioned by month, where the table holds items of a window. */
+  /** Time column of a window's table, used for pruning and partitioning by month; undefined for other tables. */
   readonly time: string | undefined;
 }
 
-/** All resources, and what follows from them together. */
+/** All resources with the tables and histories that are derived from them. */
 export interface Catalogue {
   readonly resources: readonly Resource[];
   readonly tables: readonly WarehouseTable[];
-  /** The tables that keep what the rows of others were. */
+  /** Tables with earlier versions of the rows of other tables. */
   readonly histories: readonly HistoryTable[];
-  /** Throws a RangeError that lists the known names when there is no such resource. */
+  /**
+   * Returns the resource with this name.
+   * @throws RangeError that lists the known names
+   */
   get(name: string): Resource;
 }
 
-/** Builds the catalogue; throws a TypeError where declarations contradict each other. */
+/**
+ * Builds the catalogue from the declarations.
+ * @throws TypeError if two declarations conflict
+ */
 export function createCatalogue(declarations: readonly ResourceDeclaration[]): Catalogue {
   const resources = declarations.map((declaration) => ({
     ...declaration,
@@ -45,7 +51,7 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
   if (byName.size !== resources.length) throw new TypeError('two resources have the same name');
   const get = (name: string): Resource => {
     const resource = byName.get(name);
-    if (resource === undefined) throw new RangeError(`no resource ${name}; known: ${[...byName.keys()].join(', ')}`);
+    if (resource === undefined) throw new RangeError(`no resource ${name}; allowed: ${[...byName.keys()].join(', ')}`);
     return resource;
   };
   for (const { change } of resources) {
@@ -56,12 +62,12 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
   return { resources, tables, histories: historyTables(resources, tables), get };
 }
 
-/** The detail resources that add to the rows of the list resource `name`. */
+/** Detail resources that add columns to the rows of the list resource `name`. */
 export function detailsOf(catalogue: Catalogue, name: string): Resource[] {
   return catalogue.resources.filter((resource) => resource.change.kind === 'detail' && resource.change.of === name);
 }
 
-/** The resource that lists the members of a scope, such as the workspace's brands. */
+/** The resource that lists the members of a scope, such as the brands of the workspace. */
 export function providerOf(catalogue: Catalogue, scope: 'brand'): Resource {
   const provider = catalogue.resources.find((resource) => resource.provides?.scope === scope);
   if (provider === undefined) throw new TypeError(`no resource provides the scope ${scope}`);
@@ -91,7 +97,10 @@ function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
   for (const resource of resources.filter((candidate) => candidate.change.kind === 'detail')) {
     for (const table of resource.derived) {
       const list = tables.get(table.name);
-      if (list === undefined) throw new TypeError(`detail ${resource.name} adds to ${table.name}, which no list fills`);
+      if (list === undefined)
+        throw new TypeError(
+          `detail ${resource.name} adds columns to ${table.name}, but no list resource fills that table`,
+        );
       const own = table.columns.filter((column) => !list.columns.some((other) => other.name === column.name));
       const columns = list.columns.filter((column) => column.source.from !== 'engine');
       tables.set(table.name, {

@@ -2,20 +2,20 @@ import { hideKeys } from '../base/errors.ts';
 import { ExactNumber, toExactJson } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 
-/** How an answer can depart from what was declared or seen before. */
+/** Kinds of difference between a response and its declaration or earlier responses. */
 export type DriftKind = 'unknown_field' | 'vanished_field' | 'changed_type' | 'new_value' | 'implausible_value';
 
-/** One way in which the items of a page depart, and how many do. */
+/** A difference found in a page, with the number of items that show it. */
 export interface Finding {
-  /** The table; null for what stands around the items. */
+  /** Table of the items; null for the envelope. */
   readonly table: string | null;
-  /** The field, with dots between the names of nested ones. */
+  /** Path of the field; names of nested fields are joined with dots. */
   readonly path: string;
   readonly kind: DriftKind;
-  /** What was expected and what came, or the new value; null where the path says it all. */
+  /** Expected and received type, or the new value; null if the path is sufficient. */
   readonly detail: string | null;
   count: number;
-  /** JSON of one value that shows it, cut and without keys. */
+  /** JSON of one example value, truncated, with API keys removed. */
   readonly example: string | null;
 }
 
@@ -32,19 +32,19 @@ export interface Findings {
   take(): readonly Finding[];
 }
 
-/** Something that answers have shown: kept from run to run, so that what is new or gone is noticed. */
+/** A fact learned from responses. It is stored across runs, so that new values and vanished fields are detected. */
 export interface Knowledge {
   readonly table: string | null;
   readonly path: string;
   /**
-   * `value`: a label seen; `present`, `optional`: a field that is always or sometimes there; `many`: a field with too many
-   * values to watch; `settled`: the values seen until then are those there are.
+   * `value`: a label was seen. `present`, `optional`: a field is in all or in some objects. `many`: a field has too many
+   * values to watch. `settled`: learning has ended, so a value that was not seen before is a finding.
    */
   readonly kind: 'value' | 'present' | 'optional' | 'many' | 'settled';
   readonly value: string | null;
 }
 
-/** What shapes of one resource share. */
+/** State shared by the shapes of one resource. */
 export interface ShapeContext {
   readonly resource: Resource;
   readonly knowledge: readonly Knowledge[];
@@ -52,17 +52,17 @@ export interface ShapeContext {
   readonly findings: Findings;
 }
 
-/** Distinct findings kept of one page: an upstream that makes up names would find no end. */
+/** Maximum distinct findings per page, in case upstream generates field names. */
 const FINDINGS_MAX = 200;
 const NAME_CHARACTERS_MAX = 120;
 const EXAMPLE_CHARACTERS_MAX = 200;
 
-/** An empty collection. */
+/** Creates an empty collection of findings. */
 export function createFindings(): Findings {
   let found = new Map<string, Finding>();
   return {
     add: (table, path, kind, detail, example, count = 1) => {
-      // Found by the raw words: what is found again, as in every item of a page, costs no more than a look.
+      // Keyed by the raw texts, so that a repeated finding costs one lookup and no truncation.
       const identity = `${table}\n${path}\n${kind}\n${kind === 'unknown_field' ? '' : detail}`;
       const known = found.get(identity);
       if (known !== undefined) known.count += count;
@@ -82,26 +82,26 @@ export function createFindings(): Findings {
   };
 }
 
-/** Text that is equal for findings of the same thing; of an unknown field its path alone says which. */
+/** Returns equal text for equal findings. Unknown and vanished fields are identified by their path alone. */
 export function identityOf({ table, path, kind, detail }: Pick<Finding, 'table' | 'path' | 'kind' | 'detail'>): string {
   const isByPath = kind === 'unknown_field' || kind === 'vanished_field';
   return JSON.stringify([table, path, kind, isByPath ? null : detail]);
 }
 
-/** The text without keys and well-formed, no longer than so many characters. */
+/** Removes API keys, truncates the text to `charactersMax` characters and makes it well-formed Unicode. */
 export function cut(text: string, charactersMax: number): string {
-  // Keys are hidden first: cut first, one could be left in half.
+  // Remove keys before truncating: a truncated key would not be recognized.
   const safe = hideKeys(text);
   return (safe.length > charactersMax ? `${safe.slice(0, charactersMax - 1)}…` : safe).toWellFormed();
 }
 
-// Long values are cut before they are written out: an example is made on a page that may be large.
+// Truncate long strings before writing JSON, because a page may contain very large values.
 function exampleOf(value: unknown): string {
   const short = typeof value === 'string' ? value.slice(0, 10 * EXAMPLE_CHARACTERS_MAX) : value;
   return cut(toExactJson(short ?? null), EXAMPLE_CHARACTERS_MAX);
 }
 
-/** What JSON calls a value: object, array, string, number, boolean or null. */
+/** Returns the JSON type of a value: object, array, string, number, boolean or null. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (value instanceof ExactNumber) return 'number';

@@ -6,18 +6,18 @@ import { createWords, type Words } from './drift-words.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
 import type { ResourceTable } from './tables.ts';
 
-/** An object of an answer, as declared: compiled, because a page has thousands of values. */
+/** A declared object of a response, compiled for speed because a page has thousands of values. */
 export interface Shape {
   readonly table: string | null;
   readonly path: string;
   readonly fields: readonly Field[];
-  /** Names that may stand beside the fields. */
+  /** Names that are allowed in addition to the fields. */
   readonly known: ReadonlySet<string>;
-  /** Whether the specification leaves the form open: then names are learned as labels are. */
+  /** True if the specification does not define the form: field names are then learned like labels. */
   readonly isFree: boolean;
   readonly names: Words;
   readonly context: ShapeContext;
-  /** Objects of the page so far. */
+  /** Objects of the page that were checked so far. */
   objects: number;
 }
 
@@ -27,16 +27,16 @@ interface Field {
   readonly json: 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'any';
   readonly kind: string;
   readonly schema: z.ZodType;
-  /** The objects in it, where they are declared. */
+  /** Shape of the nested objects; null if none are declared. */
   readonly inner: Shape | null;
   readonly words: Words | null;
-  /** Whether earlier pages had it: never, in every object, or in some. */
+  /** Presence in earlier pages: never, in every object, or in some objects. */
   presence: 'unseen' | 'present' | 'optional';
-  /** Objects of the page that have it. */
+  /** Objects of the page that have the field. */
   seen: number;
 }
 
-/** Fewest objects of a page from which one concludes, before anything is settled, that a field is gone. */
+/** While learning, a field counts as vanished only if a page has at least this number of objects, all without it. */
 const OBJECTS_MIN = 5;
 
 const jsonTypes: Readonly<Record<ColumnKind, Field['json']>> = {
@@ -50,7 +50,7 @@ const jsonTypes: Readonly<Record<ColumnKind, Field['json']>> = {
   json: 'any',
 };
 
-/** The shape of a table's items. */
+/** Compiles the shape of a table's items. `listed` are names of the list's fields that a detail repeats. */
 export function createItemShape(context: ShapeContext, table: ResourceTable, listed: readonly string[]): Shape {
   const { declaration } = table;
   const frame = declaration.at === 'body' ? frameOf(context.resource) : [];
@@ -59,7 +59,7 @@ export function createItemShape(context: ShapeContext, table: ResourceTable, lis
   return createShape(context, table.name, '', isFree ? {} : declaration.fields, known, isFree);
 }
 
-/** The shape of what stands around the items. */
+/** Compiles the shape of the envelope around the items. */
 export function createEnvelope(context: ShapeContext): Shape {
   const { resource } = context;
   const beside: Fields = Object.assign({}, ...resource.derived.map(({ declaration }) => declaration.beside ?? {}));
@@ -95,18 +95,18 @@ function createField(context: ShapeContext, table: string | null, at: string, na
     const json = meta.as === 'group' ? 'object' : 'array';
     return { ...common, json, kind: json, inner, words: null };
   }
-  // A parameter that filters by a field of its own name allows that field's values.
+  // The allowed values of a filter parameter are the values of the field with the same name.
   const declared = at === '' ? (resource.query[name]?.values ?? []) : [];
   const words = meta.isLabel ? createWords(context, table, path, declared) : null;
   return { ...common, json: jsonTypes[meta.kind], kind: meta.kind, inner: null, words };
 }
 
-/** A shape and all within it. */
+/** Returns a shape and all shapes nested in it. */
 export function shapesOf(shape: Shape): readonly Shape[] {
   return [shape, ...shape.fields.flatMap(({ inner }) => (inner === null ? [] : shapesOf(inner)))];
 }
 
-/** Looks at one object. */
+/** Compares one object of a page with its shape and records findings. */
 export function walk(shape: Shape, object: Readonly<Record<string, unknown>>): void {
   shape.objects += 1;
   let present = 0;
@@ -151,7 +151,7 @@ function look(shape: Shape, field: Field, value: unknown): void {
 
 function changed({ table, context }: Shape, { path, json }: Field, expected: string, value: unknown): void {
   const type = typeName(value);
-  // A number may be no whole one, and a text no time.
+  // The JSON type can be correct and the value still wrong: a fraction for an integer, text for a time.
   const got = type === json || (json === 'integer' && type === 'number') ? `another ${type}` : type;
   context.findings.add(table, path, 'changed_type', `expected ${expected}, got ${got}`, value);
 }
@@ -168,7 +168,7 @@ function lookForUnknown(shape: Shape, object: Readonly<Record<string, unknown>>,
   }
 }
 
-/** Looks for why an item was no row: a text that is no id or time, a key that is not there. */
+/** Records why an item was rejected: text that is not an id or time, or a missing key. */
 export function thoroughly(shape: Shape, item: unknown, reason: string): void {
   const { findings } = shape.context;
   if (shape.isFree || !isRecord(item)) {
@@ -187,13 +187,13 @@ export function thoroughly(shape: Shape, item: unknown, reason: string): void {
   if (!isExplained && shape.path === '') findings.add(shape.table, '', 'changed_type', reason, item);
 }
 
-// What has another JSON type was found on the way through the page.
+// `walk` already reported values with another JSON type.
 function hasType({ json }: Field, value: unknown): boolean {
   if (json === 'integer') return Number.isSafeInteger(value);
   return json === 'any' || typeof value === json;
 }
 
-/** Concludes from a page which fields are there, and which have gone. */
+/** Evaluates a page: learns which fields are present or optional, and records vanished fields. */
 export function finishShape(shape: Shape): void {
   const { objects, context, table } = shape;
   if (objects === 0) return;
@@ -206,7 +206,7 @@ export function finishShape(shape: Shape): void {
       if (presence === 'unseen') remember(context, table, field, 'present');
     } else if (seen > 0) remember(context, table, field, 'optional');
     else if (presence === 'present') {
-      // One of few objects may lack what it has nothing to say in; while that is being learned, it is no change.
+      // In a page of few objects the field may be absent by chance: while learning, treat it as optional.
       if (objects < OBJECTS_MIN && !isSettled(shape)) remember(context, table, field, 'optional');
       else context.findings.add(table, path, 'vanished_field', null, undefined, objects);
     }
@@ -218,12 +218,12 @@ function remember({ learned }: ShapeContext, table: string | null, field: Field,
   learned.push({ table, path: field.path, kind, value: null });
 }
 
-// The names of a declared shape are never learned; that they are settled says that its fields are.
+// The names of a declared shape are not learned, so `names.isSettled` records whether its fields are settled.
 function isSettled({ names }: Shape): boolean {
   return names.isSettled();
 }
 
-/** Ends the learning of a shape of which something was seen. */
+/** Ends learning of a shape if any of its fields or names was seen. */
 export function settleShape(shape: Shape): void {
   for (const { words } of shape.fields) words?.settle();
   const hasShown = shape.isFree ? shape.names.size() > 0 : shape.fields.some(({ presence }) => presence !== 'unseen');

@@ -1,22 +1,22 @@
 import type { Knowledge, ShapeContext } from './drift-findings.ts';
 
-/** The values of one field that has few. */
+/** Known values of a label field. */
 export interface Words {
-  /** Learns a value, or finds it new. */
+  /** Learns a value, or records it as a finding if learning has ended. */
   see(value: string): void;
-  /** Learns a value while that goes on; returns whether it is one of those known. */
+  /** Learns a value unless learning has ended. Returns true if the value is known or was learned. */
   learn(value: string): boolean;
-  /** Ends the learning once there is a value, or `anyway`. */
+  /** Ends learning if at least one value was seen, or always with `anyway`. */
   settle(anyway?: boolean): void;
   isSettled(): boolean;
   size(): number;
 }
 
-/** A field with more values than this, or with a longer one, is no label. */
+/** A field with more values or a longer value is not treated as a label. */
 const WORDS_MAX = 50;
 const WORD_CHARACTERS_MAX = 64;
 
-/** The words of a field, with those that are known of it; where the specification gives them, these are settled. */
+/** Creates the known values of a field from stored knowledge. Values declared by the specification are settled at once. */
 export function createWords(
   { knowledge, learned, findings }: ShapeContext,
   table: string | null,

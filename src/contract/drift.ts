@@ -14,19 +14,19 @@ import {
 } from './drift-shape.ts';
 import type { Rejected } from './rows.ts';
 
-/** Compares the answers of one resource with its declaration and with what earlier answers showed. */
+/** Compares the responses of one resource with its declaration and with earlier responses. */
 export interface DriftWatcher {
-  /** What departs in a body that could be read; `rejected` are its items that could not be taken as rows. */
+  /** Returns the findings of a readable body; `rejected` are its items that could not be stored as rows. */
   look(body: unknown, rejected: readonly Rejected[]): readonly Finding[];
-  /** What was learned since the last call. */
+  /** Returns and clears the knowledge learned since the last call. */
   takeKnowledge(): Knowledge[];
-  /** Ends the learning of whatever was seen at all: what comes later and is new, is a finding. */
+  /** Ends learning of all shapes that were seen. Later new values are findings. */
   settle(): void;
 }
 
 /**
- * Compiles the watcher of a resource, with what is known of it. A detail repeats the fields of its list, `listed`, which
- * are the list's own to watch.
+ * Compiles the watcher of a resource from stored knowledge. `listed` are the fields of the list that a detail repeats; only
+ * the list's own watcher checks them.
  */
 export function createDriftWatcher(
   resource: Resource,
@@ -47,16 +47,16 @@ export function createDriftWatcher(
   };
   return {
     look: (body, rejected) => {
-      let isWhole = false;
+      let bodyIsItem = false;
       for (const { table, shape } of tables) {
         const items = itemsOf(resource, table, body) ?? [];
         for (const item of items) {
-          isWhole ||= item === body;
+          bodyIsItem ||= item === body;
           lookAt(shape, item);
         }
       }
-      // The body is the item itself, or it is around the items.
-      if (!isWhole && isRecord(body)) walk(envelope, body);
+      // If the body is not the item itself, it is the envelope.
+      if (!bodyIsItem && isRecord(body)) walk(envelope, body);
       for (const { table, reason, item } of rejected) {
         const shape = tables.find((candidate) => candidate.table.name === table)?.shape;
         if (shape !== undefined) thoroughly(shape, item, reason);

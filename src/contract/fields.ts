@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toDay, toTimestamp } from './time.ts';
 
-/** What a scalar column holds; the warehouse maps each kind to one SQL type. */
+/** Kinds of scalar columns. The warehouse maps each kind to one SQL type. */
 export type ColumnKind = 'uuid' | 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'day' | 'json';
 
 /** The fields of an item or of a nested object, by the API's names. */
@@ -11,7 +11,7 @@ export type Fields = Readonly<Record<string, z.ZodType>>;
 export interface ChildDeclaration {
   readonly table: string;
   readonly fields: Fields;
-  /** Fields of the parent repeated on every child row, so that reading needs no join. */
+  /** Fields of the parent that are repeated on every child row to avoid a join. */
   readonly repeat: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export type FieldMeta =
       readonly kind: ColumnKind;
       readonly column: string | undefined;
       readonly about: string;
-      /** Whether it holds one of few values, of which the declaration may not know all. */
+      /** True if the field has few distinct values; upstream may add values. */
       readonly isLabel: boolean;
     }
   | { readonly as: 'group'; readonly fields: Fields; readonly about: string }
@@ -33,13 +33,16 @@ export type FieldMeta =
     };
 
 interface ColumnOptions {
-  /** The column's name where the field's own would mislead. */
+  /** Column name; default: derived from the field's name. */
   readonly column?: string;
 }
 
 const metas = new WeakMap<z.ZodType, FieldMeta>();
 
-/** The column metadata of a field; throws a TypeError for a schema that was not made by this file. */
+/**
+ * Returns the column metadata of a field.
+ * @throws TypeError if the schema was not made with a helper of this file
+ */
 export function metaOf(field: z.ZodType): FieldMeta {
   const meta = metas.get(field);
   if (meta === undefined) throw new TypeError('a field must be declared with a helper of contract/fields.ts');
@@ -56,12 +59,12 @@ export function text(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(z.string(), 'text', about, options);
 }
 
-/** Text that is one of few values, such as a state or a slug: upstream may add some, and a new one is worth telling. */
+/** Text with few distinct values, such as a state or a slug. New values are reported as drift. */
 export function label(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(z.string(), 'text', about, options, true);
 }
 
-/** A whole number that JSON carries exactly (at most 2^53 - 1). */
+/** An integer of at most 2^53 - 1 in magnitude. */
 export function integer(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(z.int(), 'integer', about, options);
 }
@@ -71,7 +74,7 @@ export function number(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(z.number(), 'number', about, options);
 }
 
-/** True or false; nothing else is taken for either. */
+/** `true` or `false`; numbers and strings are rejected. */
 export function boolean(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(z.boolean(), 'boolean', about, options);
 }
@@ -88,7 +91,7 @@ export function day(about: string, options: ColumnOptions = {}): z.ZodType {
   return column(date.meta({ format: 'date' }), 'day', about, options);
 }
 
-/** Anything that has no flat form, kept as JSON text; `inner` still checks it. */
+/** A value without a flat form, stored as JSON text and validated by `inner`. */
 export function json(about: string, inner: z.ZodType = z.unknown(), options: ColumnOptions = {}): z.ZodType {
   return column(inner, 'json', about, options);
 }
@@ -98,7 +101,7 @@ export function group(about: string, fields: Fields): z.ZodType {
   return register(z.looseObject(fields), { as: 'group', fields, about });
 }
 
-/** A nested array of objects, kept in the child table `table`, in order. */
+/** A nested array of objects, stored in order in the child table `child.table`. */
 export function children(about: string, child: ChildDeclaration): z.ZodType {
   return register(z.array(z.looseObject(child.fields)), {
     as: 'child',
@@ -123,8 +126,8 @@ function column(
   });
 }
 
-// Every field may be null or missing: the specification marks few as nullable, and a list that lacks one value is
-// worth more than a list refused. What must be there is the key, and a table's rows are checked for it.
+// Every field may be null or missing: the specification marks few fields as nullable, and an incomplete item is better
+// than a rejected list. Only key fields are required; the row reader checks them.
 function register(schema: z.ZodType, meta: FieldMeta): z.ZodType {
   const field = schema.nullish().meta({ description: meta.about });
   metas.set(field, meta);

@@ -2,25 +2,25 @@ import { isRecord } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 import { type Fields, metaOf } from './fields.ts';
 
-/** Names of the forms of upstream's answers that the specification leaves open. */
+/** Properties of upstream's responses that the specification does not define and sightline observes. */
 export const FORMS = {
-  /** `data` or `bare`: whether a list, or a single object, stands under `data`. */
+  /** `data` or `bare`: whether a list or a single object is wrapped in `data`. */
   envelope: 'envelope',
-  /** Digits of a second's fraction in times, the most that were seen. */
+  /** Maximum number of fractional-second digits seen in timestamps. */
   timeDigits: 'time digits',
 } as const;
 
-/** The name under which it is kept that items list the same id twice in a nested array, from when one first did. */
+/** Name of the observation that an item contained the same id twice in the nested array `field`. */
 export function repeatsForm(field: string): string {
   return `repeats in ${field}`;
 }
 
-/** The name under which the real name of a parameter is kept. */
+/** Name of the observation of a parameter's actual name. */
 export function parameterForm(declared: string): string {
   return `parameter ${declared}`;
 }
 
-/** The forms that an answer shows, by name. */
+/** Returns the properties observed in a response, by name. */
 export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, string> {
   const forms = new Map<string, string>();
   const envelope = envelopeOf(resource, body);
@@ -54,7 +54,7 @@ function itemsAt(at: 'body' | { readonly list: string }, body: unknown): readonl
   return Array.isArray(list) ? list : [];
 }
 
-// Of an item the first time will do; of a list every item, because whole seconds may be written without a fraction.
+// Digits of the first timestamp of each item. All items are checked because whole seconds may be written without a fraction.
 function digitsIn(fields: Fields, items: readonly unknown[]): number[] {
   const times = Object.keys(fields).filter((field) => {
     const meta = metaOf(fields[field] as Fields[string]);

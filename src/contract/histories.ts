@@ -1,52 +1,59 @@
 import type { Change, ResourceDeclaration } from './resource.ts';
 import { type ChildTable, type Column, columnOf, type ResourceTable } from './tables.ts';
 
-/** The history of a table: a row for each state that one of its rows was in. */
+/** History table: one row for each version of each row of its table. */
 export interface HistoryTable {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly Column[];
   readonly key: readonly string[];
   readonly time: undefined;
-  /** The table whose rows' states these are. */
+  /** Name of the table whose rows are versioned. */
   readonly of: string;
-  /** Columns taken from that table, its key and the engine's own included. */
+  /** Columns copied from that table, including its key and engine columns. */
   readonly kept: readonly Column[];
-  /** Those of them in which a difference makes a new version. */
+  /** Columns of `kept` in which a difference creates a new version. */
   readonly telling: readonly Column[];
-  /** Columns of that table's key. */
+  /** Key columns of that table. */
   readonly rowKey: readonly string[];
-  /** Those of them that are never null. */
+  /** Columns of `rowKey` that are never null. */
   readonly present: readonly string[];
-  /** Nested arrays that are kept with each version. */
+  /** Child tables whose rows are stored with each version. */
   readonly children: readonly ChildTable[];
 }
 
-/** The columns of a history that its table lacks. */
+/** Columns that only the history table has. */
 export const VALID_FROM = 'valid_from';
 export const VALID_TO = 'valid_to';
 export const CHANGE = 'change';
 export const CHILDREN = '_children';
 
-/** How resources change whose rows are overwritten; the others keep what was, or hold what does not change. */
+/** Kinds of change whose rows are overwritten. Rows of other resources are kept as a series or never change. */
 const overwritten: ReadonlySet<Change['kind']> = new Set(['set', 'walk', 'report']);
 
-/** Of the engine's columns, those that say something of a version; the others are about the row as it stands now. */
+/** Engine columns that describe a version; the other engine columns describe the current row. */
 const ofVersions = new Set(['_run_id', '_row_hash', '_extra', '_detail_hash', '_detail_extra']);
-/** Those in which a version differs from the one before even if upstream sent the same. */
+/** Engine columns that can differ between writes even if upstream sent the same item. */
 const ofTheWrite = new Set(['_run_id', '_row_hash', '_detail_hash']);
 
 const periods: readonly Column[] = [
-  column(VALID_FROM, 'timestamp', "Since when the row was so (UTC, upstream's time of the answer that first said so)."),
-  column(VALID_TO, 'timestamp', 'Until when it was so, this moment excluded; null while it still is.'),
+  column(
+    VALID_FROM,
+    'timestamp',
+    "Start of the version (UTC): upstream's time of the first response with these values.",
+  ),
+  column(VALID_TO, 'timestamp', 'End of the version (UTC), exclusive; null for the current version.'),
   column(
     CHANGE,
     'text',
-    '`inserted`, `updated`, `restored`, or `deleted`: the moment at which the row was found gone.',
+    '`inserted`, `updated`, `restored`, or `deleted` (the version begins when the row was found missing).',
   ),
 ];
 
-/** The histories of all tables whose rows are overwritten by later answers; throws a TypeError when a name is taken. */
+/**
+ * Derives the histories of all tables whose rows are overwritten by later responses.
+ * @throws TypeError if a table is unknown or has a column with the name of a history column
+ */
 export function historyTables(
   resources: readonly (ResourceDeclaration & { readonly derived: readonly ResourceTable[] })[],
   tables: readonly Pick<HistoryTable, 'name' | 'columns' | 'key'>[],
@@ -73,10 +80,10 @@ export function historyTables(
       const nested = column(CHILDREN, 'json', `Rows of ${children.map(({ name }) => name).join(' and ')}, in order.`);
       const columns = [...periods, ...kept, ...(children.length === 0 ? [] : [nested])];
       if (new Set(columns.map(({ name }) => name)).size < columns.length)
-        throw new TypeError(`table ${table.name} has a column that its history needs for itself`);
+        throw new TypeError(`table ${table.name} has a column whose name is reserved for its history`);
       return {
         name: `${table.name}_history`,
-        about: `What rows of ${table.name} were, and when: a row for each version of each.`,
+        about: `Versions of the rows of ${table.name}: one row for each version of each row.`,
         columns,
         key: [...table.key, VALID_FROM],
         time: undefined,

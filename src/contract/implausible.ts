@@ -5,7 +5,7 @@
 export interface Implausible {
   /** Position of the value, such as `header x-ratelimit-limit` or `data[].createdAt`. */
   readonly path: string;
-  /** What would have been accepted, such as `1 to 10000`. */
+  /** Accepted values, such as `1 to 10000`. */
   readonly allowed: string;
   /** The value as received; shortened and stripped of keys before it is stored. */
   readonly value: unknown;

@@ -6,12 +6,12 @@ import type { ResourceDeclaration, TableDeclaration } from './resource.ts';
 /** A JSON Schema, draft 2020-12, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Puts something in the place of a named schema, such as a reference to it; `name` is in PascalCase. */
+/** Replaces a named schema, for example by a reference to it. `name` is in PascalCase. */
 export type Refer = (name: string, schema: JsonSchema) => JsonSchema;
 
 const inPlace: Refer = (_name, schema) => schema;
 
-/** The values that a parameter takes. */
+/** Schema of the values of a parameter. */
 export function parameterSchema(parameter: Parameter): JsonSchema {
   const standard = parameter.default === undefined ? {} : { default: parameter.default };
   switch (parameter.kind) {
@@ -31,15 +31,14 @@ export function parameterSchema(parameter: Parameter): JsonSchema {
   }
 }
 
-/** An object with these fields. Any of them may be null or missing, and there may be others: the contract says so. */
+/** Schema of an object with these fields. Fields may be null or missing, and other fields are allowed. */
 export function itemSchema(fields: Fields, refer: Refer = inPlace): JsonSchema {
   return { type: 'object', properties: properties(fields, refer) };
 }
 
 /**
- * What the read server answers for a resource. `all` holds the list that a detail belongs to. Lists, echoed parameters
- * and the next cursor are always there; where the specification leaves open whether a list stands under its name, it
- * may be bare.
+ * Schema of the read server's response for a resource. `all` must contain the list of a detail. Lists, echoed parameters and
+ * nextCursor are required. If the specification does not define the envelope of a list, the schema also allows a bare list.
  */
 export function bodySchema(
   resource: ResourceDeclaration,
@@ -65,7 +64,7 @@ export function bodySchema(
   return resource.envelopeUnknown === true ? { anyOf: [frame, ...Object.values(lists)] } : frame;
 }
 
-/** The name of one row of a table, in PascalCase: a `table_of_rows` holds each `TableOfRow`. */
+/** Name of one row of a table, in PascalCase: `table_of_rows` gives `TableOfRow`. */
 export function rowName(table: string): string {
   const words = table.split('_').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   return words.join('').replace(/ies$/, 'y').replace(/s$/, '');
@@ -73,7 +72,7 @@ export function rowName(table: string): string {
 
 const cursorSchema: JsonSchema = {
   type: ['string', 'null'],
-  description: 'Give it as `cursor` to get the next page; null on the last.',
+  description: 'Pass it as `cursor` to get the next page; null on the last page.',
 };
 
 function objectSchema(resource: ResourceDeclaration, all: readonly ResourceDeclaration[], refer: Refer): JsonSchema {
@@ -90,7 +89,7 @@ function objectSchema(resource: ResourceDeclaration, all: readonly ResourceDecla
 }
 
 function rowSchema(table: TableDeclaration, refer: Refer): JsonSchema {
-  // A form that is only guessed at is not described as if it were known: it is served as upstream sent it.
+  // An item of unknown form is served as upstream sent it, so its fields are not described.
   const whole = table.whole === undefined ? undefined : table.fields[table.whole];
   const schema = whole === undefined ? itemSchema(table.fields, refer) : { description: metaOf(whole).about };
   return refer(rowName(table.name), schema);
@@ -99,7 +98,7 @@ function rowSchema(table: TableDeclaration, refer: Refer): JsonSchema {
 function echoSchema(resource: ResourceDeclaration, name: string): JsonSchema {
   const parameter = resource.query[name] as Parameter;
   const { default: _, ...schema } = parameterSchema(parameter);
-  return { ...schema, description: `The parameter ${name}, as it was given or by default.` };
+  return { ...schema, description: `Value of the parameter ${name}, given or default.` };
 }
 
 function properties(fields: Fields, refer: Refer): Record<string, JsonSchema> {
@@ -133,7 +132,7 @@ const columnTypes: Readonly<Record<Exclude<ColumnKind, 'json'>, JsonSchema>> = {
   day: { type: ['string', 'null'], format: 'date' },
 };
 
-// Zod writes what may be null as `anyOf` with null, and anything at all as {}.
+// Zod writes nullable schemas as `anyOf` with null, and unknown values as {}.
 function innerSchema(field: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(field) as Record<string, unknown>;
   const anyOf = schema['anyOf'];

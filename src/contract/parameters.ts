@@ -1,13 +1,13 @@
 /**
- * Which rows a parameter keeps where that does not follow from its name; without one, a parameter named like a field
- * keeps the rows whose field equals it. Fields of nested objects are written with a dot: `topic.id`.
+ * Rows that a parameter selects. A parameter without a filter selects the rows whose field of the same name equals its value.
+ * Fields of nested objects are written with a dot: `topic.id`.
  */
 export type Filter =
   /** Rows with an element of the nested array `child` whose `field` equals the value. */
   | { readonly by: 'child'; readonly child: string; readonly field: string }
   /**
-   * Rows whose `from` field is the id of a row of the list `resource` that has the value: in `field`, or in the
-   * `field` of an element of its nested array `child`. `isTrue` names the value that stands for true.
+   * Rows whose `from` field is the id of a matching row of the list `resource`. A row matches if `field`, or `field` of an
+   * element of its nested array `child`, equals the value. `isTrue` is the field value that means true.
    */
   | {
       readonly by: 'list';
@@ -17,10 +17,10 @@ export type Filter =
       readonly field: string;
       readonly isTrue?: string;
     }
-  /** All rows when true; else those whose `field` is not false. */
+  /** All rows if true; otherwise the rows whose `field` is not false. */
   | { readonly by: 'inclusion'; readonly field: string };
 
-/** A query parameter of an endpoint: its kind, what it allows, and what it means. */
+/** A query parameter of an endpoint: kind, allowed values and meaning. */
 export interface Parameter {
   readonly kind: 'day' | 'uuid' | 'text' | 'choice' | 'flag' | 'limit' | 'cursor';
   readonly about: string;
@@ -30,12 +30,12 @@ export interface Parameter {
   /** Greatest allowed `limit`; the least is 1. */
   readonly max?: number;
   /**
-   * The specification gives the parameter's values but not its name: the declared name is what is served until
-   * upstream's OpenAPI document shows a parameter of this endpoint with exactly these values.
+   * True if the specification lists the parameter's values but not its name. The declared name is used until upstream's
+   * OpenAPI document has a parameter of this endpoint with exactly these values.
    */
   readonly nameUnknown?: boolean;
   readonly filter?: Filter;
-  /** The list whose `field` has every allowed value of a `text`, such as the engines' slugs. */
+  /** List whose `field` contains the allowed values of a `text`, such as the slugs of engines. */
   readonly oneOf?: { readonly resource: string; readonly field: string };
 }
 
@@ -74,11 +74,11 @@ export function flagParameter(
   return { kind: 'flag', about, ...options };
 }
 
-/** How many items a page or a list holds at most. */
+/** Maximum number of items of a page or list. */
 export function limitParameter(max: number, defaultLimit: number): Parameter {
   return {
     kind: 'limit',
-    about: 'How many items to return at most.',
+    about: 'Maximum number of items to return.',
     max,
     default: defaultLimit,
   };
@@ -88,6 +88,6 @@ export function limitParameter(max: number, defaultLimit: number): Parameter {
 export function cursorParameter(): Parameter {
   return {
     kind: 'cursor',
-    about: "The previous page's nextCursor; every other parameter stays as it was.",
+    about: 'nextCursor of the previous page; repeat all other parameters unchanged.',
   };
 }

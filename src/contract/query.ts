@@ -2,16 +2,16 @@ import type { Parameter, Parameters } from './parameters.ts';
 import { addDays, dayOf, daysInRange, RANGE_DAYS_MAX, toDay } from './time.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Days of a range for which only the end, or nothing, is given. */
+/** Length of a range in days if `from` is not given. */
 const DEFAULT_DAYS = 30;
 
-/** The checked parameters of a request. */
+/** Validated parameters of a request. */
 export interface Query {
-  /** Values by declared name, defaults filled in; UUIDs in lower case. */
+  /** Values by declared name, with defaults; UUIDs in lower case. */
   readonly values: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Names of the parameters that were given. */
+  /** Declared names of the parameters in the request. */
   readonly given: readonly string[];
-  /** First and last day of the range, both included; of use only where the endpoint takes days. */
+  /** First and last day of the range, inclusive; meaningful only if the endpoint has day parameters. */
   readonly from: string;
   readonly to: string;
 }
@@ -33,27 +33,30 @@ export class ParameterError extends Error {
   }
 }
 
-/** Names under which parameters are served, by declared name, where the specification leaves the name open. */
+/** Actual names of parameters whose name the specification does not define, by declared name. */
 export type ServedNames = Readonly<Record<string, string>>;
 
-/** The name under which a parameter is served. */
+/** Returns the name of a parameter in requests. */
 export function servedName(name: string, parameter: Parameter, names: ServedNames): string {
   return parameter.nameUnknown === true ? (names[name] ?? name) : name;
 }
 
-/** The one name for every parameter whose name is left open; none where `name` is not known. */
+/** Maps every declared parameter of undefined name to `name`; empty if `name` is undefined. */
 export function nameOpenParameters(declared: Parameters, name: string | undefined): ServedNames {
   if (name === undefined) return {};
   const open = Object.entries(declared).filter(([, parameter]) => parameter.nameUnknown === true);
   return Object.fromEntries(open.map(([declaredName]) => [declaredName, name]));
 }
 
-/** Whether a text is a UUID in its hyphenated form, in either case. */
+/** True if the text is a hyphenated UUID, in upper or lower case. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Checks a query string against the declared parameters; throws a ParameterError for the first that is wrong. */
+/**
+ * Validates a query string against the declared parameters. `nowMs` (epoch milliseconds) sets the default range.
+ * @throws ParameterError for the first invalid parameter
+ */
 export function readQuery(declared: Parameters, given: URLSearchParams, nowMs: number, names: ServedNames = {}): Query {
   const served = Object.entries(declared).map(([name, parameter]) => ({
     name,
@@ -79,7 +82,8 @@ export function readQuery(declared: Parameters, given: URLSearchParams, nowMs: n
 function refuseUnknown(known: readonly string[], given: URLSearchParams): void {
   for (const name of given.keys()) {
     if (known.includes(name)) continue;
-    const allowed = known.length === 0 ? 'left out: this endpoint takes no parameters' : `one of ${known.join(', ')}`;
+    const allowed =
+      known.length === 0 ? 'omitted, because this endpoint has no parameters' : `one of ${known.join(', ')}`;
     throw new ParameterError('parameter', name, allowed);
   }
 }
@@ -90,7 +94,7 @@ function readValue(name: string, parameter: Parameter, text: string): string | n
   };
   switch (parameter.kind) {
     case 'day':
-      check(isDay(text), 'a day of the calendar, YYYY-MM-DD');
+      check(isDay(text), 'a calendar day, YYYY-MM-DD');
       return text;
     case 'uuid':
       check(isUuid(text), 'a UUID');
@@ -107,10 +111,10 @@ function readValue(name: string, parameter: Parameter, text: string): string | n
       return Number(text);
     }
     case 'cursor':
-      check(text !== '', 'the nextCursor of the page before');
+      check(text !== '', 'the nextCursor of the previous page');
       return text;
     case 'text':
-      check(text !== '', 'a text that is not empty');
+      check(text !== '', 'a non-empty text');
       return text;
   }
 }
@@ -118,9 +122,9 @@ function readValue(name: string, parameter: Parameter, text: string): string | n
 function readRange(values: Query['values'], today: string): { from: string; to: string } {
   const to = typeof values['to'] === 'string' ? values['to'] : today;
   const from = typeof values['from'] === 'string' ? values['from'] : addDays(to, 1 - DEFAULT_DAYS);
-  if (from > to) throw new ParameterError('from', from, `a day not after to (${to})`);
+  if (from > to) throw new ParameterError('from', from, `on or before to (${to})`);
   if (daysInRange(from, to) > RANGE_DAYS_MAX) {
-    const allowed = `at most ${RANGE_DAYS_MAX - 1} days before to (${to}): ranges cover ${RANGE_DAYS_MAX} days`;
+    const allowed = `at most ${RANGE_DAYS_MAX - 1} days before to (${to}), because a range has at most ${RANGE_DAYS_MAX} days`;
     throw new ParameterError('from', from, allowed);
   }
   return { from, to };

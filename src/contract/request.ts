@@ -1,26 +1,26 @@
 import type { Implausible } from './implausible.ts';
 
-/** What to ask of upstream: the path below the base URL and its parameters. */
+/** A request to upstream: path relative to the base URL, and query parameters. */
 export interface Request {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The path as it is declared, without an id: what may be told of the request. */
+  /** Declared path without ids, safe for traces and logs. */
   readonly route?: string;
 }
 
-/** A request as it was sent, one of possibly several attempts: what the client reports and the ledger keeps. */
+/** One attempt of a request, as reported by the client and stored in the ledger. */
 export interface Attempt extends Request {
-  /** Epoch milliseconds at which it was sent. */
+  /** Send time in epoch milliseconds. */
   readonly sentAt: number;
-  /** HTTP status, or null when no answer came. */
+  /** HTTP status; null if no response was received. */
   readonly status: number | null;
-  /** Counted from 1. */
+  /** Attempt number, starting at 1. */
   readonly attempt: number;
-  /** How long it waited for the budget. */
+  /** Time spent waiting for the budget. */
   readonly waitedMs: number;
   readonly tookMs: number;
   readonly bytes: number;
   readonly error: string | null;
-  /** Values of the response that were ignored because they lie outside their bounds. */
+  /** Values of the response that were ignored because they are out of bounds. */
   readonly implausible?: readonly Implausible[];
 }

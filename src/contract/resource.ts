@@ -1,102 +1,102 @@
 import { type Fields, metaOf } from './fields.ts';
 import type { Parameters } from './parameters.ts';
 
-/** Where a table's rows stand in the body: a list under this name, or the body itself as one item. */
+/** Position of a table's rows in the body: the list with this name, or the body itself as one item. */
 export type Position = { readonly list: string } | 'body';
 
 /**
- * Which rows one whole read of a resource accounts for, so that a row missing from it is known to be gone:
- * all rows of its scope, those of the requested range, or those whose time or day lies within that range.
+ * Rows that a complete read of a resource covers; a covered row that is missing from the read was deleted. `scope`: all rows
+ * of the scope. `range`: rows stored for the requested range. `time`: rows whose `field` lies within the requested range.
  */
 export type Extent =
   | { readonly kind: 'scope' }
   | { readonly kind: 'range' }
   | { readonly kind: 'time'; readonly field: string };
 
-/** A table, declared: where its rows stand in the body and which fields they have. */
+/** Declaration of a table: position of its rows in the body, and their fields. */
 export interface TableDeclaration {
   readonly name: string;
   readonly about: string;
   readonly at: Position;
   readonly fields: Fields;
-  /** Fields (or columns of the request, such as a row mode) that identify a row within its scope. */
+  /** Fields, or request columns such as a row mode, that identify a row within its scope. */
   readonly key: readonly string[];
-  /** Key fields where null is a value like another, such as the competitor of the brand's own row. */
+  /** Key fields that may be null, such as the competitor in the brand's own row. */
   readonly nullableKey?: readonly string[];
-  /** Default: the scope. A window's extent must be its time. */
+  /** Default: `scope`. Must be `time` for a window. */
   readonly extent?: Extent;
-  /** Fields beside the list, repeated on each of its rows: `responses` of a metrics answer. */
+  /** Fields of the body outside the list, copied to each row, such as `responses` of metrics. */
   readonly beside?: Fields;
-  /** Fields that move by themselves, such as the time of a check: where nothing else changed, history has no new version. */
+  /** Fields that change by themselves, such as the time of a check. A change in these fields alone creates no history version. */
   readonly incidental?: readonly string[];
-  /** The field that holds an item exactly as upstream sent it, where its form is unknown: it is served from there. */
+  /** Field with the item exactly as upstream sent it, for items of unknown form. The read server returns this field. */
   readonly whole?: string;
-  /** Brings an item of unknown form into the declared one; what it leaves out is still kept in `_extra`. */
+  /** Converts an item of unknown form to the declared fields. Other fields are stored in `_extra`. */
   readonly normalize?: (item: unknown) => unknown;
 }
 
-/** How a resource changes, and therefore how it is read. */
+/** How a resource changes, which determines how it is synced. */
 export type Change =
-  /** The full list each time; an absent row is a deletion. */
+  /** Full list: read completely each time. A missing row was deleted. */
   | { readonly kind: 'set' }
   /**
-   * All pages; an absent row is a deletion. Rows change in place, or, where `settled`, never once they are there: then
-   * only what is new is read, and all pages now and then.
+   * Paged scan: all pages are read, and a missing row was deleted. With `settled`, rows never change once they exist: then
+   * only new rows are read, and all pages from time to time.
    */
   | { readonly kind: 'walk'; readonly settled?: true }
-  /** Items with a time, the extent of their table, read by ranges of days; `census` counts each day's. */
+  /** Window: items with a time, read by ranges of days. `census` declares the source of the day counts. */
   | { readonly kind: 'window'; readonly census?: Census }
-  /** One object, kept as a series: a row whenever it differs from the one before. */
+  /** Singleton: one object, stored as a series with a new row whenever it changes. */
   | { readonly kind: 'value' }
-  /** One request for each row of the list `of`; adds columns to that list's table. */
+  /** Detail: one request per row of the list `of`; adds columns to that list's table. */
   | { readonly kind: 'detail'; readonly of: string; readonly parameter: string }
-  /** Numbers that upstream computes for a range of days: the last 30, or the whole history in long ranges. */
+  /** Report: numbers that upstream computes for a range of days: the last 30 days, or the full history in long ranges. */
   | {
       readonly kind: 'report';
       readonly span: 'recent' | 'history';
-      /** Also ask for each single day from the first that has a row, because some numbers exist per answer only. */
+      /** Also request each single day from the first day with a row, because the API sends some numbers only once per body. */
       readonly eachDay?: true;
     };
 
-/** The resource that counts a window's items: rows of `table`, whose `count` is repeated for each entity of a day. */
+/** Source of a window's day counts: column `count` of `table`, which is repeated for each entity of a day. */
 export interface Census {
   readonly resource: string;
   readonly table: string;
   readonly day: string;
   readonly count: string;
-  /** Counts are summed over these after the repeats are taken out. */
+  /** Columns over which counts are summed, after the repeats are removed. */
   readonly per: readonly string[];
   /** Only rows with these values count. */
   readonly where: Readonly<Record<string, string>>;
 }
 
-/** A parameter whose every allowed value is asked for, one request each, and kept in a column. */
+/** A parameter that is requested with each of its allowed values; the value is stored in `column`. */
 export interface Each {
   readonly parameter: string;
   readonly column: string;
   readonly about: string;
   /**
-   * For a value that makes rows coarser: the fields that must then identify a row. Rows that repeat them show that
-   * upstream ignored the parameter, and are not taken for what they are not.
+   * Fields that identify a row, by parameter value, for values that aggregate rows. Rows with repeated fields prove that
+   * upstream ignored the parameter; the body is then rejected.
    */
   readonly unique?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What src/metrics computes from the answers and visits in the warehouse. */
+/** Numbers that src/metrics computes from the responses and visits in the warehouse. */
 export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | 'domains' | 'pages' | 'visits';
 
-/** Everything sightline knows of one endpoint; tables, requests, routes and documents are derived from it. */
+/** Declaration of one endpoint. Tables, requests, routes and documents are derived from it. */
 export interface ResourceDeclaration {
-  /** snake_case; what `--only`, progress and the ledger call it. */
+  /** Name in snake_case, used by `--only`, progress and the ledger. */
   readonly name: string;
   /** One sentence. */
   readonly about: string;
   readonly scope: 'workspace' | 'brand';
-  /** Relative to the base URL, parameters in braces. */
+  /** Path relative to the base URL, parameters in braces. */
   readonly path: string;
   readonly paging: 'single' | 'cursor';
   readonly change: Change;
-  /** The endpoint's query parameters, as the specification lists them. */
+  /** Query parameters of the endpoint in the order of the specification. */
   readonly query: Parameters;
   /** Parameters that every read of the resource sends. */
   readonly ask?: Readonly<Record<string, string>>;
@@ -106,20 +106,20 @@ export interface ResourceDeclaration {
    * Default: the bounds in src/plausibility/mass-deletion.ts.
    */
   readonly maxLoss?: { readonly share: number; readonly rows: number };
-  /** Items that a list may have if no limit is asked for; default: src/plausibility/page-work.ts. */
+  /** Maximum items of a list that is requested without a limit; default: src/plausibility/page-work.ts. */
   readonly itemsMax?: number;
   readonly tables: readonly TableDeclaration[];
-  /** Order of the list: fields, a leading `-` for descending. Without one the list keeps upstream's order. */
+  /** Sort order: field names, with a leading `-` for descending. Default: upstream's order. */
   readonly order?: readonly string[];
-  /** Earliest day that a time of an item may lie on, where it differs from the default of src/plausibility/item-times.ts. */
+  /** Earliest plausible day of an item; default: src/plausibility/item-times.ts. */
   readonly earliest?: string;
-  /** Query parameters whose resolved values the answer repeats, in order. */
+  /** Query parameters whose resolved values the response repeats, in order. */
   readonly echoes?: readonly string[];
-  /** The specification shows the list but not whether it stands under its name or bare. */
+  /** Set if the specification does not define whether the list is bare or wrapped. */
   readonly envelopeUnknown?: true;
-  /** How the read server answers, where not from the stored rows; by default, from them. */
+  /** Computation with which the read server answers; default: it returns the stored rows. */
   readonly computes?: Computation;
-  /** This resource lists the members of a scope: their id, and since when each has data. */
+  /** Set if this resource lists the members of a scope: fields with the member's id and its first day with data. */
   readonly provides?: {
     readonly scope: 'brand';
     readonly id: string;
@@ -129,23 +129,27 @@ export interface ResourceDeclaration {
   readonly tool: string;
 }
 
-/** Checks a declaration and freezes it; throws a TypeError that names what is wrong. */
+/**
+ * Validates and freezes a declaration.
+ * @throws TypeError with the resource and the problem
+ */
 export function defineResource(declaration: ResourceDeclaration): ResourceDeclaration {
-  const fail = (what: string): never => {
-    throw new TypeError(`resource ${declaration.name}: ${what}`);
+  const fail = (problem: string): never => {
+    throw new TypeError(`resource ${declaration.name}: ${problem}`);
   };
   if (!/^[a-z][a-z_]*$/.test(declaration.name)) fail('the name must be snake_case');
   const inPath = [...declaration.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
   const known = new Set(declaration.scope === 'brand' ? ['brandId'] : []);
   if (declaration.change.kind === 'detail') known.add(declaration.change.parameter);
-  for (const parameter of inPath) if (!known.has(parameter)) fail(`nothing fills {${parameter}} of its path`);
-  if (declaration.paging === 'cursor' && declaration.query['cursor'] === undefined) fail('it has no cursor parameter');
+  for (const parameter of inPath) if (!known.has(parameter)) fail(`the path parameter {${parameter}} has no value`);
+  if (declaration.paging === 'cursor' && declaration.query['cursor'] === undefined)
+    fail('the cursor parameter is missing');
   const { each, change } = declaration;
   if (each !== undefined && declaration.query[each.parameter]?.values === undefined) {
-    fail(`it has no parameter ${each.parameter} with a list of values`);
+    fail(`the parameter ${each.parameter} of each must be declared with values`);
   }
   for (const name of declaration.echoes ?? []) {
-    if (declaration.query[name] === undefined) fail(`it has no parameter ${name} to echo`);
+    if (declaration.query[name] === undefined) fail(`the echoed parameter ${name} is not declared`);
   }
   for (const table of declaration.tables) {
     if (change.kind !== 'value' && table.key.length === 0 && table.extent?.kind !== 'range')
@@ -154,11 +158,12 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
     for (const key of table.key) {
       const field = table.fields[key];
       if (field === undefined && key !== each?.column) fail(`table ${table.name} has no field ${key}`);
-      if (field !== undefined && metaOf(field).as !== 'column') fail(`key ${key} of ${table.name} is no column`);
+      if (field !== undefined && metaOf(field).as !== 'column')
+        fail(`key ${key} of table ${table.name} is not a scalar column`);
     }
     for (const name of table.incidental ?? []) {
       if (table.fields[name] === undefined || table.key.includes(name))
-        fail(`${table.name} has no field ${name} beside its key`);
+        fail(`table ${table.name} has no non-key field ${name}`);
     }
     if (change.kind === 'window' && table.extent?.kind !== 'time') fail(`table ${table.name} has no time extent`);
     const time = table.extent?.kind === 'time' ? table.extent.field : undefined;

@@ -8,13 +8,13 @@ import type { Implausible } from './implausible.ts';
 import type { ChildTable, Column, ResourceTable } from './tables.ts';
 import { toDay, toTimestamp } from './time.ts';
 
-/** Values by column, as JSON carries them; timestamps and days in the warehouse's form, UUIDs in lower case. */
+/** JSON values by column; timestamps and days in the warehouse's text form, UUIDs in lower case. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** One row with the rows of its child tables. */
 export interface Row {
   readonly values: Values;
-  /** Values of the key columns alone. */
+  /** Values of the key columns. */
   readonly key: Values;
   /** 16 hex digits: the first 64 bits of SHA-256 over the row's content, children and unknown fields included. */
   readonly hash: string;
@@ -25,79 +25,79 @@ export interface Row {
 /** The rows that one item has in one child table. */
 export interface ChildRows {
   readonly table: ChildTable;
-  /** Columns that all of them take from their parent. */
+  /** Columns copied from the parent row. */
   readonly inherited: Values;
   readonly rows: readonly { readonly values: Values; readonly extra: unknown }[];
 }
 
-/** Why a well-formed row is not stored: a value of it is outside its bounds. */
+/** Reason for rejecting a well-formed row: one of its values is out of bounds. */
 export interface Refusal {
   readonly reason: string;
   readonly implausible: Implausible;
 }
 
-/** An item that could not be taken as a row. */
+/** An item that could not be converted to a row. */
 export interface Rejected {
   readonly table: string;
   readonly reason: string;
-  /** The value outside its bounds, if that is the reason. */
+  /** The out-of-bounds value, if that is the reason. */
   readonly implausible?: Implausible;
   readonly item: unknown;
 }
 
-/** What one answer holds for one table. */
+/** Rows and rejected items of one body for one table. */
 export interface TableRows {
   readonly table: ResourceTable;
   readonly rows: readonly Row[];
-  /** The first of the items that could not be taken as rows, and how many there are. */
+  /** The first rejected items; `rejectedCount` is the total. */
   readonly rejected: readonly Rejected[];
   readonly rejectedCount: number;
-  /** How many of the rejected items have a time outside its bounds. */
+  /** Number of rejected items with an out-of-bounds time. */
   readonly implausibleCount: number;
-  /** Keys of items that came more than once; the last of each was taken. */
+  /** Keys that occur more than once; the last item of each key is stored. */
   readonly repeated: readonly Values[];
-  /** Keys of every item in the answer, rejected ones included: none of these is a deletion. */
+  /** Keys of all items in the body, including rejected ones; none of these rows was deleted. */
   readonly seen: readonly Values[];
-  /** How many items had no readable key, or lists were null: nothing may be concluded from what the answer lacks. */
+  /** Number of items without a readable key, plus 1 if the list is null. If not 0, missing rows do not prove deletions. */
   readonly unidentified: number;
 }
 
-/** Decides whether a well-formed row is stored: null if it is. */
+/** Checks a well-formed row: returns null to store it, or the reason to reject it. */
 export type RowCheck = (table: ResourceTable, values: Values) => Refusal | null;
 
-/** What is known of a response besides its body. */
+/** Properties of a response and its request that limit its rows. */
 export interface ReadOptions {
-  /** Items that a list may have. */
+  /** Maximum items of a list. */
   readonly itemsMax: number;
   /** Length of the body, in bytes. */
   readonly bytes: number;
-  /** Whether bytes that are not UTF-8 were replaced by U+FFFD: items with that character are rejected. */
+  /** True if invalid UTF-8 was replaced by U+FFFD. Items with that character are then rejected. */
   readonly isDamaged: boolean;
-  /** Rejects rows; default: none. */
+  /** Additional check of rows; default: none. */
   readonly check?: RowCheck;
 }
 
 const UNBOUNDED: ReadOptions = { itemsMax: Number.POSITIVE_INFINITY, bytes: 0, isDamaged: false };
 
-/** Rejected items that are kept of a page, and the longest that is kept whole, in characters of JSON. */
+/** Maximum rejected items stored per page, and maximum length of a stored item in characters of JSON. */
 const REJECTED_MAX = 100;
 const REJECTED_CHARACTERS_MAX = 100_000;
-/** Longest item that is taken as a row, in characters of JSON; the longest article has about 200,000. */
+/** Maximum length of an item in characters of JSON; the longest article has about 200,000. */
 const ITEM_CHARACTERS_MAX = 4_000_000;
-/** Repeated keys that are kept of a page. */
+/** Maximum repeated keys reported per page. */
 const REPEATED_MAX = 100;
 
-/** Reads an answer of one resource into rows. */
+/** Converts bodies of one resource to rows. */
 export interface RowReader {
   /**
-   * `fixed` gives the columns that the request fixes (brand, range, row mode).
-   * Throws a BodyError when the body misses its rows or when upstream ignored the parameter of `each`, and a
-   * PageBoundError when a list has too many items.
+   * Returns the rows of each table of the resource. `fixed` are the columns set by the request (brand, range, row mode).
+   * @throws BodyError if the body has no rows, or if upstream ignored the parameter of `each`
+   * @throws PageBoundError if a list has too many items or the body is nested too deeply
    */
   read(body: unknown, fixed: Values, options?: ReadOptions): readonly TableRows[];
 }
 
-/** Compiles the reader of a resource; costly enough to be done once. */
+/** Compiles the reader of a resource. Compiling is expensive: do it once per resource. */
 export function createRowReader(catalogue: Catalogue, resource: Resource): RowReader {
   const readers = resource.derived.map((table) => tableReader(catalogue, resource, table));
   return {
@@ -105,7 +105,7 @@ export function createRowReader(catalogue: Catalogue, resource: Resource): RowRe
       try {
         return readers.map((read) => read(body, fixed, options));
       } catch (thrown) {
-        // The stack ends before JSON does: an item nested that deeply cannot be hashed or written.
+        // Stack overflow: the item is nested too deeply to be hashed or written.
         if (thrown instanceof RangeError) throw new PageBoundError('the body is nested too deeply', { cause: thrown });
         throw thrown;
       }
@@ -131,10 +131,10 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
     const listed = itemsOf(resource, table, body);
     const items = listed ?? [];
     if (items.length > itemsMax) {
-      throw new PageBoundError(`a list of ${items.length} items; allowed: ${itemsMax}`);
+      throw new PageBoundError(`the list has ${items.length} items; allowed: up to ${itemsMax}`);
     }
     const frame = beside.safeParse(declaration.beside === undefined || Array.isArray(body) ? {} : body);
-    if (!frame.success) throw new BodyError(`beside the list: ${firstIssue(frame.error)}`);
+    if (!frame.success) throw new BodyError(`outside the list: ${firstIssue(frame.error)}`);
     const common = { ...pick(fixed, table.fixed), ...readBeside(frame.data) };
     const rows = new Map<string, Row>();
     const rejected: Rejected[] = [];
@@ -147,7 +147,7 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       if (rejected.length < REJECTED_MAX) rejected.push({ table: table.name, ...refusal, item: writable(raw) });
     };
     const seen = new Map<string, Values>();
-    // Null may stand for an empty list; it is no proof that every row is gone.
+    // Null can mean an empty list, but does not prove that all rows were deleted.
     let unidentified = listed === null ? 1 : 0;
     for (const raw of items) {
       const shaped = declaration.normalize === undefined ? raw : declaration.normalize(raw);
@@ -157,19 +157,19 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       else if (!seen.has(keyText)) seen.set(keyText, key);
       else if (repeated.length < REPEATED_MAX) repeated.push(key);
       if (!isRecord(shaped)) {
-        reject({ reason: 'it is not an object' }, raw);
+        reject({ reason: 'the item is not an object' }, raw);
         continue;
       }
       const exact = item.safeParse(shaped);
-      // A declared number may be an exact one: it is taken as a double or rejected as one.
+      // Convert exact numbers in declared fields to doubles, then validate again.
       const plain = exact.success ? shaped : withDoubles(shaped);
       const parsed = plain === shaped ? exact : item.safeParse(plain);
       if (!parsed.success || key === null) {
-        const reason = parsed.success ? `it lacks its key (${declaration.key.join(', ')})` : firstIssue(parsed.error);
+        const reason = parsed.success ? `the key (${declaration.key.join(', ')}) is missing` : firstIssue(parsed.error);
         reject({ reason }, raw);
         continue;
       }
-      // Only items of a long or damaged page are looked at once more.
+      // Serialize items again only if the page is long or damaged.
       const unfit = bytes > ITEM_CHARACTERS_MAX || isDamaged ? unfitness(raw, isDamaged) : null;
       if (unfit !== null) {
         reject({ reason: unfit }, raw);
@@ -199,14 +199,14 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
   };
 }
 
-// A detail repeats the fields of its list; they are known, and the list has the say about them.
+// Fields of the list that a detail repeats. They are known fields, but the list resource stores them.
 function listFields(catalogue: Catalogue, resource: Resource, table: ResourceTable): string[] {
   if (resource.change.kind !== 'detail') return [];
   const list = catalogue.get(resource.change.of).derived.find((candidate) => candidate.name === table.name);
   return Object.keys(list?.declaration.fields ?? {});
 }
 
-// Readers are compiled once for each table: a page has thousands of values, and what can be looked up before is.
+// Readers are compiled once per table, because a page has thousands of values.
 
 type Item = Record<string, unknown>;
 
@@ -229,7 +229,7 @@ function converterOf(kind: ColumnKind): ((value: string) => unknown) | null {
   switch (kind) {
     case 'uuid':
       return (value) => value.toLowerCase();
-    // Half of a surrogate pair has no UTF-8 form: two keys that differ in it alone would be one in the warehouse.
+    // A lone surrogate has no UTF-8 form: two keys that differ only in it would be equal in the warehouse.
     case 'text':
       return (value) => value.toWellFormed();
     case 'timestamp':
@@ -288,7 +288,7 @@ function childReader(child: ChildTable): (item: Item, parent: Values) => ChildRo
 
 function extraReader(known: ReadonlySet<string>, fields: Fields): (item: unknown) => Item | null {
   const groups = new Map<string, (item: unknown) => Item | null>();
-  // Rows of a nested array cannot tell null from an empty one.
+  // Child rows cannot distinguish a null array from an empty one, so null arrays are stored in `_extra`.
   const lists = new Set<string>();
   for (const [name, field] of Object.entries(fields)) {
     const meta = metaOf(field);
@@ -303,15 +303,15 @@ function extraReader(known: ReadonlySet<string>, fields: Fields): (item: unknown
       const value = known.has(name) && !isNullList ? groups.get(name)?.(item[name]) : item[name];
       if (value === undefined || (value === null && known.has(name) && !isNullList)) continue;
       extra ??= {};
-      // Defined, not assigned: upstream may name a field __proto__.
+      // Define, do not assign: upstream may name a field __proto__.
       Object.defineProperty(extra, name, { value, enumerable: true, configurable: true, writable: true });
     }
     return extra;
   };
 }
 
-// JSON columns and unknown fields are put into a canonical form first, because upstream may reorder their keys;
-// all other values stand in the declared order already. What a request fixes is part of the key, not of the content.
+// JSON columns and unknown fields are hashed in canonical form, because upstream may reorder their keys. Other values are in
+// declared order. Columns set by the request belong to the key and are not hashed.
 function createHasher(table: ResourceTable) {
   const prefix = [table.name, ...table.columns.map((column) => column.name)].join();
   const contentOf = contentReader(table.columns);
@@ -337,19 +337,19 @@ function contentReader(columns: readonly Column[]): (values: Values) => unknown[
     });
 }
 
-// A rejected item is stored as it came; of a long one the beginning of its JSON text is.
+// A rejected item is stored unchanged; of a long item, only the beginning of its JSON text.
 function writable(item: unknown): unknown {
   const text = toExactJson(item);
   return text.length > REJECTED_CHARACTERS_MAX ? text.slice(0, REJECTED_CHARACTERS_MAX) : item;
 }
 
-// Why an item is not taken although it has the declared form, or null.
+// Reason to reject an item that has the declared form, or null.
 function unfitness(item: unknown, isDamaged: boolean): string | null {
   const text = JSON.stringify(item);
   if (text.length > ITEM_CHARACTERS_MAX) {
-    return `it has ${text.length} characters of JSON; allowed: ${ITEM_CHARACTERS_MAX}`;
+    return `the item has ${text.length} characters of JSON; allowed: up to ${ITEM_CHARACTERS_MAX}`;
   }
-  return isDamaged && text.includes('\ufffd') ? 'it is not UTF-8' : null;
+  return isDamaged && text.includes('\ufffd') ? 'the item is not UTF-8' : null;
 }
 
 function checkUnique(resource: Resource, fields: Fields, fixed: Values, items: readonly unknown[]): void {
@@ -363,7 +363,7 @@ function checkUnique(resource: Resource, fields: Fields, fixed: Values, items: r
   }
 }
 
-/** Upstream answered as if a parameter had not been sent. */
+/** Upstream ignored a parameter. */
 export class IgnoredParameterError extends BodyError {
   override readonly retryable = false;
 }
@@ -375,5 +375,5 @@ function pick(values: Values, names: readonly string[]): Record<string, unknown>
 function firstIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   const path = issue?.path.join('.') ?? '';
-  return path === '' ? (issue?.message ?? 'it is malformed') : `${path}: ${issue?.message ?? 'it is malformed'}`;
+  return path === '' ? (issue?.message ?? 'malformed') : `${path}: ${issue?.message ?? 'malformed'}`;
 }

@@ -2,19 +2,19 @@ import { type ColumnKind, type Fields, metaOf } from './fields.ts';
 import { toColumnName } from './names.ts';
 import type { Extent, ResourceDeclaration, TableDeclaration } from './resource.ts';
 
-/** Where a column's value comes from. */
+/** Source of a column's value. */
 export type Source =
   /** The item's field at this path. */
   | { readonly from: 'item'; readonly path: readonly string[] }
-  /** The body's field at this path, beside the list. */
+  /** The body's field at this path, outside the list. */
   | { readonly from: 'body'; readonly path: readonly string[] }
-  /** What the request was for: brand, range, row mode. */
+  /** A value set by the request: brand, range, row mode. */
   | { readonly from: 'request' }
   /** A column of the parent row. */
   | { readonly from: 'parent'; readonly column: string }
-  /** The item's place in the parent's array, counted from 0. */
+  /** Index of the item in the parent's array, starting at 0. */
   | { readonly from: 'ordinal' }
-  /** Kept by the engine: provenance, hash, deletion. */
+  /** Written by the sync engine: provenance, hash, tombstone. */
   | { readonly from: 'engine' };
 
 /** A column of a warehouse table. */
@@ -25,15 +25,15 @@ export interface Column {
   readonly source: Source;
 }
 
-/** A nested array's table. */
+/** The table of a nested array. */
 export interface ChildTable {
   readonly name: string;
   readonly about: string;
-  /** Item field that holds the array. */
+  /** Field of the item with the array. */
   readonly field: string;
   readonly fields: Fields;
   readonly columns: readonly Column[];
-  /** Columns that carry the parent's key, in the order of the parent's `key`. */
+  /** Columns with the parent's key, in the order of the parent's `key`. */
   readonly parentKey: readonly string[];
   readonly key: readonly string[];
 }
@@ -43,34 +43,34 @@ export interface ResourceTable {
   readonly declaration: TableDeclaration;
   readonly name: string;
   readonly about: string;
-  /** Columns filled from an answer, in order; the engine's own are `engineColumns`. */
+  /** Columns filled from a response, in order; excludes `engineColumns`. */
   readonly columns: readonly Column[];
-  /** Columns that identify a row, scope and range included. */
+  /** Columns that identify a row, including scope and range. */
   readonly key: readonly string[];
-  /** Columns that the request fixes for all rows of one answer. */
+  /** Columns set by the request for all rows of one response. */
   readonly fixed: readonly string[];
-  /** The extent, with the column in place of the field. */
+  /** The declared extent, with the column name instead of the field name. */
   readonly extent: Extent;
   readonly children: readonly ChildTable[];
 }
 
-/** Columns every row carries; `_synced_at` is upstream's clock, from the Date header. */
+/** Columns of every row. `_synced_at` is upstream's time, from the Date header. */
 export const engineColumns: readonly Column[] = [
-  engine('_synced_at', 'timestamp', 'When upstream sent the row as it stands here (UTC, from the Date header).'),
-  engine('_run_id', 'uuid', 'The sync run that wrote the row as it stands here.'),
-  engine('_row_hash', 'text', 'Hash of the item the row was made from; equal hashes mean nothing changed.'),
-  engine('_deleted_at', 'timestamp', 'When upstream was first seen without the row; null while it is listed.'),
-  engine('_extra', 'json', 'Fields that upstream sent and the declaration does not know, as JSON.'),
+  engine('_synced_at', 'timestamp', 'When upstream sent this version of the row (UTC, from the Date header).'),
+  engine('_run_id', 'uuid', 'The sync run that wrote this version of the row.'),
+  engine('_row_hash', 'text', 'Hash of the item; equal hashes mean that nothing changed.'),
+  engine('_deleted_at', 'timestamp', 'When a sync first found the row missing upstream; null while upstream lists it.'),
+  engine('_extra', 'json', 'Fields that upstream sent but the API specification does not list, as JSON.'),
 ];
 
-/** Columns that a detail resource adds for itself to its list's table. */
+/** Engine columns that a detail resource adds to its list's table. */
 export const detailColumns: readonly Column[] = [
-  engine('_detail_synced_at', 'timestamp', "When upstream sent the detail's columns as they stand here (UTC)."),
-  engine('_detail_hash', 'text', 'Hash of the detail the columns were made from; null until it was read.'),
+  engine('_detail_synced_at', 'timestamp', 'When upstream sent this version of the detail (UTC).'),
+  engine('_detail_hash', 'text', 'Hash of the detail; null until it is read.'),
   engine('_detail_extra', 'json', 'Unknown fields of the detail, as JSON.'),
 ];
 
-/** Column that dates a row of a series. */
+/** Time column of a singleton's series. */
 export const OBSERVED_AT = 'observed_at';
 
 /** Derives the tables of one resource from its declaration. */
@@ -83,7 +83,9 @@ function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaratio
   const keyColumns = declaration.key.map((key) => columnOf(declaration.fields, key));
   const columns = [
     ...fixed,
-    ...(resource.change.kind === 'value' ? [engine(OBSERVED_AT, 'timestamp', 'When it was first seen so (UTC).')] : []),
+    ...(resource.change.kind === 'value'
+      ? [engine(OBSERVED_AT, 'timestamp', 'When these values were first seen (UTC).')]
+      : []),
     ...fieldColumns(declaration.fields, 'item', [], ''),
     ...fieldColumns(declaration.beside ?? {}, 'body', [], ''),
   ];
@@ -111,8 +113,8 @@ function fixedColumns(resource: ResourceDeclaration, declaration: TableDeclarati
   const columns: Column[] = [];
   if (resource.scope === 'brand') columns.push(request('brand_id', 'uuid', 'The brand.'));
   if (declaration.extent?.kind === 'range') {
-    columns.push(request('range_from', 'day', 'First day of the range that the numbers are for.'));
-    columns.push(request('range_to', 'day', 'Last day of the range that the numbers are for, included.'));
+    columns.push(request('range_from', 'day', 'First day of the range of the numbers.'));
+    columns.push(request('range_to', 'day', 'Last day of the range of the numbers, inclusive.'));
   }
   if (resource.each !== undefined) columns.push(request(resource.each.column, 'text', resource.each.about));
   return columns;
@@ -149,7 +151,8 @@ function childTables(
 ): ChildTable[] {
   const parent = (name: string, as = name): Column => {
     const column = columns.find((candidate) => candidate.name === name);
-    if (column === undefined) throw new TypeError(`table ${declaration.name} has no column ${name} for its children`);
+    if (column === undefined)
+      throw new TypeError(`table ${declaration.name} has no column ${name} to copy to its child tables`);
     return { ...column, name: as, source: { from: 'parent', column: name } };
   };
   return Object.entries(declaration.fields).flatMap(([field, schema]): ChildTable[] => {
@@ -161,7 +164,7 @@ function childTables(
     const ordinal: Column = {
       name: 'ordinal',
       kind: 'integer',
-      about: 'Place in the list upstream sent, counted from 0.',
+      about: 'Index in the list that upstream sent, starting at 0.',
       source: { from: 'ordinal' },
     };
     return [
@@ -183,7 +186,7 @@ function toColumnExtent(declaration: TableDeclaration): Extent {
   return extent.kind === 'time' ? { kind: 'time', field: columnOf(declaration.fields, extent.field) } : extent;
 }
 
-/** The column of a top-level scalar field; a name that is no field is a column of the request already. */
+/** Returns the column of a top-level scalar field. A name that is not a field is a request column and returned unchanged. */
 export function columnOf(fields: Fields, field: string): string {
   const schema = fields[field];
   if (schema === undefined) return field;

@@ -3,19 +3,20 @@ const TIMESTAMP =
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const MIDNIGHT = /^(\d{4}-\d{2}-\d{2})T00:00:00(?:\.0+)?(?:Z|\+00:?00)?$/i;
 
-/** Longest range that the API takes, in days. */
+/** Maximum length of a range in the API, in days. */
 export const RANGE_DAYS_MAX = 366;
 
-/** The last day that can be written as `YYYY-MM-DD`. */
+/** The last day with a four-digit year. */
 export const DAY_MAX = '9999-12-31';
 
 /** Milliseconds of one UTC day. */
 export const DAY_MS = 86_400_000;
 
 /**
- * Reads an ISO 8601 date-time and returns it in UTC as `YYYY-MM-DD HH:MM:SS.ffffff`, the form the warehouse
- * casts to TIMESTAMP, or null when the text is no real moment (30 February, 25 o'clock). Without an offset the
- * text is taken as UTC, which is what the API promises. Digits finer than a microsecond are cut off.
+ * Converts an ISO 8601 date-time to UTC in the form `YYYY-MM-DD HH:MM:SS.ffffff`, which the warehouse casts to TIMESTAMP.
+ * Returns null if the text is not a valid time (30 February, 25:00). Text without an offset is UTC, as the API specifies.
+ * Digits beyond microseconds are truncated.
+ * @example toTimestamp('2026-11-19T02:15:00+01:00') === '2026-11-19 01:15:00.000000'
  */
 export function toTimestamp(text: string): string | null {
   const match = TIMESTAMP.exec(text);
@@ -27,7 +28,7 @@ export function toTimestamp(text: string): string | null {
   if (offset === 'Z') return `${year}-${month}-${day} ${hour}:${minute}:${second}.${micros}`;
   const offsetMs = toOffsetMs(offset);
   if (offsetMs === null) return null;
-  // Built by setters, because Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  // Use setters: Date.UTC maps the years 0 to 99 to 1900 to 1999.
   const moment = new Date(0);
   moment.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   moment.setUTCHours(Number(hour), Number(minute), Number(second));
@@ -37,7 +38,7 @@ export function toTimestamp(text: string): string | null {
   return `${whole.slice(0, 10)} ${whole.slice(11, 19)}.${micros}`;
 }
 
-/** Reads `YYYY-MM-DD`, or a midnight written as a date-time, and returns the day, or null when there is none. */
+/** Returns the day of `YYYY-MM-DD` or of a date-time at midnight UTC; null for any other text. */
 export function toDay(text: string): string | null {
   const day = MIDNIGHT.exec(text)?.[1] ?? text;
   const match = DAY.exec(day);
@@ -45,12 +46,12 @@ export function toDay(text: string): string | null {
   return isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3])) ? day : null;
 }
 
-/** The UTC day, `YYYY-MM-DD`, that a moment in epoch milliseconds falls on. */
+/** Returns the UTC day (`YYYY-MM-DD`) of a time in epoch milliseconds. */
 export function dayOf(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/** The day `days` after (or, when negative, before) `day`. */
+/** Returns the day `days` after `day`; negative values go back. */
 export function addDays(day: string, days: number): string {
   return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 }
@@ -65,14 +66,14 @@ export function laterDay(a: string, b: string): string {
   return a > b ? a : b;
 }
 
-/** How many days the range holds, both ends included; zero or less when it is turned around. */
+/** Returns the number of days from `from` to `to`, inclusive; zero or negative if `to` is before `from`. */
 export function daysInRange(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS) + 1;
 }
 
 /**
- * The days of a range in order, both ends included, or every `step`-th of them. Ends at 9999-12-31, after which years have
- * five digits and sort before all others.
+ * Yields every `step`-th day from `from` to `to`, inclusive. Days must not exceed 9999-12-31, because five-digit years do not
+ * sort as text.
  */
 export function* eachDay(from: string, to: string, step = 1): Generator<string> {
   const count = daysInRange(from, to);
@@ -81,7 +82,7 @@ export function* eachDay(from: string, to: string, step = 1): Generator<string> 
 
 function isCalendarDay(year: number, month: number, day: number): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  // The calendar repeats itself every 400 years, and Date.UTC takes the first hundred for others.
+  // The calendar repeats every 400 years. Adding 2000 avoids that Date.UTC maps the years 0 to 99 to 1900 to 1999.
   return day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 

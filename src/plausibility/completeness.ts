@@ -5,22 +5,19 @@ const HOUR_MS = 3_600_000;
 /** Days before today whose counts may lack responses that are listed already, because upstream computes them hours later. */
 const COUNTS_LAG_DAYS = 1;
 
-/** Hours from a run in which a day differed to its next retry, by the number of runs that read the day in vain. */
+/** Hours until a differing day is read again, by the number of runs that already read it without success. */
 const RETRY_AFTER_HOURS = [0, 0, 6] as const;
-/** Runs after which a difference is permanent: it no longer makes a run partial. */
+/** Number of runs after which a difference is permanent and no longer makes a run partial. */
 export const RETRIES_MAX = RETRY_AFTER_HOURS.length + 1;
-/** Hours between retries of a permanent difference, so that a list that is repaired late is still stored. */
+/** Hours between retries of a permanent difference, so that a list that upstream repairs late is still stored. */
 const PERMANENT_RETRY_HOURS = 30 * 24;
 
-/** Permanent differences from which on a new difference within their bounds is upstream's own, too. */
-const PERMANENT_DAYS_MIN = 5;
-
-/** A day of a list beside upstream's count of it. */
+/** One day of a list: stored rows and upstream's day count. */
 export interface ComparedDay {
   readonly day: string;
   readonly upstream: number;
   readonly held: number;
-  /** Whether every figure of upstream's day equals the figure computed from the stored rows. */
+  /** True if every number that upstream reports for the day equals the number computed from the stored rows. */
   readonly agreed: boolean;
 }
 
@@ -34,7 +31,7 @@ export function isProven({ day, upstream, held, agreed }: ComparedDay, today: st
   return day >= addDays(today, -COUNTS_LAG_DAYS) && held > upstream;
 }
 
-/** When a day that was read in vain in `tries` runs is read again; epoch milliseconds. */
+/** Returns when to read a day again after `tries` runs without success, in epoch milliseconds. */
 export function nextRetryAt(tries: number, nowMs: number): number {
   return nowMs + (RETRY_AFTER_HOURS[tries - 1] ?? PERMANENT_RETRY_HOURS) * HOUR_MS;
 }

@@ -4,31 +4,30 @@ import type { ResourceTable } from '../contract/tables.ts';
 import { addDays, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
 
 /**
- * Earliest plausible day of an item. AI answer engines, and services that watch them, are younger; what remains are
- * zero values such as 0001-01-01 and 1970-01-01. A resource with older items declares `earliest`.
+ * Earliest plausible day of an item. AI engines are younger, so earlier days are zero values such as 0001-01-01 and
+ * 1970-01-01. A resource with older items declares `earliest`.
  */
 export const EARLIEST_DAY = '2015-01-01';
-/** Days after upstream's current day that an item's time may lie on: time zones are up to 14 hours apart. */
+/** Maximum days between upstream's current day and a later item, because time zones are up to 14 hours ahead of UTC. */
 const FUTURE_DAYS_MAX = 1;
-/** Ranges of 366 days that are planned at most, counted back from upstream's current day. */
+/** Maximum number of planned 366-day ranges, counted back from upstream's current day. */
 const HISTORY_RANGES_MAX = 20;
 
-/** Ranges of 366 days before the first planned day that a read may begin in. */
+/** Number of 366-day ranges before the first planned day in which a read may begin. */
 const RANGES_BEFORE_MAX = 2;
 
-/** What the items of one page may be dated. */
+/** Allowed days of the items of one page. */
 export interface TimeScope {
-  /** The requested days, both included; null for a list that is not asked for by days. */
+  /** Requested days, inclusive; null if the request has no days. */
   readonly range: { readonly from: string; readonly to: string } | null;
   /** Upstream's current day, UTC. */
   readonly today: string;
 }
 
 /**
- * Creates the check of a resource's items: why a row is refused, or null. An item of a range must lie in the requested
- * days, by the time that is its table's extent; every other time must lie between the earliest plausible day and the day
- * after `today`. Values are in UTC already. The members of a scope (brands) are never refused: they exist whatever their
- * times say, and `plausibleSince` decides whether the times are believed.
+ * Creates the time check of a resource's rows. The time that is the table's extent must lie within the requested days; all
+ * other times must lie between the earliest plausible day and the day after `today`. Values must be in UTC. Members of a scope
+ * (brands) are never rejected, because they exist even if their times are wrong; see `plausibleSince`.
  */
 export function createTimeCheck(
   resource: Resource,
@@ -54,36 +53,39 @@ export function createTimeCheck(
   };
 }
 
-/** First and last day that a time of the resource's items may lie on. */
+/** Returns the first and last plausible day of the resource's items. */
 export function itemDays({ earliest = EARLIEST_DAY }: Resource, today: string): { earliest: string; latest: string } {
   return { earliest, latest: addDays(today, FUTURE_DAYS_MAX) };
 }
 
-/** The columns of a table that hold a time or a day of an item, with the field each comes from. */
+/** Returns the time and day columns of a table with the path of the field of each. */
 export function timesOf(table: ResourceTable): { readonly name: string; readonly path: string }[] {
   return table.columns.flatMap(({ name, kind, source }) =>
     source.from === 'item' && (kind === 'timestamp' || kind === 'day') ? [{ name, path: source.path.join('.') }] : [],
   );
 }
 
-/** The day since which a brand has data, or null if upstream gives none that is plausible. */
+/** Returns the first day with data of a brand, or null if it is missing or implausible. */
 export function plausibleSince(since: string | null, today: string): string | null {
   return since !== null && EARLIEST_DAY <= since && since <= addDays(today, FUTURE_DAYS_MAX) ? since : null;
 }
 
-/** The first day that plans take into account, whatever rows and records say. */
+/** Returns the earliest day that a plan may contain. */
 export function firstPlannedDay(today: string): string {
   return laterDay(EARLIEST_DAY, addDays(today, -HISTORY_RANGES_MAX * RANGE_DAYS_MAX));
 }
 
-/** The first day that a range read by an earlier run may begin on: histories end in an empty range before the first day. */
+/**
+ * Returns the earliest plausible start of a stored range. It is before the first planned day, because the read of a history
+ * ends with an empty range.
+ */
 export function firstReadDay(today: string): string {
   return addDays(firstPlannedDay(today), -RANGES_BEFORE_MAX * RANGE_DAYS_MAX);
 }
 
-function refusal(table: ResourceTable, path: string, value: unknown, where: string, allowed: string): Refusal {
+function refusal(table: ResourceTable, path: string, value: unknown, days: string, allowed: string): Refusal {
   const { at } = table.declaration;
   const full = at === 'body' ? path : `${at.list}[].${path}`;
-  const reason = `${path} is ${value === null || value === undefined ? 'null' : String(value)}; allowed: ${where}`;
+  const reason = `${path} is ${value === null || value === undefined ? 'null' : String(value)}; allowed: ${days}`;
   return { reason, implausible: { path: full, allowed: `within ${allowed}`, value: value ?? null } };
 }

@@ -1,24 +1,24 @@
 import type { ResourceDeclaration } from '../contract/resource.ts';
 
-/** Share of a list's rows, and rows, beyond which their loss in one read is a mass deletion. */
+/** The loss of more than this share of a list with more than this number of rows in one read is a mass deletion. */
 const LOSS_SHARE_MAX = 0.5;
 const LOSS_ROWS_MIN = 10;
 
-/** What limits the deletions that the last page of a chain implies. */
+/** Limits of the deletions after the last page of a slice. */
 export interface DeletionGuard {
   /** Items per day by the day counts of this run; days without items are left out. Null without day counts. */
   readonly counts: Readonly<Record<string, number>> | null;
-  /** Keeps every row, because the day counts of the whole list dropped by more than one read may remove. */
+  /** Keeps every row, because the day counts of the list dropped by more than one read may delete. */
   readonly keep: boolean;
 }
 
-/** Stored rows of a day, or of a whole list, and how many of them a read no longer lists. */
+/** Number of stored rows of a day or list, and how many of them are missing from a read. */
 export interface Loss {
   readonly before: number;
   readonly lost: number;
 }
 
-/** The loss of a table's rows. */
+/** A loss with the name of its table. */
 export interface TableLoss extends Loss {
   readonly table: string;
 }
@@ -55,7 +55,7 @@ export function daysToKeep(
   return new Set(days.filter(([day, { before, lost }]) => before - lost < (counts[day] ?? 0)).map(([day]) => day));
 }
 
-/** Returns whether the day counts of a whole list dropped by more than one read may remove. */
+/** Returns true if the day counts of a list dropped by more than one read may delete. */
 export function hasDropped(
   resource: Pick<ResourceDeclaration, 'change' | 'maxLoss'>,
   days: readonly { readonly upstream: number; readonly held: number }[],

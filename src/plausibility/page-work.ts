@@ -3,34 +3,34 @@ import { parseExactJson } from '../base/json.ts';
 import { BodyError, PageBoundError } from '../contract/body.ts';
 import type { Resource } from '../contract/catalogue.ts';
 
-/** Levels of nested objects and arrays in a body; the specified bodies have 4. */
+/** Maximum nesting depth of a body; the specified bodies have 4 levels. */
 export const DEPTH_MAX = 100;
-/** Objects and arrays in a body. The largest specified body, a year of daily rows, has about 250,000. */
+/** Maximum objects and arrays in a body. The largest specified body, a year of daily rows, has about 250,000. */
 export const CONTAINERS_MAX = 500_000;
-/** Values in a body, counted by their separators. */
+/** Maximum values in a body, counted by commas. */
 export const VALUES_MAX = 6_000_000;
-/** Items of a list for which no limit was asked and whose resource declares no bound. */
+/** Maximum items of a list that is requested without a limit and whose resource declares no `itemsMax`. */
 const ITEMS_MAX = 100_000;
-/** How many times as many items as asked for a page may have. */
+/** A page may have this many times the requested `limit`. */
 const ITEMS_PER_LIMIT = 4;
 
-/** A JSON body as it was parsed. */
+/** A parsed JSON body. */
 export interface ParsedBody {
   readonly value: unknown;
-  /** Whether bytes that are not UTF-8 were replaced by U+FFFD. */
+  /** True if invalid UTF-8 was replaced by U+FFFD. */
   readonly isDamaged: boolean;
 }
 
-/** Returns how many items a list of the resource may have, given the parameters of the request. */
+/** Returns the maximum items of a list of the resource for the parameters of the request. */
 export function itemsMaxOf(resource: Pick<Resource, 'itemsMax'>, query: Readonly<Record<string, string>>): number {
   const limit = Number(query['limit']);
   return limit > 0 ? ITEMS_PER_LIMIT * limit : (resource.itemsMax ?? ITEMS_MAX);
 }
 
 /**
- * Parses a JSON body. A byte order mark is skipped, bytes that are not UTF-8 become U+FFFD, and numbers that a double cannot
- * hold become ExactNumbers.
- * @throws PageBoundError before parsing if the body has more depth or values than any page may have
+ * Parses a JSON body. A byte order mark is skipped, invalid UTF-8 becomes U+FFFD, and numbers that a double cannot represent
+ * become ExactNumbers.
+ * @throws PageBoundError before parsing if the body exceeds the maximum depth, containers or values
  * @throws BodyError if it is UTF-16, UTF-32 or not JSON
  */
 export function parseBody(bytes: Uint8Array): ParsedBody {
@@ -49,7 +49,7 @@ function checkEncoding(bytes: Uint8Array): void {
   const [first, second] = bytes;
   const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   if (hasMark || (bytes.length > 1 && (first === 0 || second === 0))) {
-    throw new BodyError('the body is UTF-16 or UTF-32; expected UTF-8');
+    throw new BodyError('the body is UTF-16 or UTF-32; allowed: UTF-8');
   }
 }
 
@@ -61,8 +61,8 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-// One pass over the bytes: a parser that is given millions of empty arrays needs gigabytes, and one that is given millions of
-// open brackets minutes.
+// Counts containers, values and depth in one pass over the bytes. Without it, JSON.parse would need gigabytes for millions of
+// empty arrays, and minutes for millions of open brackets.
 function checkWork(bytes: Uint8Array): void {
   let depth = 0;
   let containers = 0;
@@ -79,7 +79,8 @@ function checkWork(bytes: Uint8Array): void {
       case OPEN_OBJECT:
         containers += 1;
         depth += 1;
-        if (depth > DEPTH_MAX) throw new PageBoundError(`the body is nested too deeply; allowed: ${DEPTH_MAX} levels`);
+        if (depth > DEPTH_MAX)
+          throw new PageBoundError(`the body is nested too deeply; allowed: up to ${DEPTH_MAX} levels`);
         break;
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
@@ -88,12 +89,12 @@ function checkWork(bytes: Uint8Array): void {
     }
   }
   if (containers > CONTAINERS_MAX) {
-    throw new PageBoundError(`the body has ${containers} objects and arrays; allowed: ${CONTAINERS_MAX}`);
+    throw new PageBoundError(`the body has ${containers} objects and arrays; allowed: up to ${CONTAINERS_MAX}`);
   }
-  if (commas > VALUES_MAX) throw new PageBoundError(`the body has ${commas} values; allowed: ${VALUES_MAX}`);
+  if (commas > VALUES_MAX) throw new PageBoundError(`the body has ${commas} values; allowed: up to ${VALUES_MAX}`);
 }
 
-// Index of the quote that ends the string which begins at `start`, or the end of the body.
+// Index of the closing quote of the string that begins at `start`, or the length of the body.
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let from = start + 1; ; ) {
     const end = bytes.indexOf(QUOTE, from);

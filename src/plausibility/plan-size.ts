@@ -1,14 +1,15 @@
 import { SightlineError } from '../base/errors.ts';
 
-/** Requests that a plan may always have: about a quarter of an hour at 120 a minute. */
+/** A plan of up to this many requests is always accepted: about 17 minutes at 120 requests per minute. */
 export const PLAN_REQUESTS_MIN = 2_000;
-/** How many times the requests of the last complete run a plan may have. */
+/** A larger plan may have up to this many times the requests of the last complete run. */
 export const PLAN_GROWTH_MAX = 20;
 
 /**
- * Throws `plan_too_large` if a sync plans far more requests for brands that it has read before than the last complete run
- * took: a count or a date from upstream is wrong, or its data has grown in a way that somebody should confirm. `last` is
- * null if no run with the same options was complete; a first sync is bounded by the days that are planned at all.
+ * Checks the number of requests that a sync plans for brands it has read before. A much larger plan means that a count or a
+ * date from upstream is wrong, or that the data grew so much that the user should confirm. `last` is the number of requests of
+ * the last complete run with the same options; null disables the check, because only the planned days limit a first sync.
+ * @throws `plan_too_large`
  */
 export function checkPlanSize(planned: number, last: number | null): void {
   if (last === null) return;
@@ -16,6 +17,6 @@ export function checkPlanSize(planned: number, last: number | null): void {
   if (planned <= allowed) return;
   throw new SightlineError(
     'plan_too_large',
-    `this sync plans ${planned} requests or more, the last complete one took ${last}; allowed: at most ${allowed}`,
+    `this sync plans at least ${planned} requests, but the last complete sync needed ${last}; allowed: at most ${allowed}`,
   );
 }

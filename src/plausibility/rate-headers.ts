@@ -1,16 +1,16 @@
 import type { Implausible } from '../contract/implausible.ts';
 
-/** Bounds of a rate limit that is believed, in requests a minute. */
+/** Bounds of a plausible rate limit, in requests per minute. */
 export const LIMIT_MIN = 1;
 export const LIMIT_MAX = 10_000;
-/** Longest Retry-After that is believed, in milliseconds: a day. */
+/** Maximum plausible Retry-After, in milliseconds: one day. */
 export const BELIEVED_WAIT_MS_MAX = 24 * 60 * 60_000;
 
 type Header = string | string[] | undefined;
 
-/** The rate headers of a response, as far as they are believed; null if absent or implausible. */
+/** Rate headers of a response; null if absent or implausible. */
 export interface RateHeaders {
-  /** Requests a minute. */
+  /** Requests per minute. */
   readonly limit: number | null;
   /** Requests left in the current minute; between 0 and the limit. */
   readonly remaining: number | null;
@@ -18,8 +18,8 @@ export interface RateHeaders {
 }
 
 /**
- * Reads `X-RateLimit-Limit` and `X-RateLimit-Remaining`. The two are one statement: `remaining` is ignored if the limit
- * beside it is implausible. A repeated header is implausible.
+ * Reads `X-RateLimit-Limit` and `X-RateLimit-Remaining`. If the limit is implausible, `remaining` is ignored too. A repeated
+ * header is implausible.
  */
 export function readRateHeaders(headers: Readonly<Record<string, Header>>): RateHeaders {
   const implausible: Implausible[] = [];
@@ -32,12 +32,12 @@ export function readRateHeaders(headers: Readonly<Record<string, Header>>): Rate
     return null;
   };
   const limit = read('x-ratelimit-limit', LIMIT_MIN, LIMIT_MAX);
-  const isDoubtful = implausible.length > 0;
+  const isLimitImplausible = implausible.length > 0;
   const remaining = read('x-ratelimit-remaining', 0, limit ?? LIMIT_MAX);
-  return { limit, remaining: isDoubtful ? null : remaining, implausible };
+  return { limit, remaining: isLimitImplausible ? null : remaining, implausible };
 }
 
-/** Returns the wait that a Retry-After header asks for, or null if it is absent, unreadable or longer than a day. */
+/** Returns the wait of a Retry-After header, or null if the header is absent, malformed or longer than a day. */
 export function believeRetryAfter(
   header: Header,
   waitMs: number | null,

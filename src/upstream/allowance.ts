@@ -1,22 +1,25 @@
 import type { Clock } from '../base/clock.ts';
 import type { Budget, Slot } from './budget.ts';
 
-/** What a run may use at most. */
+/** Maximum requests and time of a run; null means no limit. */
 export interface Allowance {
   readonly maxRequests: number | null;
   /** Epoch milliseconds after which no request is sent. */
   readonly deadline: number | null;
 }
 
-/** No timer sleeps longer, and no wait for the budget is nearly as long. */
+/** Maximum delay of a Node timer; waits for the budget are far shorter. */
 const SLEEP_MS_MAX = 2 ** 31 - 1;
 
-/** The run has used what it was allowed: a normal end, after which the next run goes on. */
+/** Thrown when the run has used its allowance. This is a normal end: the next run resumes. */
 export class AllowanceReached extends Error {
   override readonly name = 'AllowanceReached';
 }
 
-/** A budget that ends with the allowance: then nobody may send, and what is under way is finished. */
+/**
+ * Limits a budget to the allowance of a run. After that, `acquire` rejects; requests in flight finish.
+ * @throws AllowanceReached from `acquire`
+ */
 export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock): Budget {
   const { maxRequests, deadline } = allowance;
   let sent = 0;
@@ -26,16 +29,16 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
     }
     if (deadline !== null && clock.now() >= deadline) throw timeIsUp(deadline);
   };
-  // A wait for the budget, or for a closed gate, may be longer than the time that is left.
+  // Stop waiting for the budget, or for the end of a 429 pause, when the deadline passes.
   const acquireBefore = async (until: number, signal: AbortSignal): Promise<Slot> => {
-    const over = new AbortController();
+    const deadlinePassed = new AbortController();
     const done = new AbortController();
     clock.sleep(Math.min(until - clock.now(), SLEEP_MS_MAX), done.signal).then(
-      () => over.abort(timeIsUp(until)),
+      () => deadlinePassed.abort(timeIsUp(until)),
       () => undefined,
     );
     try {
-      return await budget.acquire(AbortSignal.any([signal, over.signal]));
+      return await budget.acquire(AbortSignal.any([signal, deadlinePassed.signal]));
     } finally {
       done.abort();
     }
@@ -43,7 +46,7 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
   return {
     acquire: async (signal) => {
       check();
-      // Counted before the wait, or everybody who waits would be let through.
+      // Count before waiting; otherwise all waiting requests would pass the check.
       sent += 1;
       return deadline === null ? budget.acquire(signal) : acquireBefore(deadline, signal);
     },
@@ -53,5 +56,5 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
 }
 
 function timeIsUp(deadline: number): AllowanceReached {
-  return new AllowanceReached(`the allowance of time ended at ${new Date(deadline).toISOString()}`);
+  return new AllowanceReached(`the time allowance ended at ${new Date(deadline).toISOString()}`);
 }

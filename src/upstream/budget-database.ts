@@ -3,28 +3,28 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { codeOf, retryConflicts, toDatabaseFailure } from '../base/postgres-errors.ts';
 
-/** Connections of a process to one database, whatever the number of keys. */
+/** Maximum connections of a process to one database, for all keys together. */
 const CONNECTIONS_MAX = 4;
-/** What one attempt may take. */
+/** Time limits of one attempt. */
 const CONNECT_MS = 5_000;
 const QUERY_MS = 10_000;
-/** Bounds of the wait between two attempts, and how long the database may be away before work ends with an error. */
+/** Bounds of the wait between attempts, and how long the database may be unreachable before queries fail. */
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 5_000;
 const AWAY_MS_MAX = 3 * 60_000;
-/** Who waits tries again sooner: an attempt that begins later than this after a failure meets another trouble. */
+/** An attempt that begins this long after the last failure starts a new outage, because retries follow each other sooner. */
 const APART_MS = 30_000;
-/** After so long it is told of: while it goes down, some questions are answered yet. */
+/** An outage is reported after this time, because some queries still succeed while a database shuts down. */
 const TOLD_MS = 1_000;
-/** Rows of keys that nobody has used for so long are removed. */
+/** Rows of keys that were not used for this time are deleted, on this share of all openings of the database. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
 const FORGET_SHARE = 0.02;
-/** Held while tables are made: CREATE TABLE IF NOT EXISTS fails where two do it at once. */
+/** Advisory lock for creating the tables, because concurrent CREATE TABLE IF NOT EXISTS statements fail. */
 const TABLES_LOCK = 7_310_442_918;
 
-/** Milliseconds since 1970 by the clock of the database: the one that all machines share. */
+/** SQL expression for epoch milliseconds by the database's clock, which all machines share. */
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
-/** Table of the logs, and that of the limiter, in the schema that the connection's role or URL puts first. */
+/** Tables of the budget logs and of the limiter, in the first schema of the connection's search path. */
 export const LOG_TABLE = 'sightline_budget_log';
 export const PACE_TABLE = 'sightline_budget_pace';
 
@@ -45,48 +45,51 @@ const TABLES = `
     expire bigint
   );`;
 
-/** Where the database is: the connection URL is a secret, and is called by its variable's name. */
+/** Connection URL, which is a secret, and the name of its variable, which identifies it in messages. */
 export interface DatabaseAddress {
   readonly url: string;
   readonly urlVariable: string;
 }
 
-/** What is asked of the database. */
+/** A parameterized query; `name` makes it a prepared statement. */
 export interface Question {
   readonly text: string;
   readonly values?: readonly unknown[];
   readonly name?: string;
 }
 
-/** The database that holds shared budgets. */
+/** The database with the shared budgets. */
 export interface BudgetDatabase {
   /**
-   * Asks, again and again while the database is away, which is said once; throws `budget_unreachable` when it is away
-   * for too long or refuses, and at the first failure once `hasty` is aborted.
+   * Runs a query, and repeats it while the database is unreachable. An outage is reported once through `say`. After `hasty` is
+   * aborted, the first failure is final.
+   * @throws `budget_unreachable` if the outage lasts longer than 3 minutes or the database rejects the query
    */
   query(question: Question, hasty?: AbortSignal): Promise<QueryResult>;
   close(): Promise<void>;
 }
 
-/** Told in a sentence when the database goes away and when it is back. */
+/** Receives a sentence when the database becomes unreachable and when it is reachable again. */
 export type Say = (sentence: string) => void;
 
 interface Shared {
   users: number;
   pool: Promise<Pool>;
-  /** Since when attempts have failed, by the monotonic clock; null where the last one did not. */
+  /** Monotonic time of the first failure of the current outage; null if the last attempt succeeded. */
   failingSince: number | null;
-  /** When the last one did. */
+  /** Monotonic time of the last failure. */
   failedAt: number;
   isTold: boolean;
 }
 
-/** One pool a process and URL: budgets come and go with syncs, and there may be hundreds at a time. */
+/** One pool per process and URL, because a process may open hundreds of budgets at a time. */
 const shared = new Map<string, Shared>();
 
 /**
- * Opens the database, in which the tables are made that are not there. Throws `config_invalid` where a package is missing,
- * `budget_unreachable`, and the signal's reason when that is aborted.
+ * Opens the database and creates missing tables.
+ * @throws `config_invalid` if the package pg is not installed
+ * @throws `budget_unreachable`
+ * @throws the signal's reason if the signal is aborted
  */
 export async function openBudgetDatabase(
   address: DatabaseAddress,
@@ -117,7 +120,7 @@ export async function openBudgetDatabase(
       try {
         const pool = await entry.pool;
         const result = await retryConflicts(clock, () => attempt(pool, question));
-        if (entry.isTold) say(`The database of ${address.urlVariable} answers again.`);
+        if (entry.isTold) say(`The shared budget's database (${address.urlVariable}) responds again.`);
         Object.assign(entry, { failingSince: null, isTold: false });
         return result;
       } catch (thrown) {
@@ -130,7 +133,7 @@ export async function openBudgetDatabase(
         entry.failingSince ??= failedAt;
         if (!entry.isTold && clock.monotonic() - entry.failingSince > TOLD_MS) {
           entry.isTold = true;
-          say(`${failure.message.replace(/^t/, 'T')}; nothing is asked of upstream until it answers.`);
+          say(`${failure.message.replace(/^t/, 'T')}; no requests are sent to upstream until it responds.`);
         }
         if (hasty?.aborted === true || clock.monotonic() - entry.failingSince > AWAY_MS_MAX) throw failure;
         await clock.sleep(waitMs * (0.5 + clock.random() / 2), hasty).catch(() => undefined);
@@ -148,16 +151,17 @@ export async function openBudgetDatabase(
 }
 
 /**
- * Connects once and asks the version: the database's own words for what it is, and how long it took to say so. Throws
- * `config_invalid` and `budget_unreachable`.
+ * Connects once and returns the database's version and the duration of the query in milliseconds.
+ * @throws `config_invalid` if a package is not installed
+ * @throws `budget_unreachable`
  */
 export async function tryBudgetDatabase(
   address: DatabaseAddress,
   clock: Clock,
 ): Promise<{ version: string; tookMs: number }> {
-  // The limiter is needed too, and only later.
+  // A sync also needs the limiter: check now that it is installed.
   await load('rate-limiter-flexible', '11', () => import('rate-limiter-flexible'));
-  const database = await openBudgetDatabase(address, { ...clock, monotonic: impatient(clock) });
+  const database = await openBudgetDatabase(address, { ...clock, monotonic: withoutRetries(clock) });
   try {
     const startedAt = clock.monotonic();
     const { rows } = await database.query({ text: "SELECT current_setting('server_version') AS version" });
@@ -167,20 +171,20 @@ export async function tryBudgetDatabase(
   }
 }
 
-// A clock by which any second look is too late, for who wants one answer and no patience.
-function impatient(clock: Clock): () => number {
-  let looks = 0;
-  return () => clock.monotonic() + looks++ * 2 * AWAY_MS_MAX;
+// A monotonic clock that advances by more than AWAY_MS_MAX per reading, so that the first failure is final.
+function withoutRetries(clock: Clock): () => number {
+  let readings = 0;
+  return () => clock.monotonic() + readings++ * 2 * AWAY_MS_MAX;
 }
 
-// Whoever may not make tables needs none made where they are.
+// Creates tables only if they are missing, because the role may not have the permission to create them.
 async function prepare(query: BudgetDatabase['query'], clock: Clock): Promise<void> {
   const { rows } = await query({
     text: 'SELECT to_regclass($1) AS log, to_regclass($2) AS pace',
     values: [LOG_TABLE, PACE_TABLE],
   });
   if (rows[0]?.log === null || rows[0]?.pace === null) await query({ text: TABLES });
-  // All rows are looked at for that, so it is done now and then.
+  // Deleting unused rows scans the full tables, so only some processes do it.
   if (clock.random() > FORGET_SHARE) return;
   const forgotten = `< ${DATABASE_NOW} - ${FORGOTTEN_MS}`;
   await query({ text: deleteUnlocked(LOG_TABLE, `at ${forgotten}`) });
@@ -188,8 +192,8 @@ async function prepare(query: BudgetDatabase['query'], clock: Clock): Promise<vo
 }
 
 /**
- * A DELETE that waits for no row: rows that another statement has locked are left to the next time. Two that delete the same
- * rows in different orders would otherwise deadlock.
+ * Returns a DELETE that skips rows locked by other statements. Otherwise two DELETEs of the same rows in different orders would
+ * deadlock.
  */
 export function deleteUnlocked(table: string, condition: string): string {
   return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${condition} FOR UPDATE SKIP LOCKED))`;
@@ -203,21 +207,24 @@ async function makePool({ url }: DatabaseAddress): Promise<Pool> {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
     application_name: 'sightline',
-    // A process that has done its work is not kept from ending.
+    // Idle connections must not keep the process alive.
     allowExitOnIdle: true,
   });
-  // A connection that nobody uses is lost: the next question opens another. Without this the process would end.
+  // The next query replaces a lost idle connection. Without this handler the error would end the process.
   pool.on('error', () => undefined);
   return pool;
 }
 
 function attempt(pool: Pool, { text, values = [], name }: Question): Promise<QueryResult> {
-  // Several statements in one text are one transaction, and take no values.
+  // A text with several statements runs as one transaction and cannot have values.
   if (values.length === 0) return pool.query(text);
   return pool.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
 }
 
-/** Loads a package that only shared budgets need. Throws `config_invalid` where it is not installed. */
+/**
+ * Loads a package that only shared budgets need.
+ * @throws `config_invalid` if it is not installed
+ */
 export async function load<T>(name: string, version: string, importIt: () => Promise<T>): Promise<T> {
   try {
     return await importIt();
@@ -226,24 +233,18 @@ export async function load<T>(name: string, version: string, importIt: () => Pro
     const how = 'npm install pg@8 rate-limiter-flexible@11';
     throw new SightlineError(
       'config_invalid',
-      `budget.kind is "postgres", for which the package ${name} (version ${version}) is not installed; allowed: file, or postgres after ${how}`,
+      `budget.kind is "postgres", but the package ${name} (version ${version}) is not installed; allowed: file, or postgres after ${how}`,
     );
   }
 }
 
-// Without the cause: the driver's errors may hold what they were given.
+// The driver's error is not attached as the cause, because it may contain the query's values or the URL.
 function toFailure(thrown: unknown, { url, urlVariable }: DatabaseAddress): SightlineError {
   const code = codeOf(thrown);
   const { what, isReported } = toDatabaseFailure(thrown);
   const { password } = new URL(url);
-  const said = isReported
-    ? (thrown as Error).message
-    : code === ''
-      ? 'no answer in time, or the connection was lost'
-      : code;
-  const hidden = password === '' ? said : said.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
-  return new SightlineError(
-    'budget_unreachable',
-    `the database of ${urlVariable}, which holds the shared budget, ${what} (${hidden})`,
-  );
+  const reason = isReported ? (thrown as Error).message : code === '' ? 'timeout or connection lost' : code;
+  const hidden =
+    password === '' ? reason : reason.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
+  return new SightlineError('budget_unreachable', `the shared budget's database (${urlVariable}) ${what} (${hidden})`);
 }

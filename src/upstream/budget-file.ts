@@ -9,46 +9,46 @@ import { COUNTED_MS_MAX } from './budget-ledger.ts';
 import { numberedFiles, removeIfPossible } from './budget-lines.ts';
 import { ageOf, type BudgetLog, type BudgetRecord, formatRecord, type Moment, parseRecord } from './budget-record.ts';
 
-/** A file that has grown to this is sealed, and the log goes on in the next. */
+/** A file of this size is sealed, and the log continues in the next file. */
 const FILE_BYTES_MAX = 256 * 1024;
-/** How long a sealed file is kept: longer than anything in it holds, which is a gate and the caution after it. */
+/** Sealed files are deleted after this time, which exceeds the effect of all records, such as a 429 pause and its caution. */
 const SEALED_KEEP_MS = 30 * 60_000;
-/** Files that may be passed within one call; more means that the folder is not what it should be. */
+/** Maximum files read in one call; more means that the folder is damaged. */
 const MOVES_MAX = 10_000;
-/** A log that was not added to for so long is removed when one is opened. */
+/** Logs without new records for this time are deleted when any log is opened. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60_000;
-/** Characters of the hash that stands for a key. */
+/** Length of a key's hash in file names. */
 const HASH_CHARACTERS = 16;
-/** Names of the files of all logs in a folder. */
+/** Matches the file names of all budget logs. */
 export const ANY_LOG = /^[0-9a-f]{16}-\d{1,12}\.log$/;
 
-/** Which log, and where. */
+/** Identifies a log and its folder. */
 export interface BudgetFileOptions {
-  /** Folder of all logs of the installation; made if need be. */
+  /** Folder of all logs of the installation; created if missing. */
   readonly folder: string;
   readonly key: string;
   readonly baseUrl: string;
   readonly clock: Clock;
-  /** File of the format before this one; what it still holds is taken over and the file removed. */
+  /** Budget file of the earlier format. Its records are imported and the file is deleted. */
   readonly earlier?: string;
-  /** Size at which a file is sealed; default 256 KiB. */
+  /** Size at which a file is sealed; default: 256 KiB. */
   readonly fileBytesMax?: number;
 }
 
-/** A log in files, which is closed when it is no longer needed. */
+/** A log in files. Close it after use. */
 export interface BudgetFile extends BudgetLog {
   close(): void;
 }
 
 /**
- * Opens the log that all processes of this machine share which use the same key and the same folder, whatever the base URL.
- * Throws `folder_unwritable` or `disk_full`, saying which file.
+ * Opens the log that all processes of this machine share if they use the same key and folder, regardless of the base URL.
  *
- * The log is a line a record, added with O_APPEND in one write, which the system does one after the other: so there is
- * one order, the same for all, and who has added a record and reads on to it knows all that came before. It is kept in
- * numbered files, so that it can be shortened without a lock. A file that has grown long is sealed by a record; what
- * stands behind the first seal of a file never counts, for anybody, and whoever finds his record there adds it to the
- * next file. No file is ever rewritten, and only sealed ones are removed, long after anything in them holds.
+ * Each record is one line, added by a single write with O_APPEND. The operating system serializes these writes, so all
+ * processes see the same order, and a process that reads up to its own record has read all earlier ones. The log consists of
+ * numbered files, so that it can be shortened without a lock. A long file is sealed by a record. Lines after the first seal of
+ * a file do not count; a process that finds its record there adds it to the next file. Files are never rewritten. Only sealed
+ * files are deleted, long after their records have expired.
+ * @throws `folder_unwritable` or `disk_full`, with the path
  */
 export async function openBudgetFile(options: BudgetFileOptions): Promise<BudgetFile> {
   const { folder, clock, earlier } = options;
@@ -65,13 +65,13 @@ export async function openBudgetFile(options: BudgetFileOptions): Promise<Budget
   return log;
 }
 
-/** The beginning of the names of a key's log files: a hash, from which the key cannot be read. */
+/** Returns the prefix of a key's log files: a hash that does not reveal the key. */
 export function logName(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, HASH_CHARACTERS);
 }
 
-// What still counts of the log of an earlier version, which kept one for each key and base URL. The files stay for processes
-// of that version, until they are forgotten. Records that are added twice have the same effect as once.
+// Unexpired records of an earlier version, which had one log per key and base URL. The files remain for processes of that
+// version until they are deleted as unused. Adding a record twice has the same effect as once.
 function readLogByUrl(folder: string, name: string, now: Moment): BudgetRecord[] {
   return readdirSync(folder)
     .filter((entry) => entry.startsWith(`${name}-`) && ANY_LOG.test(entry))
@@ -94,9 +94,9 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
   let limit: BudgetRecord | null = null;
   let isClosed = false;
 
-  // Reads to the end of the log; tells whether `own` was among the lines that count.
+  // Reads to the end of the log. Returns true if the line `own` is among the lines that count.
   const readOn = (own: string | null = null): boolean => {
-    let isMet = false;
+    let isOwnFound = false;
     for (let moves = 0; moves < MOVES_MAX; moves++) {
       const isSealed = files.read((line) => {
         const record = parseRecord(line);
@@ -104,29 +104,29 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
         if (record.kind === 'seal') sealed.push({ path: files.path(), seal: record });
         else unread.push(record);
         if (record.kind === 'limit') limit = record;
-        if (line === own) isMet = true;
+        if (line === own) isOwnFound = true;
         return record.kind === 'seal';
       });
-      if (!isSealed) return isMet;
+      if (!isSealed) return isOwnFound;
       files.next();
     }
-    throw new SightlineError('internal', 'it has no end');
+    throw new SightlineError('internal', `it has more than ${MOVES_MAX} files`);
   };
   const discard = (): void => {
     const now = moment();
-    const isOver = ({ seal }: Sealed): boolean => ageOf(seal, now) > SEALED_KEEP_MS;
-    for (const { path } of sealed.filter(isOver)) removeIfPossible(path);
-    sealed = sealed.filter((candidate) => !isOver(candidate));
+    const isExpired = ({ seal }: Sealed): boolean => ageOf(seal, now) > SEALED_KEEP_MS;
+    for (const { path } of sealed.filter(isExpired)) removeIfPossible(path);
+    sealed = sealed.filter((candidate) => !isExpired(candidate));
   };
   const sealIfLong = (): void => {
     if (files.bytesRead() < bytesMax) return;
     files.write(formatRecord({ kind: 'seal', id: '-', value: 0, ...moment() }));
     readOn();
-    // Who comes after the sealed files are gone is told the limit, by the moment at which it was learned.
+    // Repeat the limit with its original time, for processes that start after the sealed files are deleted.
     if (limit !== null) files.write(formatRecord(limit));
     discard();
   };
-  // From the first file to the last; every one before the last is sealed, unless somebody has put it there.
+  // Reads from the first file to the last. All files before the last are sealed, unless a user copied one there.
   const begin = (): void => {
     files.first();
     readOn();
@@ -137,7 +137,7 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
     discard();
   };
   const append = (line: string): void => {
-    // Where somebody has removed the files, all begin anew in the same one.
+    // If the files were deleted, all processes start again in the same new file.
     if (files.isRemoved()) readOn();
     if (files.isRemoved()) begin();
     for (let moves = 0; moves < MOVES_MAX; moves++) {
@@ -146,14 +146,14 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
       sealIfLong();
       return;
     }
-    throw new SightlineError('internal', 'it takes no record');
+    throw new SightlineError('internal', `the record could not be added in ${MOVES_MAX} attempts`);
   };
   const named = <T>(work: () => T): T => {
     try {
       return work();
     } catch (thrown) {
       const { code, message } = toSightlineError(thrown);
-      const text = `cannot keep the budget's log ${files.path()}: ${message}`;
+      const text = `cannot read or write the budget log ${files.path()}: ${message}`;
       throw new SightlineError(code, text, { cause: thrown });
     }
   };
@@ -170,7 +170,7 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
   }
   return {
     append: (record) => {
-      if (isClosed) throw new SightlineError('internal', "the budget's log is closed");
+      if (isClosed) throw new SightlineError('internal', 'the budget log is closed');
       named(() => append(formatRecord(record)));
     },
     read: () => {
@@ -181,7 +181,7 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
   };
 }
 
-// Of keys and upstreams that nobody has used for long; who still has one open begins anew.
+// Deletes logs of unused keys. A process that still has one open starts a new file.
 function removeForgotten(folder: string, now: number): void {
   for (const entry of readdirSync(folder)) {
     if (!ANY_LOG.test(entry)) continue;

@@ -2,84 +2,86 @@ import { ageOf, type BudgetRecord, type Moment } from './budget-record.ts';
 
 /** Length of upstream's rate window. */
 export const WINDOW_MS = 60_000;
-/** Added where a moment was measured here and acted on there, and for moments kept in whole milliseconds. */
+/** Tolerance for differences between processes' clocks and for times rounded to milliseconds. */
 export const SKEW_MS = 10;
-/** Limit while upstream has not said another. */
+/** Requests per minute until upstream sends its limit. */
 const LIMIT_DEFAULT = 120;
-/** Longest that a request may be under way; the client gives it up before. */
+/** Maximum duration of a request; the client aborts earlier. */
 const REQUEST_MS_MAX = 120_000;
-/** What becomes of a claim whose process was killed: its request may have been under way, and counted, until then. */
+/** A claim of a killed process is held for this time, because upstream may have counted its request until then. */
 export const COUNTED_MS_MAX = REQUEST_MS_MAX + WINDOW_MS + 1_000;
-/** While nothing has been answered for so long, requests go one at a time; one that hangs holds back the next so long. */
+/**
+ * If no request was answered for HEARD_MS, requests are sent one at a time. A request without an answer blocks the next one for
+ * FIRST_ANSWER_MS.
+ */
 const HEARD_MS = 10 * 60_000;
 const FIRST_ANSWER_MS = 10_000;
 const FIRST_ANSWER_POLL_MS = 5;
-/** Answers whose latencies are remembered, how many tell enough, and how much of the least is relied on. */
+/** Latencies stored, minimum number before they are used, and share of the shortest latency that shortens a hold. */
 const LATENCIES_MAX = 100;
 const LATENCIES_MIN = 10;
 const LATENCY_SHARE = 0.8;
-/** Time between two looks for what can be forgotten. */
+/** Interval between removals of expired entries. */
 const PRUNE_MS = 1_000;
-/** How long nothing is relied on after a 429. */
+/** Holds are not shortened for this time after a 429. */
 const CAUTION_MS = 10 * 60_000;
 
-/** Requests of other users of the key that upstream was seen to have counted at one moment. */
+/** Requests of other users of the key that upstream had counted at time `at`. */
 interface Foreign {
   readonly count: number;
   readonly at: number;
 }
 
 interface Entry {
-  /** When the claim was made or last renewed. */
+  /** Time at which the claim was made or last renewed. */
   claimedAt: number;
-  /** Null while the request waits or is under way. */
+  /** Null while the request waits or is in flight. */
   endedAt: number | null;
-  /** How long the answer took; 0 where none ended it, of which nothing is known. */
+  /** Latency of the answer; 0 if the request failed, because its latency is unknown. */
   latencyMs: number;
 }
 
-/** What the records of a key's log amount to, at this moment. */
+/** Current state of a key's budget, computed from its log. */
 export interface Ledger {
   apply(record: BudgetRecord): void;
-  /** Milliseconds until the claim's request may be sent, for all that is known now; null when the claim is forgotten. */
+  /** Milliseconds until the claim's request may be sent, by the records known now; null if the claim has expired. */
   waitMs(id: string, share: number): number | null;
   /** Milliseconds since the claim was made or renewed. */
   claimAgeMs(id: string): number;
-  /** Requests of everybody that upstream may have counted when it counted one that was sent at `sentAt` (monotonic). */
+  /** Number of known requests that upstream may have counted when it counted a request sent at `sentAt` (monotonic). */
   countedSince(sentAt: number): number;
-  /** Requests of other users of the key that are held now. */
+  /** Number of requests of other users of the key that are held now. */
   others(): number;
   limit(): number | null;
   state(share: number): { readonly limit: number; readonly capacity: number; readonly left: number };
 }
 
 /**
- * Adds up a key's log. Every process that reads the log gets the same sums, and the order of claims is the order of
- * service: a claim is served when fewer than the allowance of those before it are held. So at no moment are more than
- * the allowance held whose requests were sent: of those, take the last in the log; all others stood before it, and
- * were held, when it was served.
+ * Computes the state of a key's budget from its log. All processes compute the same state. Claims are served in log order: a
+ * claim is served when fewer than `capacity` earlier claims are held. So the number of held claims whose request was sent never
+ * exceeds the capacity: when the last of them in the log was served, all others were earlier in the log and held.
  *
- * How long one is held. Upstream counts a request at some moment between its being sent and its being answered, and
- * which is not said; a request A and the one B that takes its place must be counted 60 seconds apart.
- * - Held until 60 seconds after A's answer, they are, whatever the latencies; that is the full hold. It leaves the place
- *   unused for as long as A took.
- * - When all requests take equally long from being sent to being counted, 60 seconds after A was sent are enough.
- * - When latency varies and upstream counts as it answers, A counts when it is answered and B no sooner than the
- *   shortest latency after it is sent: 60 seconds after A's answer, less the shortest latency, are enough. When it
- *   counts before it works, what follows does not matter, and 60 seconds after A was sent are enough; it is held for
- *   no less in any case. Counting at any fixed part of the way lies between.
- * - Endpoints differ, and B may be quicker than A: so it is the shortest of all recent answers, of all processes, that
- *   is subtracted, and one quick answer makes every hold longer at once. Of that shortest, a fifth is left as a margin.
- * What is not covered is an upstream whose way to the count varies while its latency does not, or one that becomes
- * quicker than everything before; then a 429 comes, and full holds for ten minutes after it.
+ * Duration of a hold. Upstream counts a request at an unknown time between its sending and its answer. A request A and the
+ * request B that reuses its slot must be counted at least 60 seconds apart.
+ * - Full hold: holding A until 60 seconds after its answer is safe for all latencies, but leaves the slot unused for as long
+ *   as A took.
+ * - If all requests take equally long from sending to counting, 60 seconds after A was sent are enough.
+ * - If latencies vary and upstream counts when it answers, A is counted at its answer, and B no earlier than the shortest
+ *   latency after its sending. Then 60 seconds after A's answer, minus the shortest latency, are enough. If upstream counts on
+ *   arrival, 60 seconds after A was sent are enough; a hold is never shorter than that. Counting at any fixed fraction of the
+ *   latency lies between these cases.
+ * - Endpoints differ, and B may be faster than A. So the shortest latency of all recent answers of all processes is used, and a
+ *   single fast answer lengthens all holds at once. Only 80 % of that latency is subtracted, as a safety margin.
+ * Not covered: an upstream whose time to count varies while its latency does not, or that becomes faster than all recent
+ * answers. It responds with 429, and full holds apply for the next ten minutes.
  *
- * `delayMsMax` is the longest that may lie between a claim's record and the sending of its request.
+ * `delayMsMax` is the maximum time in milliseconds between a claim's record and the sending of its request.
  */
 export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
   const unendedMs = COUNTED_MS_MAX + delayMsMax;
-  // The claim's record is on its way as long, and so is that of its answer.
+  // The records of the claim and of its answer may each be delayed.
   const firstAnswerMs = FIRST_ANSWER_MS + 2 * delayMsMax;
-  // In the order of the log, as a Map keeps it.
+  // A Map keeps insertion order, which is the order of the log.
   const entries = new Map<string, Entry>();
   // At most one element per response, and never more requests than the limit.
   let foreign: Foreign[] = [];
@@ -101,7 +103,7 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
     return entry.endedAt + WINDOW_MS + SKEW_MS - Math.min(reliefMs, entry.latencyMs);
   };
 
-  // An entry that is held no more is of use as long as a request may be under way that was sent while it was.
+  // Keep an expired entry while a request that was sent during its hold may still be in flight: `countedSince` needs it.
   const prune = (at: number): void => {
     if (at - prunedAt < PRUNE_MS) return;
     prunedAt = at;
@@ -113,7 +115,7 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
   };
   const activeOthers = (at: number): Foreign[] => foreign.filter((seen) => seen.at + WINDOW_MS > at);
 
-  // When those before the claim will be let go, and whether one of them may yet bring the first answer.
+  // Ends of the holds of all earlier claims, and whether one of them may still bring the first answer.
   const before = (id: string | null, at: number): { ends: number[]; isFirstPending: boolean } => {
     const reliefMs = relief(at);
     const isHeard = at - heardAt < HEARD_MS;
@@ -123,7 +125,7 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       if (other === id) break;
       const end = heldUntil(entry, reliefMs);
       if (end <= at) continue;
-      // What is under way is held for about a minute yet, whenever it ends.
+      // A request in flight will be held for about another minute after its answer.
       ends.push(entry.endedAt === null ? at + WINDOW_MS : end);
       if (entry.endedAt === null && !isHeard && at - entry.claimedAt < firstAnswerMs) isFirstPending = true;
     }
@@ -152,13 +154,13 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       } else if (kind === 'fail') end(id, at, 0);
       else if (kind === 'leave') entries.delete(id);
       else if (kind === 'limit') {
-        // One that is told again for those who come later changes nothing that was learned since.
+        // A repeated limit has its original time and does not replace a newer one.
         if (limit === null || at >= limit.at) limit = { value, at };
       } else if (kind === 'gate') {
         gateUntil = Math.max(gateUntil, at + value);
         cautiousUntil = Math.max(cautiousUntil, at + CAUTION_MS);
       } else if (kind === 'others') {
-        // Two processes may see the same requests at the same time: what counts is how many there are.
+        // Two processes may report the same foreign requests: add only the excess over the known ones.
         const fresh = Math.min(value, limitValue()) - total(activeOthers(time()));
         if (fresh > 0) foreign.push({ count: fresh, at });
       }
@@ -201,7 +203,7 @@ function total(foreign: readonly Foreign[]): number {
   return foreign.reduce((sum, { count }) => sum + count, 0);
 }
 
-// Milliseconds until fewer than `bound` requests are held: those that end at `ends`, and those of other users.
+// Milliseconds until fewer than `bound` requests are held. `ends` are the ends of own holds; `others` are foreign requests.
 function untilFewer(ends: readonly number[], others: readonly Foreign[], bound: number, now: number): number {
   let excess = ends.length + total(others) - bound + 1;
   if (excess <= 0) return 0;

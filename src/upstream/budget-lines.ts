@@ -3,29 +3,32 @@ import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 
 const READ_BYTES = 64 * 1024;
-/** Times that the folder is listed for one file; more means that it is not what it should be. */
+/** Maximum attempts to open the next file; more means that another program changes the folder. */
 const TRIES_MAX = 1_000;
 
-/** Text files with a common name and a number, of which one is open; they are added to and read, never rewritten. */
+/** Numbered append-only text files with a common name. One of them is open. */
 export interface NumberedFiles {
   /** Path of the open file. */
   path(): string;
-  /** Opens the one with the lowest number there is, or makes the first. */
+  /** Opens the existing file with the lowest number, or creates the first. */
   first(): void;
-  /** Opens the next there is, or makes one behind the open one. */
+  /** Opens the next existing file, or creates the one after the open file. */
   next(): void;
   isLast(): boolean;
-  /** Whether the open file is no longer in the folder. */
+  /** True if the open file was deleted. */
   isRemoved(): boolean;
-  /** Gives the lines not read yet, and leaves the file for good when it is told true; returns whether it was. */
+  /** Passes unread lines to `take` until it returns true. Returns true if it did; the rest of the file is then ignored. */
   read(take: (line: string) => boolean): boolean;
   bytesRead(): number;
-  /** Adds a line in one write; throws `disk_full` when there was room for a part of it only. */
+  /**
+   * Appends a line in one write.
+   * @throws `disk_full` if only a part of the line was written
+   */
   write(line: string): void;
   close(): void;
 }
 
-/** The files `<name>-<number>.log` of a folder; none is open until `first` is called. */
+/** Gives access to the files `<name>-<number>.log` of a folder. Call `first` before any other method. */
 export function numberedFiles(folder: string, name: string): NumberedFiles {
   const pattern = new RegExp(`^${name}-(\\d{1,12})\\.log$`);
   const pathOf = (of: number): string => join(folder, `${name}-${of}.log`);
@@ -40,7 +43,7 @@ export function numberedFiles(folder: string, name: string): NumberedFiles {
   let file = -1;
   let offset = 0;
 
-  // One is made only where none follows, so that none comes back that was removed.
+  // Create a file only if no file follows, so that deleted files are not created again.
   const next = (): void => {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const found = following();
@@ -50,7 +53,7 @@ export function numberedFiles(folder: string, name: string): NumberedFiles {
       [file, number, offset] = [opened, found ?? number + 1, 0];
       return;
     }
-    throw new SightlineError('internal', 'its files come and go');
+    throw new SightlineError('internal', `no file could be opened in ${TRIES_MAX} attempts`);
   };
 
   return {
@@ -65,7 +68,7 @@ export function numberedFiles(folder: string, name: string): NumberedFiles {
     read: (take) => {
       for (;;) {
         const bytes = readSync(file, buffer, 0, READ_BYTES, offset);
-        // A line without its end is none yet; one as long as the buffer never will be.
+        // A line without a line break is not complete yet. A line as long as the buffer is garbage: skip it.
         const end = buffer.subarray(0, bytes).lastIndexOf(0x0a) + 1 || (bytes === READ_BYTES ? bytes : 0);
         if (end === 0) return false;
         offset += end;
@@ -74,9 +77,10 @@ export function numberedFiles(folder: string, name: string): NumberedFiles {
     },
     bytesRead: () => offset,
     write: (line) => {
-      // The line break before it ends what a full disk may have left of another.
+      // The leading line break ends a partial line that a full disk may have left.
       const text = `\n${line}\n`;
-      if (writeSync(file, text) < text.length) throw new SightlineError('disk_full', 'no room for a whole line');
+      if (writeSync(file, text) < text.length)
+        throw new SightlineError('disk_full', 'only a part of the line was written');
     },
     close: () => {
       if (file >= 0) closeSync(file);
@@ -85,7 +89,7 @@ export function numberedFiles(folder: string, name: string): NumberedFiles {
   };
 }
 
-// Null where the file is gone that was there a moment ago.
+// Returns null if an existing file was deleted in the meantime.
 function openFile(path: string, isNew: boolean): number | null {
   try {
     return openSync(path, constants.O_RDWR | constants.O_APPEND | (isNew ? constants.O_CREAT : 0), 0o600);
@@ -95,7 +99,7 @@ function openFile(path: string, isNew: boolean): number | null {
   }
 }
 
-/** Removes a file if that can be done: another may have been quicker, and some systems keep what is open. */
+/** Deletes a file and ignores errors: another process may have deleted it, and some systems do not delete open files. */
 export function removeIfPossible(path: string): void {
   try {
     rmSync(path, { force: true });

@@ -4,41 +4,42 @@ import type { DatabaseAddress, Say } from './budget-database.ts';
 import { openBudgetFile } from './budget-file.ts';
 import { openSharedBudget } from './budget-postgres.ts';
 
-/** Where the budgets of keys are kept. */
+/** Storage of the request budgets. */
 export type BudgetHome =
   | {
-      /** In files, for all processes of this machine. */
+      /** Files, shared by all processes of this machine. */
       readonly kind: 'file';
       readonly folder: string;
-      /** File of the version before, which is taken over. */
+      /** Budget file of the earlier version, which is imported. */
       readonly earlier?: string;
     }
   | ({
-      /** In PostgreSQL, for the workers of all machines. */
+      /** PostgreSQL, shared by the workers of all machines. */
       readonly kind: 'postgres';
     } & DatabaseAddress);
 
-/** Whose budget, and what of it may be used. */
+/** Key, and the share of its limit that may be used, in (0, 1]. */
 export interface OpenBudgetOptions {
   readonly key: string;
   readonly baseUrl: string;
   readonly share: number;
   readonly clock: Clock;
-  /** Told in a sentence, once, when what keeps the budget goes away, and when it is back. */
+  /** Receives a sentence when the budget's database becomes unreachable and when it is reachable again. */
   readonly say?: Say;
-  /** Ends the opening, where that has to wait. */
+  /** Aborts opening while it waits for the database. */
   readonly signal?: AbortSignal;
 }
 
-/** A budget, closed when it is no longer needed. */
+/** A budget. Close it after use. */
 export interface OpenedBudget {
   readonly budget: Budget;
   close(): Promise<void>;
 }
 
 /**
- * Opens the budget of a key where it is kept. Throws `folder_unwritable`, `disk_full`, `budget_unreachable`, and
- * `config_invalid` where a package is missing.
+ * Opens the budget of a key in its storage.
+ * @throws `folder_unwritable` or `disk_full` for files
+ * @throws `budget_unreachable`, or `config_invalid` if a package is not installed, for PostgreSQL
  */
 export async function openBudgetAt(home: BudgetHome, options: OpenBudgetOptions): Promise<OpenedBudget> {
   const { clock, share } = options;

@@ -2,25 +2,25 @@ import type { Clock } from '../base/clock.ts';
 import { type BudgetDatabase, load, PACE_TABLE, type Question } from './budget-database.ts';
 import type { Pace } from './budget-queue.ts';
 
-/** Requests are let go in groups as large as what so long a part of a minute allows. */
+/** Requests are released in groups; a group has the requests that the limit allows in this time. */
 const GROUP_MS = 2_000;
-/** A group is over a little early: what holds a minute to its limit is the log, and spreading must cost none of it. */
+/** A group's period is shortened by this factor. The log enforces the limit, so spreading must not cost throughput. */
 const GROUP_SHARE = 0.95;
-/** By how much clocks may be taken wrongly: what a look at the database's takes. */
+/** Tolerance for the error of the known database time: the duration of a query. */
 const SLACK_MS = 2_000;
-/** No moment is as small in milliseconds, and no number of points as large. */
+/** Numbers above this are epoch milliseconds; smaller ones are points. */
 const MOMENT_MS_MIN = 1e12;
 
 /**
- * Spreads a key's requests and keeps them back after a 429, by rate-limiter-flexible over PostgreSQL: `consume` for each
- * request, `block` for a 429, both seen by all workers at once. The limiter reads the clock of its process; every moment
- * that it writes or reads is put into the database's clock on the way, so that workers whose clocks differ agree.
+ * Spreads a key's requests over the minute and stops them after a 429, with rate-limiter-flexible on PostgreSQL: `consume` for
+ * each request, `block` for a 429. Both take effect on all workers at once. The limiter uses the clock of its process; all times
+ * that it writes or reads are converted to the database's clock, so that workers with different clocks agree.
  */
 export async function openPace(options: {
   readonly database: BudgetDatabase;
   readonly budget: string;
   readonly clock: Clock;
-  /** Milliseconds since 1970 by the database's clock, as far as it is known here. */
+  /** Estimate of the database's clock in epoch milliseconds. */
   readonly databaseNow: () => number;
   readonly closing: AbortSignal;
 }): Promise<Pace> {
@@ -57,7 +57,7 @@ export async function openPace(options: {
     points: 1,
     duration: 1,
   });
-  let isDoubted = false;
+  let wasWaitTooLong = false;
   return {
     take: async (perMinute) => {
       const points = Math.max(1, Math.round((perMinute * GROUP_MS) / 60_000));
@@ -65,30 +65,31 @@ export async function openPace(options: {
       limiter.duration = (GROUP_SHARE * points * 60) / perMinute;
       try {
         await limiter.consume(budget);
-        isDoubted = false;
+        wasWaitTooLong = false;
         return 0;
       } catch (thrown) {
         if (!(thrown instanceof RateLimiterRes)) throw thrown;
         const waitMs = Math.max(1, Math.ceil(thrown.msBeforeNext));
         const isTooLong = waitMs > limiter.duration * 1000 + SLACK_MS;
-        // A 429 of which the log has not told yet; or, if that still has not when it was read again, a moment from
-        // before the limit rose or the database's clock was set back, which would hold everybody until then.
-        if (isTooLong && isDoubted) await limiter.delete(budget);
-        isDoubted = isTooLong && !isDoubted;
+        // A wait longer than a group's period is a block after a 429 that the log does not contain yet. If the wait is
+        // still too long on the next attempt, it is left from before the limit rose or the database's clock was set back,
+        // and would block all workers: delete it.
+        if (isTooLong && wasWaitTooLong) await limiter.delete(budget);
+        wasWaitTooLong = isTooLong && !wasWaitTooLong;
         return waitMs;
       }
     },
     stop: (ms) => {
-      // Blocked for no time means for ever.
+      // The limiter treats a block of 0 ms as endless.
       if (!(ms > 0)) return;
       const block = async (): Promise<void> => {
-        // One that is shorter than what is left of another does not cut that one short.
+        // Do not replace a longer block by a shorter one.
         const current = await limiter.get(budget);
         const isBlocked = current !== null && current.consumedPoints > limiter.points;
         if (isBlocked && current.msBeforeNext >= ms) return;
         await limiter.block(budget, Math.ceil(ms) / 1000);
       };
-      // Where it cannot be told, the log has it too, and without the database nobody sends.
+      // Ignore errors: the log also contains the 429, and without the database no requests are sent.
       block().catch(() => undefined);
     },
   };

@@ -16,20 +16,20 @@ import { openPace } from './budget-pace.ts';
 import type { Pace } from './budget-queue.ts';
 import { BUDGET_KINDS, type BudgetLog, type BudgetRecord, isPlausible } from './budget-record.ts';
 
-/** Records that are added in one statement. */
+/** Maximum records added in one statement. */
 const BATCH_MAX = 100;
-/** How long records are kept: longer than anything in them holds, of which a gate and the caution after it are the longest. */
+/** Records are deleted after this time, which is longer than their effect. 429 pauses and the caution after them last longest. */
 const KEEP_MS = 12 * 60_000;
 const GATE_KEEP_MS = 30 * 60_000;
-/** Time between two removals of what is older. */
+/** Interval between deletions of old records. */
 const PRUNE_MS = 5 * 60_000;
-/** Who asks gives up after ten seconds: the database is to do so before, or with each attempt one more would wait there. */
+/** Lock timeout, shorter than the client's query timeout of 10 s. Otherwise each retry would leave a waiting statement. */
 const LOCK_MS = 8_000;
-/** What a record, and the permission that follows it, may take on their way: claims of killed processes hold longer by it. */
+/** Maximum delay of a record and of the permission that follows it. Claims of killed processes are held longer by this time. */
 const DELAY_MS_MAX = 10_000;
 
-// The lock is held until the statement is committed, and the number and the moment are drawn under it: so who sees a
-// record sees all before it, as in a file that all add to.
+// The lock is held until commit, and `seq` and `at` are assigned while it is held. So a reader that sees a record also sees all
+// earlier ones, as in an append-only file.
 const APPEND = `
   WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', '${LOCK_MS}', true) AS ms),
   held AS MATERIALIZED (
@@ -39,13 +39,13 @@ const APPEND = `
   SELECT $1, added.kind, added.id, added.value, ${DATABASE_NOW}
   FROM held, unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY AS added (kind, id, value, place)
   ORDER BY added.place`;
-// The record that was read last comes again: where it does not, the log is not the one that was read.
+// Reads the last record again. If it is missing or different, the log was replaced.
 const READ = `
   SELECT clock.now, log.seq, log.kind, log.id, log.value, log.at
   FROM (SELECT ${DATABASE_NOW} AS now) AS clock
   LEFT JOIN ${LOG_TABLE} AS log ON log.budget = $1 AND log.seq >= $2
   ORDER BY log.seq`;
-// The limit stays, for who comes after all else is gone.
+// Keeps the newest limit for processes that start after all other records are deleted.
 const PRUNE = deleteUnlocked(
   LOG_TABLE,
   `budget = $1 AND at < ${DATABASE_NOW} - CASE kind WHEN 'gate' THEN $3::bigint ELSE $2::bigint END
@@ -53,7 +53,7 @@ const PRUNE = deleteUnlocked(
      SELECT max(seq) FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit' AND value BETWEEN ${LIMIT_MIN} AND ${LIMIT_MAX}
    )`,
 );
-// Records of an earlier version, which kept a budget for each key and base URL, while they may still count.
+// Copies unexpired records of an earlier version, which had one budget per key and base URL.
 const TAKE_OVER = `
   WITH earlier AS MATERIALIZED (
     SELECT * FROM ${LOG_TABLE} WHERE budget = $2 AND at > ${DATABASE_NOW} - $3::bigint
@@ -69,31 +69,32 @@ const TAKE_OVER = `
   WHERE kind <> 'limit' OR NOT EXISTS (SELECT FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit')
   ORDER BY seq`;
 
-/** Which log, and where. */
+/** Identifies a log and its database. */
 export interface SharedBudgetOptions extends DatabaseAddress {
   readonly key: string;
   readonly baseUrl: string;
   readonly clock: Clock;
   readonly say?: Say;
-  /** Ends the opening, where the database is away. */
+  /** Aborts opening while the database is unreachable. */
   readonly signal?: AbortSignal;
 }
 
-/** A log that workers of any machine share, and what spreads their requests. */
+/** A log shared by the workers of all machines, and the pace that spreads their requests. */
 export interface SharedBudget {
   readonly log: BudgetLog;
   readonly pace: Pace;
-  /** Adds what is still to be added, unless the database is away, and closes. */
+  /** Writes pending records, unless the database is unreachable, and closes. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the log in PostgreSQL that all workers share which use the same key and the same database. Throws
- * `config_invalid` where a package is missing, and `budget_unreachable`.
+ * Opens the log in PostgreSQL that all workers with the same key and database share.
  *
- * Ages of records are told by the database's clock alone, and kept from then on by this machine's monotonic clock: so
- * neither machines whose clocks differ nor clocks that are set make a record older than it is. A record that was added
- * twice, because the answer to the first attempt was lost, says the same as one.
+ * The age of a record is computed from the database's clock when it is read, and advanced by this machine's monotonic clock. So
+ * differing or adjusted machine clocks never make a record too old. A record that is added twice, because the reply to the first
+ * attempt was lost, has the same effect as once.
+ * @throws `config_invalid` if a package is not installed
+ * @throws `budget_unreachable`
  */
 export async function openSharedBudget(options: SharedBudgetOptions): Promise<SharedBudget> {
   const { clock } = options;
@@ -122,7 +123,7 @@ export async function openSharedBudget(options: SharedBudgetOptions): Promise<Sh
   });
   const ask = (record: BudgetRecord | null): Promise<void> => {
     if (!closing.signal.aborted || line.isBusy()) return line.ask(record);
-    return Promise.reject(new SightlineError('internal', "the budget's log is closed"));
+    return Promise.reject(new SightlineError('internal', 'the budget log is closed'));
   };
   try {
     const earlier = budgetName(`${options.key}\n${options.baseUrl}`);
@@ -134,7 +135,7 @@ export async function openSharedBudget(options: SharedBudgetOptions): Promise<Sh
       log: { append: ask, refresh: () => ask(null), read: reader.take, delayMsMax: DELAY_MS_MAX },
       pace,
       close: async () => {
-        // An answer that has just come is still told of.
+        // Let a response that has just arrived add its record.
         await nextTurn();
         closing.abort();
         await line.idle();
@@ -147,9 +148,8 @@ export async function openSharedBudget(options: SharedBudgetOptions): Promise<Sh
   }
 }
 
-// Reads on from where it stopped, and knows the database's clock from then. A database that took over, or was restored,
-// may lack the last records and give their numbers to others: then all is read anew, which tells what is known already a
-// second time and misses nothing.
+// Reads new records and the database's clock. After a failover or restore, the database may lack the last records and reuse
+// their numbers. Then all records are read again: applying a record twice has no effect, and none is missed.
 function createReader(database: BudgetDatabase, budget: string, clock: Clock, closing: AbortSignal) {
   const unread: BudgetRecord[] = [];
   const nothing = { seq: '0', mark: '', latestMs: Number.NEGATIVE_INFINITY, askedMs: Number.NEGATIVE_INFINITY };
@@ -173,10 +173,10 @@ function createReader(database: BudgetDatabase, budget: string, clock: Clock, cl
       for (const row of rows) {
         if (row.seq === at.seq) continue;
         Object.assign(at, { seq: row.seq, mark: markOf(row) });
-        // Later rather than sooner, by what the answer took; and never before what stands before it, nor before the look
-        // that did not find it yet, whatever the database's clock says.
+        // Rounded up by the duration of the query. Never before the previous record, and never before the previous query,
+        // which did not return it, even if the database's clock was set.
         at.latestMs = Math.max(at.latestMs, at.askedMs, nowMs - Math.max(0, Number(row.now) - Number(row.at)));
-        // The wall clock is no witness: the monotonic one says all.
+        // Wall time 0, so that only the monotonic time counts.
         const record = { kind: row.kind, id: row.id, value: Number(row.value), monotonicMs: at.latestMs, wallMs: 0 };
         if (BUDGET_KINDS.includes(row.kind) && isPlausible(record)) unread.push(record);
       }
@@ -197,7 +197,7 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-// One piece of work at a time keeps the order of this process's records; what comes meanwhile goes together.
+// Serves one batch at a time to keep the order of this process's records. Records that arrive meanwhile form the next batch.
 function createLine(serve: (added: readonly BudgetRecord[]) => Promise<void>) {
   let waiting: Waiting[] = [];
   let work: Promise<void> | null = null;
@@ -211,7 +211,7 @@ function createLine(serve: (added: readonly BudgetRecord[]) => Promise<void>) {
       } catch (thrown) {
         for (const { reject } of taken) reject(thrown);
       }
-      // Who is told may have more to say, before all is taken for said.
+      // Let the callers add further records before the loop ends.
       await nextTurn();
     }
     work = null;
@@ -231,7 +231,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The name of a key's budget in the database: a hash, from which the key cannot be read. */
+/** Returns the name of a key's budget in the database: a hash that does not reveal the key. */
 export function budgetName(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

@@ -3,32 +3,36 @@ import type { Clock } from '../base/clock.ts';
 import type { Ledger } from './budget-ledger.ts';
 import type { BudgetLog, BudgetRecord, Moment } from './budget-record.ts';
 
-/** Shortest sleep before a log is asked again that lies elsewhere. */
+/** Minimum sleep between reads of a remote log. */
 const REFRESH_MS = 50;
-/** A waiting claim is renewed after so long; one that was not, as in a machine asleep, has lost its place. */
+/**
+ * A waiting claim is renewed at RENEW_MS. If it is older than RENEW_MS_MAX, for example because the machine slept, it goes to
+ * the end of the queue.
+ */
 export const RENEW_MS = 30_000;
 const RENEW_MS_MAX = 90_000;
-/** A claim is renewed when it is served, if it is older: how long a request may be under way counts from there. */
+/** An older claim is renewed when it is served, because its request's maximum duration counts from the last renewal. */
 const SERVED_MS = 500;
 
-/** Spreads requests over the minute and keeps all of them back after a 429, for everybody who shares it. */
+/** Spreads requests over the minute and stops them after a 429, for all processes that share it. */
 export interface Pace {
-  /** Takes leave to send, where there is some and the log has no closed gate: 0, or milliseconds after which to ask again. */
+  /** Requests permission to send. Returns 0 if granted, otherwise the milliseconds after which to ask again. */
   take(perMinute: number): Promise<number>;
-  /** Gives nobody leave for `ms` from now; does not throw. */
+  /** Denies permission to all processes for `ms` from now. Does not throw. */
   stop(ms: number): void;
 }
 
-/** The log, read into the ledger. */
+/** Connects the log with the ledger. */
 export interface Book {
+  /** Applies new records of the log to the ledger. */
   catchUp(): void;
-  /** Adds a record before anything else is done; throws when it cannot be kept. */
+  /** Adds a record and waits until it is stored. Rejects if it cannot be stored. */
   say(kind: BudgetRecord['kind'], id: string): Promise<void>;
-  /** Adds a record of what has happened; `next` is called when it is known, at once where that is possible. */
+  /** Adds a record of a past event and does not throw. Calls `next` when the record is applied, synchronously if possible. */
   note(kind: BudgetRecord['kind'], id: string, value?: number, next?: () => void): void;
 }
 
-/** Reads and writes the log. */
+/** Creates the connection between a log and its ledger. */
 export function createBook(log: BudgetLog, ledger: Ledger, moment: () => Moment): Book {
   const catchUp = (): void => {
     for (const record of log.read()) ledger.apply(record);
@@ -39,8 +43,8 @@ export function createBook(log: BudgetLog, ledger: Ledger, moment: () => Moment)
       await log.append({ kind, id, value: 0, ...moment() });
       catchUp();
     },
-    // What has happened has happened: where it cannot be told, this process goes by it, and for the others the claim
-    // runs out, later than if they knew. The next claim fails, and says why.
+    // If the record cannot be stored, apply it locally. Other processes free the slot when its claim expires. The next claim
+    // fails with the reason.
     note: (kind, id, value = 0, next = () => undefined) => {
       const record = { kind, id, value: Math.floor(value), ...moment() };
       let added: unknown;
@@ -54,14 +58,14 @@ export function createBook(log: BudgetLog, ledger: Ledger, moment: () => Moment)
         next();
         return;
       }
-      // What upstream has said is known here at once; told again by the log, it says the same.
+      // Apply limits and 429 pauses here at once. The log returns them later without further effect.
       if (kind === 'limit' || kind === 'gate') ledger.apply(record);
       added.then(catchUp, () => ledger.apply(record)).then(next);
     },
   };
 }
 
-/** What a queue works on. */
+/** Dependencies of a queue. */
 export interface QueueParts {
   readonly clock: Clock;
   readonly share: number;
@@ -74,8 +78,8 @@ export interface QueueParts {
 }
 
 /**
- * Waits for a place in the log: gives what does, and resolves with the id of the claim that has got one. It rejects with
- * the signal's reason when that is aborted, and leaves no claim.
+ * Creates a function that waits until the log permits a request and resolves with the id of its claim. If the signal is aborted,
+ * it withdraws the claim and rejects with the signal's reason.
  */
 export function createQueue({ clock, share, log, pace, ledger, book, moment, pollMs }: QueueParts) {
   const pollMsMin = log.refresh === undefined ? 0 : REFRESH_MS;
@@ -83,13 +87,13 @@ export function createQueue({ clock, share, log, pace, ledger, book, moment, pol
   const session = randomBytes(6).toString('hex');
   let claims = 0;
   const nextId = (): string => `${session}-${(claims++).toString(36)}`;
-  // Not for who has gone meanwhile: a claim behind its leave would stay.
+  // Do not renew after an abort: a claim written after its `leave` record would remain.
   const renew = async (mine: Claim, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
     Object.assign(mine, moment());
     await book.say('claim', mine.id);
   };
-  // A claim that was not renewed for long may have run out for others: it goes to the end of the queue.
+  // Other processes may have expired a claim that was not renewed for long, so it is replaced by a new claim at the end.
   const keep = async (mine: Claim, signal: AbortSignal): Promise<void> => {
     const ageMs = ledger.claimAgeMs(mine.id);
     if (ageMs > RENEW_MS_MAX) {
@@ -98,11 +102,11 @@ export function createQueue({ clock, share, log, pace, ledger, book, moment, pol
     }
     if (ageMs > RENEW_MS) await renew(mine, signal);
   };
-  // By either clock: one of them may stand still while the machine sleeps, the other may be set.
+  // Check both clocks: the monotonic clock may stop during sleep, and the wall clock may be set.
   const isStale = (mine: Claim): boolean =>
     Math.max(clock.monotonic() - mine.monotonicMs, clock.now() - mine.wallMs) > servedMsMax;
 
-  // Milliseconds until it is worth to look again; 0 when the request may be sent at once.
+  // Returns the milliseconds until the next check; 0 if the request may be sent now.
   const look = async (mine: Claim, isFresh: boolean, signal: AbortSignal): Promise<number> => {
     await keep(mine, signal);
     if (!isFresh) await log.refresh?.();
@@ -113,7 +117,7 @@ export function createQueue({ clock, share, log, pace, ledger, book, moment, pol
     if (spreadMs > 0) return spreadMs;
     if (ledger.claimAgeMs(mine.id) <= SERVED_MS && !isStale(mine)) return 0;
     await renew(mine, signal);
-    // Who was held up meanwhile, as a process that is stopped, may find a closed gate, or his claim too old again.
+    // If the process was suspended meanwhile, the claim may be too old again, or a 429 may have arrived: check again.
     return isStale(mine) ? REFRESH_MS : (ledger.waitMs(mine.id, share) ?? REFRESH_MS);
   };
 
@@ -136,12 +140,12 @@ export function createQueue({ clock, share, log, pace, ledger, book, moment, pol
   };
 }
 
-/** A claim, and when its last record was written, by the clocks of this process. */
+/** A claim with the time of its last record, by the clocks of this process. */
 interface Claim extends Moment {
   id: string;
 }
 
-// Who no longer waits is told at once, however long what was begun takes yet.
+// Rejects as soon as the signal is aborted, even if `work` is still running.
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let leave = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {

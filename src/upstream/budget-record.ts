@@ -1,35 +1,35 @@
 import { LIMIT_MAX, LIMIT_MIN } from '../plausibility/rate-headers.ts';
 
-/** Longest that upstream is obeyed when it asks for silence, in milliseconds; a longer wait ends the run. */
+/** Maximum Retry-After that is waited for, in milliseconds; a longer one ends the run. */
 export const RETRY_AFTER_MS_MAX = 15 * 60_000;
-/** Added to a wait at most, so that not all processes send again in the same instant. */
+/** Maximum random addition to a wait, so that processes do not resume at the same time. */
 export const GATE_JITTER_MS = 500;
-/** Longest time to an answer that a record may name, in milliseconds: an hour, because machines sleep. */
+/** Maximum latency of a record, in milliseconds: an hour, because machines may sleep during a request. */
 const ANSWER_MS_MAX = 60 * 60_000;
-/** A record that was written so far ahead of the wall clock has a damaged time, in milliseconds. */
+/** A record whose wall time is further in the future has a damaged time, in milliseconds. */
 const AHEAD_MS_MAX = 24 * 60 * 60_000;
 
-/** What a record says; `value` is given with each. */
+/** Kinds of records, with the meaning of `value`. */
 export const BUDGET_KINDS = [
-  /** A request is about to be sent, or waits for that, in the order of these records; said again, it still does. */
+  /** A request waits to be sent or is about to be sent. Claims are served in log order. Repeating the record renews the claim. */
   'claim',
-  /** The head of a request's answer has come; value: how long it took, in milliseconds. */
+  /** The response headers of a request arrived; value: latency in milliseconds. */
   'answer',
-  /** A request has ended without an answer. */
+  /** A request ended without a response. */
   'fail',
-  /** A claim is given up; nothing was sent. */
+  /** A claim was withdrawn; no request was sent. */
   'leave',
-  /** Upstream named its limit; value: requests a minute. */
+  /** Upstream sent its limit; value: requests per minute. */
   'limit',
-  /** Upstream answered 429; value: milliseconds for which nobody sends. */
+  /** Upstream responded with 429; value: milliseconds during which no process sends requests. */
   'gate',
-  /** Upstream has counted requests of other users of the key; value: how many of them count at this moment. */
+  /** Upstream counted requests of other users of the key; value: number of them in the current window. */
   'others',
-  /** Nothing behind this record counts; the log goes on in the next file. */
+  /** Records after this one do not count; the log continues in the next file. */
   'seal',
 ] as const;
 
-/** Smallest and largest `value` of each kind of record; a record outside them is ignored by every reader. */
+/** Minimum and maximum `value` of each kind of record. Readers ignore records outside these bounds. */
 export const VALUE_BOUNDS: Readonly<Record<(typeof BUDGET_KINDS)[number], readonly [number, number]>> = {
   claim: [0, 0],
   answer: [0, ANSWER_MS_MAX],
@@ -41,53 +41,53 @@ export const VALUE_BOUNDS: Readonly<Record<(typeof BUDGET_KINDS)[number], readon
   seal: [0, 0],
 };
 
-/** One event in the life of a key's budget, as all processes that use the key tell each other. */
+/** One event of a key's budget, shared by all processes that use the key. */
 export interface BudgetRecord {
   readonly kind: (typeof BUDGET_KINDS)[number];
-  /** The request that is meant; `-` where none is. */
+  /** Id of the request; `-` if the record is not about a request. */
   readonly id: string;
   readonly value: number;
-  /** When, by the machine's monotonic clock and by its wall clock, in whole milliseconds. */
+  /** Time of the event by the machine's monotonic clock and by its wall clock, in whole milliseconds. */
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-/** The events of a key in one order, the same for everybody who reads it. */
+/** Events of a key in one order, which is the same for all readers. */
 export interface BudgetLog {
   /**
-   * Adds a record behind all others; throws when it cannot be kept. When it has returned, or what it returned has
-   * resolved, `read` gives the record and all before it.
+   * Appends a record; throws or rejects if it cannot be stored. After it has returned or resolved, `read` returns the record and
+   * all earlier ones.
    */
   append(record: BudgetRecord): void | Promise<void>;
-  /** What was added since the last call, by anybody, in order, as far as it is known here. */
+  /** Returns the records that all processes added since the last call, in order, as far as they were fetched. */
   read(): BudgetRecord[];
-  /** Fetches what others have added; a log without this one knows it always. */
+  /** Fetches records of other processes. Logs without this method always have them. */
   refresh?(): Promise<void>;
-  /** How long a record may be under way until all who look know it, in milliseconds; 0 where nothing is said. */
+  /** Maximum milliseconds until all readers can see a record; default: 0. */
   readonly delayMsMax?: number;
 }
 
-// The stop at the end tells a whole record from one that a full disk has cut: a shorter number is a number too.
+// The final dot distinguishes a complete record from one that a full disk truncated within its last number.
 const LINE = new RegExp(`^(${BUDGET_KINDS.join('|')}) ([0-9a-z-]{1,32}) (\\d{1,15}) (\\d{1,15}) (\\d{1,15})\\.$`);
 
-/** The record as a line of text without its end. */
+/** Returns the record as a line without line break. */
 export function formatRecord({ kind, id, value, monotonicMs, wallMs }: BudgetRecord): string {
   return `${kind} ${id} ${value} ${monotonicMs} ${wallMs}.`;
 }
 
-/** The record that a line holds; null if it holds none, or one with an implausible value. */
+/** Parses a line; null if it is not a record or its value is implausible. */
 export function parseRecord(line: string): BudgetRecord | null {
   const record = matchRecord(line);
   return record !== null && isPlausible(record) ? record : null;
 }
 
-/** The record with an implausible value that a line holds, or null. */
+/** Parses a line; returns the record only if its value is implausible, otherwise null. */
 export function parseImplausibleRecord(line: string): BudgetRecord | null {
   const record = matchRecord(line);
   return record === null || isPlausible(record) ? null : record;
 }
 
-/** Whether the value of a record lies within the bounds of its kind. */
+/** True if the value of a record is within the bounds of its kind. */
 export function isPlausible({ kind, value }: Pick<BudgetRecord, 'kind' | 'value'>): boolean {
   const [min, max] = VALUE_BOUNDS[kind];
   return value >= min && value <= max;
@@ -100,17 +100,17 @@ function matchRecord(line: string): BudgetRecord | null {
   return { kind: kind as BudgetRecord['kind'], id, ...numbers };
 }
 
-/** Where both clocks of a machine stand. */
+/** The time by both clocks of a machine, in milliseconds. */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
 /**
- * How long ago a record was written, in milliseconds. The monotonic clock is right however the wall clock is set, but
- * starts again when the machine does, and then says nonsense, or a moment yet to come, when the wall clock tells. Of
- * two answers the younger one holds: what is taken for too young is only held for too long. A wall time more than a day
- * ahead is damaged: the monotonic time alone counts then, and if it is ahead too, the age is infinite.
+ * Returns the age of a record in milliseconds. The monotonic clock is not affected when the wall clock is set, but restarts with
+ * the machine. If the record's monotonic time is in the future, the wall clock is used; otherwise the smaller of the two ages,
+ * because a hold that lasts too long is safe. A wall time more than a day in the future is damaged: then only the monotonic time
+ * counts, and if it is in the future too, the age is infinite.
  */
 export function ageOf(record: BudgetRecord, now: Moment): number {
   const byWall = Math.max(0, now.wallMs - record.wallMs);
@@ -119,7 +119,7 @@ export function ageOf(record: BudgetRecord, now: Moment): number {
   return byMonotonic < 0 ? byWall : Math.min(byMonotonic, byWall);
 }
 
-/** A log that lives in this process and has one reader. */
+/** Creates a log in memory for one reader. */
 export function memoryLog(): BudgetLog {
   const unread: BudgetRecord[] = [];
   return { append: (record) => void unread.push(record), read: () => unread.splice(0) };

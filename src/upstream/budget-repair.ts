@@ -5,19 +5,19 @@ import { type DatabaseAddress, LOG_TABLE, openBudgetDatabase } from './budget-da
 import { ANY_LOG } from './budget-file.ts';
 import { type BudgetRecord, parseImplausibleRecord, VALUE_BOUNDS } from './budget-record.ts';
 
-/** Records of which an example is returned, per budget log. */
+/** Maximum number of examples returned. */
 const EXAMPLES_MAX = 3;
 
-/** Records of budget logs that no reader believes. */
+/** Records of budget logs with implausible values, which all readers ignore. */
 export interface ImplausibleRecords {
   readonly count: number;
-  /** Some of them, such as `limit 999999999 (allowed: 1 to 10000)`. */
+  /** Examples, such as `limit 999999999 (allowed: 1 to 10000)`. */
   readonly examples: readonly string[];
 }
 
 /**
- * Finds the implausible records in the budget files of a folder. With `drop`, overwrites each with spaces in place: its
- * file keeps its length, so that processes which have the file open read on at the right position.
+ * Finds the implausible records in the budget files of a folder. With `drop`, overwrites each with spaces. The length of the
+ * file does not change, so processes that have it open continue at the right position.
  */
 export function checkBudgetFiles(folder: string, drop: boolean): ImplausibleRecords {
   const examples: string[] = [];
@@ -38,7 +38,11 @@ export function checkBudgetFiles(folder: string, drop: boolean): ImplausibleReco
   return { count, examples };
 }
 
-/** Finds the implausible records of all budgets in a database and, with `drop`, deletes them. Throws as `openBudgetDatabase`. */
+/**
+ * Finds the implausible records of all budgets in a database and, with `drop`, deletes them.
+ * @throws `config_invalid` if the package pg is not installed
+ * @throws `budget_unreachable`
+ */
 export async function checkBudgetRows(
   address: DatabaseAddress,
   clock: Clock,

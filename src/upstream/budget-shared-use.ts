@@ -14,17 +14,18 @@ const USE = `
   WHERE budget = ANY($1)
   GROUP BY budget`;
 
-/** What was used of a key's budget, by workers of any machine. */
+/** Use of a key's budget by the workers of all machines. */
 export interface SharedBudgetUse {
-  /** Requests a minute that upstream allows; null where it has not said so lately. */
+  /** Upstream's limit in requests per minute; null if upstream has not sent it recently. */
   readonly limit: number | null;
   /** Requests that ended in the last 60 seconds. */
   readonly lastMinute: number;
 }
 
 /**
- * Reads what was used of budgets that are kept in a database, in the order of the keys. Throws `config_invalid` where a
- * package is missing, and `budget_unreachable`.
+ * Reads the use of budgets in a database, in the order of the keys.
+ * @throws `config_invalid` if the package pg is not installed
+ * @throws `budget_unreachable`
  */
 export async function readSharedBudgetUses(
   address: DatabaseAddress,

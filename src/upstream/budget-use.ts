@@ -8,17 +8,17 @@ import { parseRecord } from './budget-record.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** What was used of a key's budget, by whichever processes of this machine. */
+/** Use of a key's budget by all processes of this machine. */
 export interface BudgetUse {
-  /** Requests a minute: what upstream allows, and what of it is used here. */
+  /** Requests per minute: upstream's limit, and the part of it that sightline may use. */
   readonly limit: number;
   readonly capacity: number;
-  /** Requests that ended in the last 60 seconds, and in the last hour as far as the log goes back. */
+  /** Requests that ended in the last 60 seconds, and in the last hour (less if the log is shorter). */
   readonly lastMinute: number;
   readonly lastHour: number;
 }
 
-/** Whose budget. */
+/** Identifies a budget. */
 export interface BudgetUseOptions {
   /** Folder of all logs of the installation. */
   readonly folder: string;
@@ -27,7 +27,7 @@ export interface BudgetUseOptions {
   readonly clock: Clock;
 }
 
-/** Reads what was used of a budget out of its log, without taking part in it; null where there is none. */
+/** Reads the use of a budget from its log without adding to it; null if there is no log. */
 export async function readBudgetUse({ folder, key, share, clock }: BudgetUseOptions): Promise<BudgetUse | null> {
   const name = logName(key);
   const entries = await readdir(folder).catch(() => []);
@@ -43,7 +43,7 @@ export async function readBudgetUse({ folder, key, share, clock }: BudgetUseOpti
     const text = await readFile(join(folder, entry), 'latin1').catch(() => '');
     for (const line of text.split('\n')) {
       const record = parseRecord(line);
-      // What stands behind a seal counts for nobody.
+      // Records after a seal do not count.
       if (record?.kind === 'seal') break;
       if (record === null) continue;
       ledger.apply(record);

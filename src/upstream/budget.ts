@@ -3,35 +3,35 @@ import { createLedger } from './budget-ledger.ts';
 import { createBook, createQueue, type Pace, RENEW_MS } from './budget-queue.ts';
 import { type BudgetLog, type Moment, memoryLog } from './budget-record.ts';
 
-/** Longest sleep before the log is read again: another process may have given up its place. */
+/** Maximum sleep between reads of the log, because another process may have withdrawn its claim. */
 const POLL_MS = 1_000;
 
 /** Permission to send one request. */
 export interface Slot {
   readonly waitedMs: number;
-  /** Reports that the answer's head has come, with upstream's rate headers. */
+  /** Reports that the response headers arrived, with upstream's rate headers. */
   answered(headers: { readonly limit: number | null; readonly remaining: number | null }): void;
-  /** Reports that no answer came. */
+  /** Reports that no response arrived. */
   failed(): void;
 }
 
-/** What the budget allows at this moment. */
+/** Current state of a budget: upstream's limit, the usable part of it, and the requests left in this window. */
 export interface BudgetState {
   readonly limit: number;
   readonly capacity: number;
   readonly left: number;
 }
 
-/** The one budget of a key. */
+/** Request budget of a key. */
 export interface Budget {
-  /** Waits, first come first served, until a request may be sent; rejects when the signal is aborted. */
+  /** Waits in order of arrival until a request may be sent. Rejects if the signal is aborted. */
   acquire(signal: AbortSignal): Promise<Slot>;
-  /** Lets nobody send for `ms` from now: upstream answered 429. */
+  /** Stops all requests of the key for `ms` from now, after a 429. */
   closeGate(ms: number): void;
   state(): BudgetState;
 }
 
-/** How a budget is kept. */
+/** Dependencies of a budget; default: a log in memory, without pace. */
 export interface BudgetOptions {
   readonly clock: Clock;
   readonly share?: number;
@@ -40,17 +40,16 @@ export interface BudgetOptions {
 }
 
 /**
- * The budget of a key, shared by everybody who uses the same log: never more than limit - reserve of their requests
- * reach upstream in any 60 seconds, whether it counts in a sliding or in a fixed window. `share` in (0, 1] is the part
- * of the limit that all of them together may use, as far as this one is concerned; what other users of the key use of
- * the rest takes nothing from it.
+ * Creates the budget of a key, shared by all processes that use the same log. In any 60 seconds, at most limit - reserve of their
+ * requests reach upstream, whether upstream counts in a sliding or a fixed window. `share` in (0, 1] is the part of the limit
+ * that these processes together may use. Requests of other users of the key reduce it only beyond the rest of the limit.
  */
 export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptions): Budget {
   const log = given ?? memoryLog();
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
   const ledger = createLedger(() => ({ monotonicMs: clock.monotonic(), wallMs: clock.now() }), log.delayMsMax);
   const book = createBook(log, ledger, moment);
-  // Nobody gives up a place in a log of one's own.
+  // No other process can withdraw a claim from a log in memory, so it need not be polled.
   const pollMs = given === undefined ? RENEW_MS : POLL_MS;
   const queue = createQueue({ clock, share, log, pace, ledger, book, moment, pollMs });
   let turn: Promise<void> = Promise.resolve();
@@ -64,7 +63,7 @@ export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptio
         if (!isOpen) return;
         isOpen = false;
         const tookMs = clock.monotonic() - sentAt;
-        // Before the answer, which may be the first that others wait for: they are to know the limit with it.
+        // Add the limit before the answer: if others wait for the first answer, they must see the limit with it.
         if (limit !== null && limit !== ledger.limit()) book.note('limit', '-', limit);
         book.note('answer', id, tookMs, () => {
           if (remaining !== null) giveWay(ledger.state(share).limit - remaining, sentAt);
@@ -77,8 +76,8 @@ export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptio
     };
   };
 
-  // Requests that upstream has counted and the log has not are another user's of the key. All that upstream can have
-  // counted of what is sent here, by any process, is in the log before it is sent, so the difference is never ours.
+  // Requests that upstream counted but the log does not contain belong to other users of the key: processes that share the log
+  // add a claim before they send a request.
   const giveWay = (counted: number, sentAt: number): void => {
     const unknown = counted - ledger.countedSince(sentAt);
     if (unknown > 0) book.note('others', '-', Math.min(ledger.others() + unknown, ledger.state(share).limit));

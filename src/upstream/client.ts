@@ -14,34 +14,34 @@ import { type Refusal, statusError, UpstreamError } from './errors.ts';
 import { toDate, toRetryAfterMs } from './headers.ts';
 import { networkError } from './network.ts';
 
-/** Attempts at one request before it is given up, 429 apart. */
+/** Maximum attempts of a request, not counting 429 responses. */
 const ATTEMPTS_MAX = 5;
-/** Times one request may be told 429 before it is given up. */
+/** Maximum 429 responses to one request. */
 const RATE_LIMITED_MAX = 12;
-/** First and greatest bound of the random wait between attempts. */
+/** First and maximum upper bound of the random wait between attempts. */
 const BACKOFF_MS_FIRST = 500;
 const BACKOFF_MS_MAX = 30_000;
-/** Wait after a 429 that names none. */
+/** Wait after a 429 without Retry-After. */
 const RETRY_AFTER_MS_DEFAULT = 5_000;
-/** What is waited at least after a 429, doubled for each that follows it, up to upstream's whole window. */
+/** Minimum wait after a 429. It doubles with each further 429 of the request, up to the length of upstream's window. */
 const REFUSED_MS_FIRST = 500;
 const REFUSED_MS_MAX = 60_000;
-/** Longest body of a refusal that is looked at. */
+/** Maximum size of an error body that is parsed. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
-/** Longest excerpt of an upstream message that is repeated. */
+/** Maximum length of an upstream message in our messages. */
 const SAID_CHARACTERS_MAX = 200;
 
-/** Limits of one exchange. */
+/** Limits of one request and its response. */
 export interface ClientLimits {
   readonly connectMs: number;
   readonly headersMs: number;
-  /** Longest silence within a body, and longest whole exchange. */
+  /** Maximum pause within a body, and maximum duration of request and response. */
   readonly bodyMs: number;
   readonly totalMs: number;
   readonly bodyBytesMax: number;
 }
 
-/** Limits used unless the configuration says otherwise. */
+/** Default limits. */
 export const CLIENT_LIMITS: ClientLimits = {
   connectMs: 10_000,
   headersMs: 30_000,
@@ -50,24 +50,27 @@ export const CLIENT_LIMITS: ClientLimits = {
   bodyBytesMax: 32 * 1024 * 1024,
 };
 
-/** An answer that was read. */
+/** A response whose body was read. */
 export interface Answer<T> {
   readonly value: T;
-  /** Upstream's clock (Date header), epoch milliseconds; null without a well-formed one. */
+  /** Upstream's time (Date header) in epoch milliseconds; null if missing or malformed. */
   readonly date: number | null;
 }
 
-/** The text of an answer: decoded bytes, and whether some of them are not UTF-8 and were replaced by U+FFFD. */
+/** Decoded bytes of a body; `isDamaged` if invalid UTF-8 was replaced by U+FFFD. */
 export interface BodyText {
   readonly bytes: Uint8Array;
   readonly isDamaged: boolean;
 }
 
-/** The one way to upstream. */
+/** HTTP client for upstream. All requests to upstream go through it. */
 export interface Client {
   /**
-   * Asks, retrying what can be retried, and reads the JSON body with `read`, which is given its bytes too. A BodyError that
-   * `read` throws counts as a failed attempt. Throws an UpstreamError when it is given up, and the signal's reason when that is aborted.
+   * Sends the request, retries transient failures, and converts the JSON body with `read`, which also gets the bytes. A BodyError
+   * thrown by `read` counts as a failed attempt. `onAttempt` is called after each attempt.
+   * @throws UpstreamError if the request fails and is not retried again
+   * @throws the signal's reason if the signal is aborted
+   * @example await client.get({ path: '/brands', query: {} }, (body) => body, { signal })
    */
   get<T>(
     request: Request,
@@ -77,9 +80,9 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** How to reach upstream. */
+/** Base URL, key and dependencies of a client. */
 export interface ClientOptions {
-  /** Root of the versioned API, without a slash at its end. */
+  /** Root of the versioned API, without a trailing slash. */
   readonly baseUrl: string;
   readonly key: string;
   readonly keyHeader: 'authorization' | 'x-api-key';
@@ -89,7 +92,7 @@ export interface ClientOptions {
   readonly limits?: ClientLimits;
 }
 
-/** Opens the client; sockets are opened when they are needed. */
+/** Creates a client. Sockets are opened on the first request. */
 export function createClient(options: ClientOptions): Client {
   const { budget, clock, key } = options;
   const limits = options.limits ?? CLIENT_LIMITS;
@@ -138,15 +141,15 @@ export function createClient(options: ClientOptions): Client {
       implausible.push(...malformedDate(head.headers['date'], date));
       if (status === 200) {
         const { value, isDamaged } = parseBody(body);
-        if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'bytes that are not UTF-8' });
+        if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'invalid UTF-8' });
         return { value: read(value, { bytes: body, isDamaged }), date };
       }
       const retryAfter = head.headers['retry-after'];
-      const { waitMs, implausible: unbelieved } = believeRetryAfter(
+      const { waitMs, implausible: ignoredWait } = believeRetryAfter(
         retryAfter,
         toRetryAfterMs(retryAfter, date ?? clock.now()),
       );
-      implausible.push(...unbelieved);
+      implausible.push(...ignoredWait);
       throw statusError(status, redact(request.path), refusalOf(body, redact), waitMs);
     } catch (thrown) {
       slot.failed();
@@ -188,7 +191,7 @@ export function createClient(options: ClientOptions): Client {
   };
 
   return {
-    // Upstream is told nothing of the trace: what is ours to know is in its spans.
+    // Trace headers are not sent to upstream.
     get: (request, read, { signal, onAttempt }) => {
       const values = { 'http.request.method': 'GET', 'url.template': request.route, 'server.address': base.hostname };
       const work = (span: Span) => {
@@ -203,8 +206,8 @@ export function createClient(options: ClientOptions): Client {
     close: () => pool.destroy(),
   };
 
-  // One gate for everybody: all requests of the key wait, and they do not all come back in the same instant. Who is
-  // refused again has waited too short, whatever upstream says: others may use up what becomes free.
+  // Stops all requests of the key after a 429, with jitter. Repeated 429s of a request double the minimum wait regardless of
+  // Retry-After, because other users of the key may use the freed requests.
   function closeGate({ retryAfterMs }: UpstreamError, refusals: number): void {
     const asked = retryAfterMs ?? RETRY_AFTER_MS_DEFAULT;
     const waitMs = Math.max(asked, Math.min(REFUSED_MS_MAX, REFUSED_MS_FIRST * 2 ** (refusals - 1)));
@@ -237,15 +240,15 @@ function targetOf(base: URL, request: Request): string {
   return `${base.pathname.replace(/\/+$/, '')}${request.path}${query === '' ? '' : `?${query}`}`;
 }
 
-function toUpstreamError(thrown: unknown, where: string): UpstreamError | null {
+function toUpstreamError(thrown: unknown, target: string): UpstreamError | null {
   if (thrown instanceof UpstreamError) return thrown;
   if (!(thrown instanceof BodyError)) return null;
   const { retryable } = thrown;
-  const message = `upstream's answer to ${where} is not usable: ${thrown.message}`;
+  const message = `upstream's response to ${target} is not valid: ${thrown.message}`;
   return new UpstreamError('bad_answer', message, { status: 200, retryable, cause: thrown });
 }
 
-// Only the envelope is repeated: an HTML page tells a user nothing.
+// Only the error envelope is quoted, because an HTML page does not help the user.
 function refusalOf(bytes: Uint8Array, redact: (text: string) => string): Refusal {
   const textOf = (value: unknown): string => (typeof value === 'string' ? excerpt(redact(value)) : '');
   const nothing = { code: '', message: '' };
@@ -262,7 +265,7 @@ function refusalOf(bytes: Uint8Array, redact: (text: string) => string): Refusal
   }
 }
 
-// What is left of a message once it is free of secrets: cut first, it could end in half a key.
+// Shortens a message whose secrets are already removed. Shortening first could leave half a key.
 function excerpt(message: string): string {
   return message
     .replace(/\p{Cc}+/gu, ' ')

@@ -2,9 +2,9 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { BodyError, PageBoundError } from '../contract/body.ts';
 
-/** Codings of one body, one applied to the result of the other. */
+/** Maximum nested codings of a body. */
 const CODINGS_MAX = 2;
-/** How many times as long as its encoded form a decoded body may be; short bodies may be 1 MiB whatever their ratio. */
+/** Maximum ratio of decoded to encoded length; bodies of up to 1 MiB may have any ratio. */
 const RATIO_MAX = 400;
 const RATIO_FREE_BYTES = 1024 * 1024;
 
@@ -15,16 +15,16 @@ const decoders: Readonly<Record<string, Decode>> = {
   gzip: gunzip,
   'x-gzip': gunzip,
   br: promisify(zlib.brotliDecompress),
-  // Some servers send the raw format, without zlib's two-byte header.
+  // Some servers send raw deflate without zlib's two-byte header.
   deflate: (bytes, options) => (isZlib(bytes) ? inflate(bytes, options) : inflateRaw(bytes, options)),
 };
 const inflate: Decode = promisify(zlib.inflate);
 const inflateRaw: Decode = promisify(zlib.inflateRaw);
 
 /**
- * Undoes the Content-Encoding of a body, which no request asks for.
- * @throws BodyError if the coding is unknown, or the bytes are not what the header says
- * @throws PageBoundError if the decoded body is longer than `bytesMax`, or far longer than the encoded one
+ * Decodes the Content-Encoding of a body. Requests do not ask for one, but some servers send it.
+ * @throws BodyError if the coding is unknown or the bytes do not match it
+ * @throws PageBoundError if the decoded body exceeds `bytesMax` or the maximum ratio
  */
 export async function decodeBody(
   encoded: Uint8Array,
@@ -48,7 +48,7 @@ export async function decodeBody(
       const { code, message } = thrown as NodeJS.ErrnoException;
       if (code === 'ERR_BUFFER_TOO_LARGE') {
         throw new PageBoundError(
-          `the ${coding} body of ${bytes.length} bytes decodes to more than ${maxOutputLength} bytes`,
+          `the ${coding} body of ${bytes.length} bytes is too long when decoded; allowed: up to ${maxOutputLength} bytes`,
         );
       }
       throw new BodyError(`the Content-Encoding is ${coding}, but the body cannot be decoded (${message})`, {

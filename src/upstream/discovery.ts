@@ -1,19 +1,19 @@
 import { isRecord } from '../base/json.ts';
 import type { Resource } from '../contract/catalogue.ts';
 
-/** Where upstream describes itself, below the base URL. */
+/** Path of upstream's OpenAPI document, relative to the base URL. */
 export const OPENAPI_PATH = '/openapi.json';
 
-/** Paths and parameters of the document that are looked at, and the longest path. */
+/** Maximum number of paths and parameters that are read, and maximum length of a path. */
 const PATHS_MAX = 5_000;
 const PARAMETERS_MAX = 200;
 const PATH_CHARACTERS_MAX = 500;
-/** A name that can be sent as a query parameter. */
+/** Allowed names of query parameters. */
 const NAME = /^[A-Za-z_][\w.-]{0,63}$/;
 
 /**
- * The real names of parameters whose name the specification leaves open, read from upstream's OpenAPI document: by
- * resource, declared name to real name. A parameter is recognised by its endpoint and by its set of values.
+ * Finds the actual names of parameters with `nameUnknown` in upstream's OpenAPI document. Returns a map from resource to
+ * declared name to actual name. A parameter is recognized by its endpoint and its set of values.
  */
 export function learnParameterNames(
   resources: readonly Resource[],
@@ -24,7 +24,7 @@ export function learnParameterNames(
     for (const [declared, parameter] of Object.entries(resource.query)) {
       if (parameter.nameUnknown !== true || parameter.values === undefined) continue;
       const name = findByValues(document, resource.path, parameter.values);
-      // A name that is another parameter's would send this one's values as that.
+      // Ignore a name that another declared parameter has.
       if (name !== null && (name === declared || resource.query[name] === undefined))
         learned.set(resource.name, { ...learned.get(resource.name), [declared]: name });
     }
@@ -52,12 +52,12 @@ function findByValues(document: unknown, path: string, values: readonly string[]
   return null;
 }
 
-// Parameters of a path may have any name: /brands/{id}/x and /brands/{brandId}/x are the same endpoint.
+// Path parameters may have any name: /brands/{id}/x and /brands/{brandId}/x are the same endpoint.
 function shapeOf(path: string): string {
   return path.replace(/\{[^}]*\}/g, '{}').replace(/\/+$/, '');
 }
 
-// Follows a local reference, and a chain of them up to a bound.
+// Follows up to 8 local references.
 function resolve(document: Record<string, unknown>, node: unknown): unknown {
   let current = node;
   for (let hops = 0; hops < 8 && isRecord(current) && typeof current['$ref'] === 'string'; hops++) {

@@ -1,12 +1,12 @@
 import { type ErrorCode, SightlineError } from '../base/errors.ts';
 
-/** An error of one request to upstream. */
+/** Error of a request to upstream. */
 export class UpstreamError extends SightlineError {
-  /** HTTP status, or null when there was no answer. */
+  /** HTTP status; null if there was no response. */
   readonly status: number | null;
-  /** Whether asking again may help. */
+  /** True if a retry may succeed. */
   readonly retryable: boolean;
-  /** Milliseconds upstream asked to wait (Retry-After), or null. */
+  /** Retry-After in milliseconds; null if absent. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -27,41 +27,41 @@ export class UpstreamError extends SightlineError {
   }
 }
 
-/** What the error envelope of a response says, already free of secrets; empty if there is none. */
+/** Code and message of an error envelope, without secrets; empty strings if there is none. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
 }
 
 /**
- * The error that an HTTP status other than 200 stands for. A 401 is about the key, whichever endpoint sent it; a 403 is about
- * the workspace only if its code is `plan_required`, and otherwise about `where`.
+ * Makes the error of an HTTP status other than 200. A 401 always concerns the key. A 403 concerns the workspace if its code is
+ * `plan_required`, otherwise the endpoint `target`.
  */
 export function statusError(
   status: number,
-  where: string,
-  { code, message: said }: Refusal,
+  target: string,
+  { code, message: upstreamMessage }: Refusal,
   retryAfterMs: number | null,
 ): UpstreamError {
   const details = { status, retryAfterMs };
-  const saying = said === '' ? '' : `: ${said}`;
-  if (status === 401) return new UpstreamError('unauthorized', `upstream refused the key (401)${saying}`, details);
+  const suffix = upstreamMessage === '' ? '' : `: ${upstreamMessage}`;
+  if (status === 401) return new UpstreamError('unauthorized', `upstream rejected the key (401)${suffix}`, details);
   if (status === 403 && code === 'plan_required')
-    return new UpstreamError('plan_required', `upstream refused the workspace (403)${saying}`, details);
-  if (status === 404) return new UpstreamError('not_found', `upstream has no ${where} (404)${saying}`, details);
+    return new UpstreamError('plan_required', `upstream rejected the workspace (403)${suffix}`, details);
+  if (status === 404) return new UpstreamError('not_found', `upstream has no ${target} (404)${suffix}`, details);
   if (status === 429) {
-    const message = `upstream's rate limit refused ${where} (429)${saying}`;
+    const message = `upstream's rate limit rejected ${target} (429)${suffix}`;
     return new UpstreamError('upstream_failed', message, { ...details, retryable: true });
   }
   if (status >= 500 || status === 408 || status === 425) {
-    const message = `upstream failed on ${where} (${status})${saying}`;
+    const message = `upstream failed on ${target} (${status})${suffix}`;
     return new UpstreamError('upstream_failed', message, { ...details, retryable: true });
   }
-  const verb = status >= 300 && status < 400 ? 'redirects' : 'refused';
-  return new UpstreamError('refused', `upstream ${verb} ${where} (${status})${saying}`, details);
+  const verb = status >= 300 && status < 400 ? 'redirects' : 'rejected';
+  return new UpstreamError('refused', `upstream ${verb} ${target} (${status})${suffix}`, details);
 }
 
-/** A 403 of the list that every run begins with is about the workspace, whatever its code; other errors are returned as they are. */
+/** Converts a 403 of the list of brands to `plan_required`, whatever its code. Other errors are returned unchanged. */
 export function toWorkspaceError(thrown: unknown): unknown {
   if (!(thrown instanceof UpstreamError) || thrown.status !== 403) return thrown;
   return new UpstreamError('plan_required', thrown.message, { status: 403, cause: thrown });

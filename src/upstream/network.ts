@@ -1,13 +1,13 @@
 import { toSightlineError } from '../base/errors.ts';
 import { UpstreamError } from './errors.ts';
 
-/** The error that a failed exchange with `base` stands for, in words a user knows. */
+/** Makes the error of a failed connection or transfer, with a reason that the user understands. */
 export function networkError(thrown: unknown, base: URL): UpstreamError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
   const code = (causes[0] as NodeJS.ErrnoException | undefined)?.code;
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-    return new UpstreamError('bad_answer', `an answer of ${base.origin} exceeds the size limit`, { cause: thrown });
+    return new UpstreamError('bad_answer', `a response of ${base.origin} exceeds the size limit`, { cause: thrown });
   }
   const tls = TLS_REASONS[code ?? ''];
   if (tls !== undefined) {
@@ -16,20 +16,20 @@ export function networkError(thrown: unknown, base: URL): UpstreamError {
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new UpstreamError('too_many_files', toSightlineError(causes[0]).message, { cause: thrown });
   }
-  const reason = error.name === 'TimeoutError' ? 'no whole answer in time' : (code ?? error.message);
-  const message = `no answer from ${base.origin} (${REASONS[reason] ?? reason})`;
+  const reason = error.name === 'TimeoutError' ? 'timeout before the response was complete' : (code ?? error.message);
+  const message = `no response from ${base.origin} (${REASONS[reason] ?? reason})`;
   return new UpstreamError('unreachable', message, { retryable: true, cause: thrown });
 }
 
 const UNKNOWN_ISSUER =
-  'its certificate was issued by an authority that Node does not know; set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of that authority';
+  'its certificate was issued by an unknown authority; set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of that authority';
 
-/** What is wrong with the certificate of a server, or with what answers in place of TLS, by the error code of Node. */
+/** Problem of a server's certificate or TLS, and next step, by the error code of Node. */
 const TLS_REASONS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT:
-    'its certificate is self-signed; if it is the right one, set NODE_EXTRA_CA_CERTS to a PEM file with it',
-  SELF_SIGNED_CERT_IN_CHAIN: `${UNKNOWN_ISSUER}, which is often that of a proxy of the company`,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${UNKNOWN_ISSUER}, or let the server send its intermediate certificates`,
+    'its certificate is self-signed; if you trust it, set NODE_EXTRA_CA_CERTS to a PEM file with the certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: `${UNKNOWN_ISSUER}, which is often a company proxy`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${UNKNOWN_ISSUER}, or configure the server to send its intermediate certificates`,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
   CERT_HAS_EXPIRED: 'its certificate has expired; renew it, or correct the clock of this machine',
@@ -45,10 +45,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
   ENOTFOUND: 'unknown host',
   EAI_AGAIN: 'host name lookup failed',
-  UND_ERR_CONNECT_TIMEOUT: 'could not connect in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout while connecting',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout while waiting for the response',
+  UND_ERR_BODY_TIMEOUT: 'the response stopped before its end',
   UND_ERR_SOCKET: 'connection closed',
   UND_ERR_HEADERS_OVERFLOW: 'its headers exceed 16 KiB',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as its Content-Length',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the length of the response differs from its Content-Length',
 };

@@ -2,34 +2,35 @@ import type { Attempt, Request } from '../contract/request.ts';
 import type { Answer, BodyText, Client } from './client.ts';
 import { UpstreamError } from './errors.ts';
 
-/** More pages than this in one walk mean that upstream never ends it: a million items at 100 a page. */
+/** Maximum pages of one slice: a million items at 100 per page. A longer list has an endless cursor. */
 export const PAGES_MAX = 10_000;
 
-/** A page as it was read, and the cursor of the one after it. */
+/** A page and the cursor of the next page. */
 export interface Page<T> {
   readonly value: T;
-  /** Date header, epoch milliseconds; null without a well-formed one. */
+  /** Date header in epoch milliseconds; null if missing or malformed. */
   readonly date: number | null;
-  /** Cursor that this page was asked with; null for the first. */
+  /** Cursor with which this page was requested; null for the first page. */
   readonly cursor: string | null;
+  /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
 }
 
-/** How to walk the pages of one list. */
+/** Parameters for reading the pages of one list. */
 export interface Walk<T> {
-  /** Sent unchanged with every page. */
+  /** Request that is repeated for every page, plus the cursor. */
   readonly request: Request;
   readonly read: (body: unknown, text: BodyText) => T;
   readonly nextOf: (body: unknown) => string | null;
-  /** Where to begin: null, or the cursor of the page to ask for next, with the cursors that led to it. */
+  /** Cursor of the first page to read; null for the start of the list. */
   readonly from: string | null;
   readonly signal: AbortSignal;
   readonly onAttempt: (attempt: Attempt) => void;
 }
 
 /**
- * Yields page after page until the last. Throws an UpstreamError when a cursor comes back that was there before or
- * when there is no end to them.
+ * Yields all pages of a list.
+ * @throws UpstreamError `bad_answer` if upstream repeats a cursor or the list has more than PAGES_MAX pages
  */
 export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerator<Page<T>, void> {
   const { request, read, nextOf, signal, onAttempt } = walk;
@@ -50,7 +51,7 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
     if (next !== null && seen.has(next)) {
       throw new UpstreamError(
         'bad_answer',
-        `upstream's cursor for ${request.path} does not move on: it was there before`,
+        `upstream's cursor for ${request.path} does not advance: upstream sent it before`,
         { status: 200 },
       );
     }
@@ -58,7 +59,7 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
     if (next === null) return;
     cursor = next;
   }
-  throw new UpstreamError('bad_answer', `upstream's list ${request.path} has no end (${PAGES_MAX} pages)`, {
+  throw new UpstreamError('bad_answer', `upstream's list ${request.path} does not end after ${PAGES_MAX} pages`, {
     status: 200,
   });
 }

@@ -201,15 +201,15 @@ it('escapes for Slack, and says what is wrong with a setting without its value',
   });
   expect(received[0]?.text).not.toContain('<!');
   const wrong: [Record<string, string>, object, RegExp][] = [
-    [{}, {}, /^HOOK is not set; allowed: the https address/],
+    [{}, {}, /^HOOK is not set; allowed: the https URL/],
     [{ HOOK_FILE: '/nowhere' }, {}, /^HOOK_FILE: the file \/nowhere cannot be read/],
-    [{ HOOK: 'http://hooks.example/SECRETPATH' }, {}, /^HOOK is not an address/],
-    [{ HOOK: 'https://me:SECRETPATH@hooks.example' }, {}, /^HOOK holds a user name/],
-    [{ HOOK: url, S: 'whsec_!!!' }, { secretVariable: 'S' }, /^S is no secret/],
+    [{ HOOK: 'http://hooks.example/SECRETPATH' }, {}, /^HOOK is not the URL of a webhook/],
+    [{ HOOK: 'https://me:SECRETPATH@hooks.example' }, {}, /^HOOK contains a user name/],
+    [{ HOOK: url, S: 'whsec_!!!' }, { secretVariable: 'S' }, /^S is not a signing secret/],
     [
       { HOOK: url },
       { urlVariable: 'https://hooks.example/SECRETPATH' },
-      /urlVariable is something else; allowed: the name/,
+      /urlVariable is not valid \(value not shown\); allowed: the name/,
     ],
     [{ HOOK: url }, { events: ['all'] }, /events.0 is "all"; allowed: a list of failure, recovery, drift, stale/],
     [{ HOOK: url }, { url }, /unknown setting "url"; allowed: urlVariable, format/],

@@ -8,14 +8,14 @@ import { count, duration, plural, size } from '../../src/cli/output.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 describe('files', () => {
-  test('a folder is made with its parents, and again without a word', async () => {
+  test('ensureWritableFolder creates a folder with its parents and accepts an existing folder', async () => {
     const folder = join(await temporaryFolder(), 'a', 'b', 'c');
     await ensureWritableFolder(folder);
     await ensureWritableFolder(folder);
     expect((await stat(folder)).isDirectory()).toBe(true);
   });
 
-  test('a folder may be behind a symlink', async () => {
+  test('ensureWritableFolder follows symlinks', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'real'));
     await symlink('real', join(folder, 'link'));
@@ -23,23 +23,26 @@ describe('files', () => {
     expect(await readdir(join(folder, 'real'))).toEqual(['x']);
   });
 
-  test.each(['file', 'file/x', 'file/x/y', 'dangling', 'dangling/x'])('a folder cannot be made at %s', async (path) => {
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, 'file'), '');
-    await symlink('nowhere', join(folder, 'dangling'));
-    const at = join(folder, path);
-    await expect(ensureWritableFolder(at)).rejects.toMatchObject({
-      code: 'folder_unwritable',
-      message: expect.stringContaining(at),
-    });
-    expect((await readdir(folder)).sort()).toEqual(['dangling', 'file']);
-  });
+  test.each(['file', 'file/x', 'file/x/y', 'dangling', 'dangling/x'])(
+    'ensureWritableFolder rejects %s and creates nothing',
+    async (path) => {
+      const folder = await temporaryFolder();
+      await writeFile(join(folder, 'file'), '');
+      await symlink('nowhere', join(folder, 'dangling'));
+      const at = join(folder, path);
+      await expect(ensureWritableFolder(at)).rejects.toMatchObject({
+        code: 'folder_unwritable',
+        message: expect.stringContaining(at),
+      });
+      expect((await readdir(folder)).sort()).toEqual(['dangling', 'file']);
+    },
+  );
 
-  test('a folder cannot be made in /proc', async () => {
+  test('ensureWritableFolder rejects a folder in /proc', async () => {
     await expect(ensureWritableFolder('/proc/a/b')).rejects.toMatchObject({ code: 'folder_unwritable' });
   });
 
-  test('a link is there at every moment while it is swapped', async () => {
+  test('swapSymlink replaces a link atomically: a concurrent reader always finds it', async () => {
     const folder = await temporaryFolder();
     const link = join(folder, 'latest');
     for (const name of ['one', 'two']) await mkdir(join(folder, name));
@@ -57,7 +60,7 @@ describe('files', () => {
     expect((await readdir(folder)).sort()).toEqual(['latest', 'one', 'two']);
   });
 
-  test('a link that cannot be swapped leaves nothing aside', async () => {
+  test('swapSymlink leaves no temporary file if it fails', async () => {
     const folder = await temporaryFolder();
     const link = join(folder, 'latest');
     await mkdir(link);
@@ -68,7 +71,7 @@ describe('files', () => {
     expect(await readlink(link)).toBe('one');
   });
 
-  test('a file is published over the one before', async () => {
+  test('publishByRename replaces an existing file', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'old'), 'old');
     await writeFile(join(folder, 'new'), 'new');
@@ -78,7 +81,7 @@ describe('files', () => {
   });
 });
 
-describe('errors', () => {
+describe('toSightlineError', () => {
   const system = (code: string, message = `${code}: something`): Error => Object.assign(new Error(message), { code });
 
   test.each([
@@ -92,15 +95,15 @@ describe('errors', () => {
     [new TypeError('x is not a function'), 'internal'],
     ['a text', 'internal'],
     [undefined, 'internal'],
-  ] as const)('%s is %s', (thrown, code) => {
+  ] as const)('maps %s to %s', (thrown, code) => {
     const error = toSightlineError(thrown);
     expect(error).toMatchObject({ code, exit: errorTable[code].exit, hint: errorTable[code].hint, cause: thrown });
     const said = thrown instanceof Error ? thrown.message : String(thrown);
-    expect(error.message).toBe(said.startsWith('IO Error') ? 'DuckDB found no room left on the disk' : said);
+    expect(error.message).toBe(said.startsWith('IO Error') ? 'DuckDB cannot write because the disk is full' : said);
   });
 
   test.each([system('EMFILE'), system('ENFILE'), new Error('IO Error: Cannot open file "x": Too many open files')])(
-    'of too few files name the limit: %s',
+    'names the limit of open files for %s',
     (thrown) => {
       const { code, message, hint } = toSightlineError(thrown);
       expect({ code, message }).toEqual({
@@ -112,19 +115,19 @@ describe('errors', () => {
   );
 
   test.each(['IO Error', 'INTERNAL Error', 'Invalid Input Error', 'TransactionContext Error'])(
-    'of DuckDB are told by their kind: %s',
+    'shows only the type of an unexpected DuckDB error: %s',
     (kind) => {
       const error = toSightlineError(new Error(`${kind}: Could not read "/home/someone/data": its prose`));
       expect(error).toMatchObject({ code: 'internal', message: `DuckDB failed unexpectedly (${kind})` });
     },
   );
 
-  test('of the table stay what they are', () => {
+  test('returns a SightlineError unchanged', () => {
     const error = new SightlineError('no_data', 'nothing here');
     expect(toSightlineError(error)).toBe(error);
   });
 
-  test('end with an exit code that is documented', () => {
+  test('every error of the table has a known exit code and complete sentences', () => {
     const codes: number[] = Object.values(EXIT);
     for (const { exit, about, hint } of Object.values(errorTable)) {
       expect(codes).toContain(exit);
@@ -133,18 +136,18 @@ describe('errors', () => {
     }
   });
 
-  test('show no key', () => {
+  test('messages never contain an API key', () => {
     expect(new SightlineError('usage', 'the key gsk_ab-CD.12+/= is wrong').message).toBe('the key gsk_… is wrong');
     expect(hideKeys('begins with gsk_; or gsk_ alone')).toBe('begins with gsk_; or gsk_ alone');
     expect(hideKeys('"gsk_12345678",gsk_abcdefgh')).toBe('"gsk_…",gsk_…');
   });
 });
 
-test('canonical JSON has its keys in order at every depth, and arrays as they are', () => {
+test('canonical JSON sorts keys at every depth and keeps the order of arrays', () => {
   expect(toCanonicalJson({ b: [{ d: 1, c: 2 }, 3, null], a: 'x' })).toBe('{"a":"x","b":[{"c":2,"d":1},3,null]}');
 });
 
-describe('numbers for people', () => {
+describe('formatted numbers', () => {
   test.each([
     [0, '0 s'],
     [59_400, '59 s'],
@@ -153,7 +156,7 @@ describe('numbers for people', () => {
     [3_599_600, '1 h 0 min'],
     [7_800_000, '2 h 10 min'],
     [-5, '0 s'],
-  ])('%d ms take %s', (ms, text) => expect(duration(ms)).toBe(text));
+  ])('%d ms are shown as %s', (ms, text) => expect(duration(ms)).toBe(text));
 
   test.each([
     [0, '0 B'],
@@ -163,9 +166,9 @@ describe('numbers for people', () => {
     [999_999, '1.0 MB'],
     [1_234_567, '1.2 MB'],
     [3_000_000_000_000_000, '3000 TB'],
-  ])('%d bytes are %s', (bytes, text) => expect(size(bytes)).toBe(text));
+  ])('%d bytes are shown as %s', (bytes, text) => expect(size(bytes)).toBe(text));
 
-  test('thousands are set apart, and one is singular', () => {
+  test('counts have thousands separators, and 1 is followed by the singular', () => {
     expect(count(1234567)).toBe('1,234,567');
     expect([plural(0, 'file'), plural(1, 'file'), plural(1200, 'file')]).toEqual(['0 files', '1 file', '1,200 files']);
   });

@@ -38,13 +38,13 @@ async function refusal(given: Given, upstream = false): Promise<string> {
 }
 
 describe('settings', () => {
-  test('have defaults', async () => {
+  test('have defaults if nothing is configured', async () => {
     const { folder, config } = await load({});
     expect(config).toMatchObject({ name: 'default', folder: join(folder, 'data', 'default') });
     expect(config).toMatchObject({ budgetShare: 1, connections: 8, compression: 'snappy' });
   });
 
-  test('say which snapshots stay, each period by itself', async () => {
+  test('of snapshot retention are merged period by period from environment, workspace and file', async () => {
     expect((await load({})).config.keep).toEqual({ daily: 14, weekly: 8, monthly: 24 });
     const workspaces = { acme: { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A', keep: { weekly: 0 } } };
     const file = { keep: { daily: 3, weekly: 4 }, workspaces };
@@ -62,7 +62,7 @@ describe('settings', () => {
     );
   });
 
-  test('say where snapshots are published, each workspace by itself', async () => {
+  test('of a workspace override the publish target of the file', async () => {
     expect((await load({})).config.publish).toEqual({ kind: 'folder' });
     const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
     const file = {
@@ -81,7 +81,7 @@ describe('settings', () => {
     expect(await of('third')).toEqual({ ...none, ...own });
   });
 
-  test('say where Iceberg tables are published: a folder, from the settings on, or a bucket', async () => {
+  test('publish Iceberg tables to a folder relative to the configuration file, or to a bucket', async () => {
     const of = async (publish: object) => (await load({ file: { publish } })).config.publish;
     const inFolder = await of({ kind: 'iceberg', path: 'lake' });
     expect(inFolder).toEqual({
@@ -95,11 +95,17 @@ describe('settings', () => {
   test.each([
     [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3 or iceberg/],
     [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3 or iceberg/],
-    [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set; a folder has no such setting/],
-    [{ kind: 'folder', path: 'lake' }, /publish\.path is set; a folder has no such setting.*"iceberg"/],
+    [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set, but publish\.kind is "folder"/],
+    [{ kind: 'folder', path: 'lake' }, /publish\.path is set, but publish\.kind is "folder".*"iceberg"/],
     [{ kind: 'iceberg' }, /publish\.bucket is not set; allowed: the name of a bucket/],
-    [{ kind: 'iceberg', path: 'lake', bucket: 'lake' }, /publish\.bucket is set beside publish\.path; allowed: one of/],
-    [{ kind: 's3', path: 'lake' }, /publish\.path is set; a bucket has a prefix; allowed: a folder/],
+    [
+      { kind: 'iceberg', path: 'lake', bucket: 'lake' },
+      /publish\.bucket cannot be combined with publish\.path; allowed: one of/,
+    ],
+    [
+      { kind: 's3', path: 'lake' },
+      /publish\.path is set, but publish\.kind is "s3", which uses publish\.prefix; allowed: a folder/,
+    ],
     [{ kind: 's3' }, /publish\.bucket is not set; allowed: the name of a bucket/],
     [{ kind: 's3', bucket: 'Lake!' }, /publish\.bucket is "Lake!"; allowed/],
     [{ kind: 's3', bucket: 'lake', prefix: '/a' }, /publish\.prefix is "\/a"; allowed/],
@@ -109,23 +115,26 @@ describe('settings', () => {
     [{ kind: 's3', bucket: 'lake', pathStyle: 'yes' }, /publish\.pathStyle is "yes"; allowed: true or false/],
     [{ kind: 's3', bucket: 'lake', encryption: 'none' }, /publish\.encryption is "none"; allowed: AES256 or aws:kms/],
     [{ kind: 's3', bucket: 'lake', kmsKeyId: 'k' }, /publish\.kmsKeyId is set without "encryption": "aws:kms"/],
-    [{ kind: 's3', bucket: 'lake', endpoint: 'http://store.example' }, /publish\.endpoint is not an address.*https/],
+    [
+      { kind: 's3', bucket: 'lake', endpoint: 'http://store.example' },
+      /publish\.endpoint is not the URL of an object store.*https/,
+    ],
     [
       { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
-      /publish\.endpoint holds a user name/,
+      /publish\.endpoint contains a user name/,
     ],
     [
       { kind: 's3', bucket: 'lake', secretAccessKey: 'hidden' },
       /publish has an unknown setting "secretAccessKey"; allowed: kind/,
     ],
-    ['s3://me:hidden@lake', /publish is something else; allowed: an object with the members kind/],
-  ])('refuse %o as a place to publish', async (publish, message) => {
+    ['s3://me:hidden@lake', /publish is not valid \(value not shown\); allowed: an object with the members kind/],
+  ])('reject %o as a publish target without showing secrets', async (publish, message) => {
     const said = await refusal({ file: { publish } });
     expect(said).toMatch(message);
     expect(said).not.toContain('hidden');
   });
 
-  test('say where the warehouse is at home, each workspace by itself', async () => {
+  test('of a workspace override the home of the file', async () => {
     expect((await load({})).config.home).toEqual({ kind: 'local' });
     const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
     const file = {
@@ -139,18 +148,21 @@ describe('settings', () => {
 
   test.each([
     [{ kind: 'folder' }, /home\.kind is "folder"; allowed: local or s3/],
-    [{ kind: 'local', bucket: 'lake' }, /home\.bucket is set; a local home has no such setting/],
+    [{ kind: 'local', bucket: 'lake' }, /home\.bucket is set, but home\.kind is "local"/],
     [{ kind: 's3' }, /home\.bucket is not set; allowed: the name of a bucket/],
     [{ kind: 's3', bucket: 'lake', path: '/x' }, /home has an unknown setting "path"; allowed: /],
-    [{ kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' }, /home\.endpoint holds a user name/],
-    ['s3://me:hidden@lake', /home is something else; allowed: an object with the members/],
-  ])('refuse %o as a home', async (home, message) => {
+    [
+      { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
+      /home\.endpoint contains a user name/,
+    ],
+    ['s3://me:hidden@lake', /home is not valid \(value not shown\); allowed: an object with the members/],
+  ])('reject %o as a home without showing secrets', async (home, message) => {
     const said = await refusal({ file: { home } });
     expect(said).toMatch(message);
     expect(said).not.toContain('hidden');
   });
 
-  test('say where the budget is kept, and never how to get there', async () => {
+  test('of the budget come from the file and its variable, and errors never show the URL', async () => {
     expect((await load({})).config.budget()).toEqual({ kind: 'file' });
     const urlVariable = 'BUDGET_URL';
     const url = 'postgres://agency:se%2Fcret@db.example:5432/budgets';
@@ -165,13 +177,13 @@ describe('settings', () => {
     for (const wrong of ['', 'db.example', 'https://agency:se%2Fcret@db.example', 'postgres://a:%cret@db.example/b']) {
       const { config: given } = await load({ file, environment: { ...environment, BUDGET_URL: wrong } });
       expect(() => given.budget()).toThrow(
-        /^BUDGET_URL is not (set|the address of a database); allowed: the address of a PostgreSQL database, such as/,
+        /^BUDGET_URL is not (set|the URL of a PostgreSQL database); allowed: the URL of a PostgreSQL database, such as/,
       );
       expect(() => given.budget()).not.toThrow(/cret/);
     }
   });
 
-  test('say who runs the jobs, for all workspaces, and never how to get to the queue', async () => {
+  test('of the runner come from the file and its variable, and errors never show the URL', async () => {
     expect(loadRunnerSettings({ environment: {}, folder: (await load({})).folder })).toEqual({ kind: 'process' });
     const urlVariable = 'QUEUE_URL';
     for (const [kind, url, wrong] of [
@@ -183,8 +195,8 @@ describe('settings', () => {
       expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable, sharedFolder: false });
       expect(ownSettings({ environment, folder })).toMatchObject(environment);
       const read = (given: Record<string, string>) => () => loadRunnerSettings({ environment: given, folder });
-      expect(read({})).toThrow('QUEUE_URL is not set; allowed: the address of a ');
-      expect(read({ QUEUE_URL: wrong })).toThrow('QUEUE_URL is not the address of a ');
+      expect(read({})).toThrow('QUEUE_URL is not set; allowed: the URL of a ');
+      expect(read({ QUEUE_URL: wrong })).toThrow('QUEUE_URL is not the URL of a ');
       expect(read({ QUEUE_URL: wrong })).not.toThrow(/cret/);
     }
   });
@@ -195,13 +207,13 @@ describe('settings', () => {
       { kind: 'redis', urlVariable: 'QUEUE_URL', sharedFolder: 'yes' },
       'runner.sharedFolder is "yes"; allowed: true if all workers use one data folder of one machine',
     ],
-    [{ kind: 'redis' }, 'runner.urlVariable is not set; allowed: the name of the variable that holds the address'],
-    ['redis://a:secret@b', 'runner is something else; allowed: an object with kind'],
-  ])('of the runner are refused where they are %j', async (runner, message) => {
+    [{ kind: 'redis' }, 'runner.urlVariable is not set; allowed: the name of the environment variable with the URL'],
+    ['redis://a:secret@b', 'runner is not valid (value not shown); allowed: an object with "kind"'],
+  ])('of the runner reject %j', async (runner, message) => {
     expect(await refusal({ file: { runner } })).toContain(message);
   });
 
-  test('say whether the password of a budget may be read on the way', () => {
+  test('isReadableOnTheWay is true for unencrypted connections to other machines', () => {
     const readable = (address: string): boolean => isReadableOnTheWay(`postgres://a:b@${address}`);
     for (const open of ['db.example/b', '10.0.0.5/b?sslmode=prefer', 'db.example/b?ssl=false']) {
       expect(readable(open)).toBe(true);
@@ -218,20 +230,20 @@ describe('settings', () => {
   });
 
   test.each([
-    ['postgres://a:secret@b/c', 'budget is something else; allowed: an object with kind, which is file or postgres'],
+    ['postgres://a:secret@b/c', 'budget is not valid (value not shown); allowed: an object with "kind": "file"'],
     [{ kind: 'redis' }, 'budget.kind is "redis"; allowed: file or postgres'],
     [{}, 'budget.kind is not set; allowed: file or postgres'],
-    [{ kind: 'postgres' }, 'budget.urlVariable is not set; allowed: the name of the variable that holds the address'],
+    [{ kind: 'postgres' }, 'budget.urlVariable is not set; allowed: the name of the environment variable with the URL'],
     [
       { kind: 'postgres', urlVariable: 'postgres://a:secret@b/c' },
-      'budget.urlVariable is something else; allowed: the',
+      'budget.urlVariable is not valid (value not shown); allowed: the',
     ],
     [{ kind: 'file', urlVariable: 'A' }, 'budget has an unknown setting "urlVariable"; allowed: kind, urlVariable'],
-  ])('of the budget are refused where they are %j', async (budget, message) => {
+  ])('of the budget reject %j', async (budget, message) => {
     expect(await refusal({ file: { budget } })).toContain(message);
   });
 
-  test('of the flags beat the environment, which beats the file', async () => {
+  test('from flags override the environment, which overrides the file', async () => {
     const workspaces = { acme: { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A', connections: 2 } };
     const file = { dataDir: 'of-the-file', connections: 3, budgetShare: 0.25, compression: 'zstd', workspaces };
     const environment = { SIGHTLINE_DATA_DIR: 'of-the-environment', SIGHTLINE_CONNECTIONS: '5', KEY_A: KEY };
@@ -252,7 +264,7 @@ describe('settings', () => {
     expect(byFlags.config.upstream().baseUrl).toBe('https://flag.example/v1');
   });
 
-  test('of a workspace beat those of the file for all', async () => {
+  test('of a workspace override the common settings of the file', async () => {
     const acme = { baseUrl: BASE_URL, apiKeyVariable: 'KEY_A', budgetShare: 0.5 };
     const { config } = await load({
       file: { budgetShare: 0.9, keyHeader: 'x-api-key', workspaces: { acme } },
@@ -262,7 +274,7 @@ describe('settings', () => {
     expect(config.upstream().keyHeader).toBe('x-api-key');
   });
 
-  test('that are empty count as not set', async () => {
+  test('that are empty in the environment count as not set', async () => {
     const environment = {
       SIGHTLINE_DATA_DIR: '',
       SIGHTLINE_CONNECTIONS: '',
@@ -276,7 +288,7 @@ describe('settings', () => {
   test.each([
     ['SIGHTLINE_BUDGET_SHARE', 'budgetShare', ['0.01', '1'], ['0', '1.01', '-1', 'x', 'NaN', 'Infinity']],
     ['SIGHTLINE_CONNECTIONS', 'connections', ['1', '64'], ['0', '65', '2.5', '-1', 'x', ' ']],
-  ] as const)('%s has bounds, from the environment and from the file', async (variable, name, good, bad) => {
+  ] as const)('%s has the same bounds in the environment and in the file', async (variable, name, good, bad) => {
     for (const value of good) {
       expect((await load({ environment: { [variable]: value } })).config[name]).toBe(Number(value));
       expect((await load({ file: { [name]: Number(value) } })).config[name]).toBe(Number(value));
@@ -291,7 +303,7 @@ describe('settings', () => {
     expect(await refusal({ file: { [name]: '1' } })).toContain(`${name} is "1"; allowed: `);
   });
 
-  test('with a few values take each of them', async () => {
+  test('with fixed choices accept each choice and reject others', async () => {
     for (const compression of ['snappy', 'zstd', 'ZSTD']) {
       const { config } = await load({ environment: { SIGHTLINE_COMPRESSION: compression } });
       expect(config.compression).toBe(compression.toLowerCase());
@@ -310,11 +322,11 @@ describe('settings', () => {
   });
 });
 
-describe('the workspace', () => {
+describe('the workspace name', () => {
   const of = (apiKeyVariable: string) => ({ baseUrl: BASE_URL, apiKeyVariable });
   const file = { workspaces: { acme: of('KEY_A'), globex: of('KEY_B') } };
 
-  test('is the one that is named, or the only one', async () => {
+  test('comes from the flag, the environment or the only configured workspace', async () => {
     expect((await load({ file, flags: { workspace: 'globex' } })).config.name).toBe('globex');
     expect((await load({ file, environment: { SIGHTLINE_WORKSPACE: 'acme' } })).config.name).toBe('acme');
     expect((await load({ file: { workspaces: { acme: of('KEY_A') } } })).config.name).toBe('acme');
@@ -324,11 +336,11 @@ describe('the workspace', () => {
     expect(await refusal({ file })).toContain('--workspace is not set; allowed: one of acme, globex');
   });
 
-  test.each(['../x', 'a/b', 'A', '', '.', '-x', 'x'.repeat(65)])('is not called %j', async (workspace) => {
+  test.each(['../x', 'a/b', 'A', '', '.', '-x', 'x'.repeat(65)])('rejects %j', async (workspace) => {
     expect(await refusal({ flags: { workspace } })).toContain(`--workspace is ${JSON.stringify(workspace)}; allowed: `);
   });
 
-  test('reads the key of its own variable, and no other', async () => {
+  test('selects the variable from which the key is read', async () => {
     const environment = { SIGHTLINE_API_KEY: KEY, KEY_A: 'gsk_of_acme' };
     const acme = await load({ file, environment, flags: { workspace: 'acme' } });
     expect(acme.config.upstream().key).toBe('gsk_of_acme');
@@ -343,7 +355,7 @@ describe('the base URL', () => {
   };
 
   test.each(['http://localhost:1/v1', 'http://127.0.0.1:1/v1', 'http://127.9.9.9:1/v1', 'http://[::1]:1/v1', BASE_URL])(
-    'may be %s',
+    'accepts %s',
     async (url) => {
       expect(await urlOf(url)).toBe(url);
       expect(await urlOf(`${url}//`)).toBe(url);
@@ -357,18 +369,18 @@ describe('the base URL', () => {
     'file:///etc',
     'javascript:0',
     '//x/v1',
-  ])('may not be %s', async (url) => {
+  ])('rejects %s', async (url) => {
     const environment = { SIGHTLINE_BASE_URL: url, SIGHTLINE_API_KEY: KEY };
     expect(await refusal({ environment }, true)).toContain(`SIGHTLINE_BASE_URL is ${JSON.stringify(url)}; allowed: `);
   });
 
-  test('may be http elsewhere when that was allowed in so many words', async () => {
+  test('may use http for other hosts if SIGHTLINE_ALLOW_HTTP is 1', async () => {
     expect(await urlOf('http://10.0.0.1/v1', { SIGHTLINE_ALLOW_HTTP: '1' })).toBe('http://10.0.0.1/v1');
   });
 });
 
 test.each(['sk_other', 'gsk_', `${KEY} x`, `"${KEY}"`, `${KEY}\u00e9`, `Bearer ${KEY}`])(
-  '%j is no key',
+  '%j is rejected as an API key without being shown',
   async (key) => {
     const environment = { SIGHTLINE_BASE_URL: BASE_URL, SIGHTLINE_API_KEY: key };
     const message = await refusal({ environment }, true);
@@ -377,7 +389,7 @@ test.each(['sk_other', 'gsk_', `${KEY} x`, `"${KEY}"`, `${KEY}\u00e9`, `Bearer $
   },
 );
 
-test('a key in place of anything else is not repeated', async () => {
+test('an API key that was pasted into another setting is not shown in the error', async () => {
   const secret = 'gsk_abcdefghijklmnop';
   const given: Given[] = [
     { environment: { SIGHTLINE_BASE_URL: secret } },
@@ -393,7 +405,7 @@ test('a key in place of anything else is not repeated', async () => {
 });
 
 describe('.env', () => {
-  test('is read beneath the environment', async () => {
+  test('is overridden by the environment of the process', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, '.env'), "# comment\nSIGHTLINE_TEST_A='of the file'\nPATH=nowhere\n");
     const environment = readEnvironment(folder);
@@ -401,7 +413,7 @@ describe('.env', () => {
     expect(environment['PATH']).toBe(process.env['PATH']);
   });
 
-  test('may begin with a byte order mark, as may the configuration, of which no secret is quoted', async () => {
+  test('and the configuration file may begin with a byte order mark, and JSON errors do not quote secrets', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, '.env'), '\uFEFFSIGHTLINE_CONNECTIONS=3\r\n');
     await writeFile(join(folder, 'sightline.config.json'), '\uFEFF{ "budgetShare": 0.5 }');
@@ -413,7 +425,7 @@ describe('.env', () => {
     expect(read).not.toThrow('T0SEC');
   });
 
-  test('need not be there, and cannot be a folder', async () => {
+  test('is optional, and rejected if it is a folder', async () => {
     const folder = await temporaryFolder();
     expect(readEnvironment(folder)).toEqual({ ...process.env });
     await mkdir(join(folder, '.env'));
@@ -421,7 +433,7 @@ describe('.env', () => {
   });
 });
 
-test('of an environment, only settings are handed on: our own variables, and those that hold keys', async () => {
+test('ownSettings returns SIGHTLINE_ variables and the variables of keys, and no other variables', async () => {
   const folder = await temporaryFolder();
   const workspaces = { acme: { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'ACME_KEY' } };
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));

@@ -11,15 +11,15 @@ describe('exact JSON', () => {
     '{"12345678901234567890":12345678901234567890}',
     '["a\\"12345678901234567890","\\\\",12345678901234567890]',
     '{"__proto__":{"a":9007199254740993}}',
-  ])('%s is written as it was read', (text) => {
+  ])('%s is written exactly as it was parsed', (text) => {
     expect(toExactJson(parseExactJson(text))).toBe(text);
   });
 
-  test('is JSON.parse and JSON.stringify for values that doubles hold', () => {
+  test('equals JSON.parse and JSON.stringify for values that doubles can represent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
-        // A double beyond 2^53 that is written as a whole number is exact, and is written again as it was.
+        // A double beyond 2^53 that is written as an integer becomes an ExactNumber and is written unchanged.
         expect(toExactJson(parseExactJson(text))).toBe(text);
         expect(withDoubles(parseExactJson(text))).toEqual(JSON.parse(text));
       }),
@@ -32,18 +32,18 @@ describe('exact JSON', () => {
     '{"a":12345678901234567890',
     '12345678901234567890x',
     '-',
-  ])('%s is no JSON', (text) => {
+  ])('%s is rejected with a SyntaxError', (text) => {
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   });
 
-  test('a text that looks like a marked number stays a text', () => {
+  test('a string that looks like a marked number stays a string', () => {
     const text = JSON.stringify({ a: '\u0000n5', b: 1 }).replace('1', '12345678901234567890');
     expect(parseExactJson(text)).toEqual(JSON.parse(text));
     const beside = toExactJson({ '\u0000n5': new ExactNumber('12345678901234567890'), b: '"\u0000n5' });
     expect(JSON.parse(beside)).toEqual({ '\u0000n5': Number('12345678901234567890'), b: '"\u0000n5' });
   });
 
-  test('an exact number is not an object', () => {
+  test('isRecord is false for an ExactNumber', () => {
     expect(isRecord(new ExactNumber('12345678901234567890'))).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { loadConfig, ownSettings } from '../../src/base/config.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-test('a key may stand in a file, which others cannot read, and another process is handed the key itself', async () => {
+test('a key is read from a private file named by its _FILE variable, and ownSettings returns the key itself', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'key');
   await writeFile(file, 'gsk_in_a_file\n', { mode: 0o600 });

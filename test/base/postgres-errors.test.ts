@@ -5,32 +5,32 @@ import { hurriedClock } from '../support/clocks.ts';
 const clock = hurriedClock(() => 0);
 const failure = (code?: string) => Object.assign(new Error('deadlock detected'), code === undefined ? {} : { code });
 
-describe('a failure of PostgreSQL', () => {
+describe('toDatabaseFailure', () => {
   test.for<[string | undefined, string, boolean]>([
     [undefined, 'does not answer', true],
     ['ECONNREFUSED', 'does not answer', true],
     ['EPIPE', 'does not answer', true],
-    ['40P01', 'rolled a statement back because of others', true],
-    ['40001', 'rolled a statement back because of others', true],
+    ['40P01', 'rolled back a statement because of a conflict', true],
+    ['40001', 'rolled back a statement because of a conflict', true],
     ['53300', 'has no resources left', true],
-    ['55P03', 'could not lock what a statement needs', true],
-    ['57P01', 'is shutting down or ended the statement', true],
-    ['25006', 'takes no writes now', true],
+    ['55P03', 'could not get a lock', true],
+    ['57P01', 'is shutting down or canceled the statement', true],
+    ['25006', 'does not accept writes now', true],
     ['28P01', 'refuses', false],
     ['3D000', 'refuses', false],
     ['BM001', 'refuses', false],
-  ])('with the code %s is named "%s"; it passes: %s', ([code, what, passes]) => {
+  ])('classifies the code %s as "%s", transient: %s', ([code, what, passes]) => {
     expect(toDatabaseFailure(failure(code))).toMatchObject({ what, passes });
   });
 });
 
-describe('a statement', () => {
+describe('retryConflicts', () => {
   const failing = (times: number, code: string) => {
     let count = 0;
     return { run: async () => (++count <= times ? Promise.reject(failure(code)) : 'done'), count: () => count };
   };
 
-  test.for(['40P01', '40001'])('that was rolled back with %s is repeated, 10 times at most', async (code) => {
+  test.for(['40P01', '40001'])('repeats a statement that was rolled back with %s, up to 10 attempts', async (code) => {
     const passing = failing(9, code);
     expect(await retryConflicts(clock, passing.run)).toBe('done');
     const lasting = failing(99, code);
@@ -38,7 +38,7 @@ describe('a statement', () => {
     expect(lasting.count()).toBe(10);
   });
 
-  test('that failed for another reason is not repeated', async () => {
+  test('does not repeat a statement that failed for another reason', async () => {
     const refused = failing(1, '28P01');
     await expect(retryConflicts(clock, refused.run)).rejects.toMatchObject({ code: '28P01' });
     expect(refused.count()).toBe(1);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { VERSION } from '../../src/base/version.ts';
 
-it('says the version that package.json says', () => {
+it('VERSION equals the version in package.json', () => {
   const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ version: VERSION });
 });

@@ -80,7 +80,7 @@ const urls: Case[] = [
     args: sync,
     env: { ...withKey, SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' },
     code: 'config_invalid',
-    says: ['SIGHTLINE_BASE_URL holds a user name or password'],
+    says: ['SIGHTLINE_BASE_URL contains a user name or password'],
     hides: ['hunter2'],
   },
   {
@@ -198,7 +198,7 @@ const files: Case[] = [
     args: sync,
     files: config({ workspaces: { acme: { ...https, apiKeyVariable: KEY } } }),
     code: 'config_invalid',
-    says: ['workspaces.acme.apiKeyVariable', 'the name of the variable'],
+    says: ['workspaces.acme.apiKeyVariable', 'the name of the environment variable'],
   },
   {
     name: 'a configuration file that is a list',
@@ -206,7 +206,7 @@ const files: Case[] = [
     env: settings,
     files: config([]),
     code: 'config_invalid',
-    says: ['sightline.config.json', 'no JSON object', 'workspaces'],
+    says: ['sightline.config.json', 'not a JSON object', 'workspaces'],
   },
   {
     name: 'a configuration file with a workspace name that leads out of the folder',

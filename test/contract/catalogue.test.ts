@@ -12,22 +12,25 @@ import { changesOf, openWorkspace } from '../support/workspace.ts';
 const catalogue = createCatalogue(declarations);
 
 describe('every declaration', () => {
-  test.for(catalogue.tables.map((table) => [table.name, table] as const))('gives %s sound columns', ([, table]) => {
-    const names = table.columns.map(({ name }) => name);
-    expect(new Set(names).size).toBe(names.length);
-    for (const { name, about } of table.columns) {
-      expect(name).toMatch(/^_?[a-z][a-z0-9_]*$/);
-      expect(about.trim().length).toBeGreaterThan(2);
-    }
-    for (const key of table.key) expect(names).toContain(key);
-    expect(table.key.length).toBeGreaterThan(0);
-    for (const name of ['_synced_at', '_run_id', '_row_hash', '_deleted_at', '_extra']) expect(names).toContain(name);
-    expect(table.about.endsWith('.')).toBe(true);
-    if (table.time !== undefined) expect(names).toContain(table.time);
-  });
+  test.for(catalogue.tables.map((table) => [table.name, table] as const))(
+    'gives table %s unique columns that include its key',
+    ([, table]) => {
+      const names = table.columns.map(({ name }) => name);
+      expect(new Set(names).size).toBe(names.length);
+      for (const { name, about } of table.columns) {
+        expect(name).toMatch(/^_?[a-z][a-z0-9_]*$/);
+        expect(about.trim().length).toBeGreaterThan(2);
+      }
+      for (const key of table.key) expect(names).toContain(key);
+      expect(table.key.length).toBeGreaterThan(0);
+      for (const name of ['_synced_at', '_run_id', '_row_hash', '_deleted_at', '_extra']) expect(names).toContain(name);
+      expect(table.about.endsWith('.')).toBe(true);
+      if (table.time !== undefined) expect(names).toContain(table.time);
+    },
+  );
 
   test.for(catalogue.resources.map((resource) => [resource.name, resource] as const))(
-    '%s is scoped',
+    'the columns of %s match its scope',
     ([, resource]) => {
       for (const table of resource.derived) {
         const columns = table.columns.map(({ name }) => name);
@@ -41,21 +44,21 @@ describe('every declaration', () => {
     },
   );
 
-  test('has a name and a tool of its own', () => {
+  test('has a unique name and a unique MCP tool', () => {
     for (const of of [declarations.map(({ name }) => name), declarations.map(({ tool }) => tool)]) {
       expect(new Set(of).size).toBe(of.length);
     }
   });
 
-  test('can be found, with its details and the provider of its scope', () => {
+  test('is found by name, and so are its details and the provider of its scope', () => {
     for (const { name } of declarations) expect(catalogue.get(name).name).toBe(name);
-    expect(() => catalogue.get('nothing')).toThrow(/no resource nothing; known: .*responses/);
+    expect(() => catalogue.get('nothing')).toThrow(/no resource nothing; allowed: .*responses/);
     const provider = providerOf(catalogue, 'brand');
     expect(detailsOf(catalogue, provider.name).length).toBe(1);
   });
 });
 
-describe('a declaration that contradicts itself is refused:', () => {
+describe('defineResource and createCatalogue', () => {
   const sound: ResourceDeclaration = {
     name: 'things',
     about: 'Things.',
@@ -69,37 +72,37 @@ describe('a declaration that contradicts itself is refused:', () => {
   };
   const [table] = sound.tables as [ResourceDeclaration['tables'][number]];
 
-  test('the sound one is not', () => {
+  test('accept a valid declaration', () => {
     expect(defineResource(sound)).toEqual(sound);
   });
 
   test.for<[string, Partial<ResourceDeclaration>]>([
     ['snake_case', { name: 'Things' }],
-    ['nothing fills {other}', { path: '/brands/{other}/things' }],
-    ['nothing fills {brandId}', { scope: 'workspace' }],
-    ['no cursor parameter', { paging: 'cursor' }],
-    ['no parameter mode', { each: { parameter: 'mode', column: 'mode', about: 'Mode.' } }],
+    ['the path parameter {other} has no value', { path: '/brands/{other}/things' }],
+    ['the path parameter {brandId} has no value', { scope: 'workspace' }],
+    ['the cursor parameter is missing', { paging: 'cursor' }],
+    ['the parameter mode of each must be declared', { each: { parameter: 'mode', column: 'mode', about: 'Mode.' } }],
     ['no key', { tables: [{ ...table, key: [] }] }],
     ['no field name', { tables: [{ ...table, key: ['name'] }] }],
     [
-      'is no column',
+      'is not a scalar column',
       {
         tables: [{ ...table, key: ['list'], fields: { list: children('L.', { table: 'l', repeat: [], fields: {} }) } }],
       },
     ],
     ['no time extent', { change: { kind: 'window' } }],
     ['no field at', { tables: [{ ...table, extent: { kind: 'time', field: 'at' } }] }],
-  ])('%s', ([about, change]) => {
+  ])('reject an invalid declaration: %s', ([about, change]) => {
     expect(() => defineResource({ ...sound, ...change })).toThrow(about);
   });
 
-  test('two of one name, two of one table', () => {
+  test('reject two resources with the same name or the same table', () => {
     expect(() => createCatalogue([sound, sound])).toThrow('same name');
     expect(() => createCatalogue([sound, { ...sound, name: 'others' }])).toThrow('declared twice');
   });
 });
 
-// One declaration and one fixture each: that is all it takes.
+// A new endpoint needs only one declaration and one fixture.
 const launches = defineResource({
   name: 'launches',
   about: 'Launches of the brand.',
@@ -144,7 +147,7 @@ const mood = defineResource({
   tool: 'get_mood',
 });
 
-test('an endpoint is added by one declaration and one fixture', async () => {
+test('one declaration and one fixture are enough to add an endpoint', async () => {
   const start = Date.parse('2026-03-01T00:00:00Z');
   const count = { value: 23 };
   const launchesFixture: Fixture<Workspace> = {
@@ -194,7 +197,7 @@ test('an endpoint is added by one declaration and one fixture', async () => {
     moods: { inserted: 1, updated: 0, deleted: 0 },
   });
   expect(changesOf(await workspace.sync())).toEqual({});
-  // Each brand has a series of its own.
+  // Each brand has its own series.
   const series = await workspace.query(
     'SELECT CAST(brand_id AS VARCHAR) AS brand, string_agg(mood, $$ $$ ORDER BY observed_at) AS moods FROM moods GROUP BY brand_id',
   );

@@ -27,8 +27,8 @@ test.for(declarations.map((declaration) => [declaration.name, declaration] as co
   },
 );
 
-describe('a body', () => {
-  test('has echoes first, then what stands beside the list, then the list, then the cursor', () => {
+describe('bodySchema', () => {
+  test('orders properties: echoed parameters, fields outside the list, the list, the cursor', () => {
     expect(namesOf(schemaOf('metrics'))).toEqual(['from', 'to', 'responses', 'data']);
     expect(namesOf(schemaOf('metrics_groups'))).toEqual(['from', 'to', 'groupBy', 'data']);
     expect(namesOf(schemaOf('traffic'))).toEqual(['from', 'to', 'connected', 'property', 'currency', 'totals', 'data']);
@@ -37,7 +37,7 @@ describe('a body', () => {
     expect(namesOf(schemaOf('cited_domains'))).toEqual(['data']);
   });
 
-  test('of a detail has the fields of its list and its own', () => {
+  test('of a detail combines the fields of its list with its own', () => {
     const [listed, own] = schemaOf('article')['allOf'] as [JsonSchema, JsonSchema];
     expect(namesOf(listed)).toContain('slug');
     expect(namesOf(own)).toContain('jsonLd');
@@ -45,7 +45,7 @@ describe('a body', () => {
     expect(namesOf(schemaOf('brand'))).toEqual(['id', 'name', 'websiteUrl', 'engines', 'createdAt']);
   });
 
-  test('may be a bare list only where the specification leaves that open', () => {
+  test('allows a bare list only if the specification does not define the envelope', () => {
     const validate = (name: string, body: unknown): boolean => ajv.validate(schemaOf(name), body);
     for (const name of ['engines', 'brands', 'competitors']) {
       expect(validate(name, [])).toBe(true);
@@ -58,7 +58,7 @@ describe('a body', () => {
     for (const body of [5000, { credits: 1 }, { data: { left: null } }]) expect(validate('credits', body)).toBe(true);
   });
 
-  test('takes nulls, missing and unknown fields, and no wrong types', () => {
+  test('accepts null, missing and unknown fields, and rejects wrong types', () => {
     const page = (item: unknown): boolean => ajv.validate(schemaOf('responses'), { data: [item], nextCursor: null });
     expect(page({})).toBe(true);
     expect(page({ id: null, competitors: null, citations: [{}], added: 1 })).toBe(true);
@@ -69,7 +69,7 @@ describe('a body', () => {
     expect(ajv.validate(schemaOf('responses'), { data: [] })).toBe(false);
   });
 
-  test('refers to its rows by name where asked to', () => {
+  test('replaces rows by references if given a function for references', () => {
     const [resource] = declarations.filter(({ name }) => name === 'responses') as [ResourceDeclaration];
     const named = new Map<string, JsonSchema>();
     const schema = bodySchema(resource, declarations, (name, row) => {
@@ -81,7 +81,7 @@ describe('a body', () => {
   });
 });
 
-test('names of rows are in PascalCase and in the singular', () => {
+test('rowName is in PascalCase and singular', () => {
   expect(['brands', 'forum_opportunities', 'traffic_daily', 'response_citations'].map(rowName)).toEqual([
     'Brand',
     'ForumOpportunity',
@@ -90,7 +90,7 @@ test('names of rows are in PascalCase and in the singular', () => {
   ]);
 });
 
-test('parameters say their values, bounds and defaults', () => {
+test('parameterSchema contains values, bounds and defaults', () => {
   expect(parameterSchema(limitParameter(200, 50))).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
   expect(parameterSchema(flagParameter('F.', { default: false }))).toEqual({ type: 'boolean', default: false });
   expect(parameterSchema(choiceParameter('C.', ['a', 'b'], { default: 'a' }))).toEqual({
@@ -101,9 +101,9 @@ test('parameters say their values, bounds and defaults', () => {
   expect(parameterSchema(textParameter('T.'))).toEqual({ type: 'string', minLength: 1 });
 });
 
-test('only a parameter can be echoed', () => {
+test('defineResource rejects an echoed parameter that is not declared', () => {
   const [sound] = declarations as [ResourceDeclaration];
-  expect(() => defineResource({ ...sound, echoes: ['from'] })).toThrow('no parameter from to echo');
+  expect(() => defineResource({ ...sound, echoes: ['from'] })).toThrow('the echoed parameter from is not declared');
 });
 
 function fieldsIn(schema: unknown): unknown[] {

@@ -22,7 +22,7 @@ import { createRowReader, type Row, type TableRows } from '../../src/contract/ro
 const ID = '6F9619FF-8B86-D011-B42D-00C04FC964FF';
 const BRAND = '00000000-0000-4000-8000-000000000001';
 
-// One field of every kind.
+// A resource with one field of every kind.
 const things = defineResource({
   name: 'things',
   about: 'Things of every kind.',
@@ -83,8 +83,8 @@ function one(item: unknown): Row {
   return rows[0] as Row;
 }
 
-describe('an item becomes a row', () => {
-  test('with its values in the form of the warehouse', () => {
+describe('the row of an item', () => {
+  test('has its values in the form of the warehouse', () => {
     const row = one(full);
     expect(row.values).toEqual({
       brand_id: BRAND,
@@ -117,7 +117,7 @@ describe('an item becomes a row', () => {
   test.for([
     ['null', Object.fromEntries(Object.keys(full).map((name) => [name, name === 'id' ? ID : null]))],
     ['missing', { id: ID }],
-  ] as const)('where everything but the key is %s', ([, item]) => {
+  ] as const)('has null in all other columns if everything but the key is %s', ([, item]) => {
     const { values, children } = one(item);
     const expected = { brand_id: BRAND, id: ID.toLowerCase(), total: 7 };
     for (const [name, value] of Object.entries(values)) {
@@ -137,7 +137,7 @@ describe('an item becomes a row', () => {
     ['2026-02-28', '2026-02-28 00:00:00.000000'],
     ['0001-01-01T00:30:00+00:15', '0001-01-01 00:15:00.000000'],
     ['0099-12-31T23:30:00-01:00', '0100-01-01 00:30:00.000000'],
-  ] as const)('the moment %s is %s', ([given, moment]) => {
+  ] as const)('contains the timestamp %s as %s', ([given, moment]) => {
     expect(one({ ...full, madeAt: given }).values['made_at']).toBe(moment);
   });
 
@@ -145,12 +145,12 @@ describe('an item becomes a row', () => {
     ['0', 0],
     ['9007199254740991', Number.MAX_SAFE_INTEGER],
     ['1e3', 1000],
-  ] as const)('the whole number %s', ([given, count]) => {
+  ] as const)('contains the integer %s', ([given, count]) => {
     expect(one(JSON.parse(`{"id":"${ID}","count":${given}}`)).values['count']).toBe(count);
   });
 });
 
-describe('an item is refused, and its key is known, when', () => {
+describe('an item is rejected', () => {
   test.for([
     ['label', 1],
     ['label', { a: 1 }],
@@ -182,7 +182,7 @@ describe('an item is refused, and its key is known, when', () => {
     ['parts', ['x']],
     ['parts', [null]],
     ['parts', [{ name: 1 }]],
-  ] as const)('%s is %j', ([field, value]) => {
+  ] as const)('with its key reported, if %s is %j', ([field, value]) => {
     const { rows, rejected, seen, unidentified } = read({ data: [{ ...full, [field]: value }], total: 1 });
     expect(rows).toEqual([]);
     expect(rejected).toEqual([{ table: 'things', reason: expect.any(String), item: { ...full, [field]: value } }]);
@@ -204,7 +204,7 @@ describe('an item is refused, and its key is known, when', () => {
 });
 
 describe('unknown fields', () => {
-  test('are kept: beside the others, in groups, in children', () => {
+  test('are stored in _extra at the top level, in groups and in children', () => {
     const row = one({
       ...full,
       more: { z: 1 },
@@ -216,7 +216,7 @@ describe('unknown fields', () => {
     expect(row.children[0]?.rows.map(({ extra }) => extra)).toEqual([null, { weight: 3 }]);
   });
 
-  test('take in the null that stands for a nested array, which has no rows to tell it by', () => {
+  test('include a nested array that is null, because child rows cannot represent it', () => {
     const row = one({ ...full, parts: null });
     expect(row.extra).toEqual({ parts: null });
     expect(row.children[0]?.rows).toEqual([]);
@@ -236,7 +236,7 @@ describe('unknown fields', () => {
     },
   );
 
-  test('called __proto__ reach neither groups nor children', () => {
+  test('named __proto__ do not affect groups or children', () => {
     const text = `{"id":"${ID}","owner":{"__proto__":{"name":"no"}},"parts":[{"__proto__":{"name":"no"}}]}`;
     const row = one(JSON.parse(text));
     expect(row.values['owner_name']).toBeNull();
@@ -247,11 +247,11 @@ describe('unknown fields', () => {
 describe('text', () => {
   test.for([
     ['NUL', 'a\u0000b', 'a\u0000b'],
-    ['half of a surrogate pair', 'a\ud83d', 'a\ufffd'],
-    ['the other half', '\ude00b', '\ufffdb'],
-    ['a whole pair', '😀', '😀'],
+    ['a lone high surrogate', 'a\ud83d', 'a\ufffd'],
+    ['a lone low surrogate', '\ude00b', '\ufffdb'],
+    ['a surrogate pair', '😀', '😀'],
     ['a megabyte', 'ž'.repeat(500_000), 'ž'.repeat(500_000)],
-  ] as const)('may hold %s', ([, given, kept]) => {
+  ] as const)('may contain %s', ([, given, kept]) => {
     expect(one({ ...full, label: given }).values['label']).toBe(kept);
   });
 });
@@ -259,7 +259,7 @@ describe('text', () => {
 describe('the hash', () => {
   const hash = (item: unknown): string => one(item).hash;
 
-  test('does not depend on the order of keys, anywhere', () => {
+  test('does not depend on the order of keys at any depth', () => {
     const turned = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(turned);
       if (typeof value !== 'object' || value === null) return value;
@@ -273,7 +273,7 @@ describe('the hash', () => {
     expect(hash(turned(item))).toBe(hash(item));
   });
 
-  test('is of the content and not of how it is written', () => {
+  test('does not depend on how upstream writes equal values', () => {
     expect(hash({ ...full, id: ID.toLowerCase() })).toBe(hash(full));
     expect(hash({ ...full, madeAt: '2026-01-31T11:00:00.500+01:00' })).toBe(hash(full));
     expect(hash({ id: ID, label: null })).toBe(hash({ id: ID }));
@@ -281,7 +281,7 @@ describe('the hash', () => {
 
   test.for<[string, Partial<Record<keyof typeof full | 'more', unknown>>]>([
     ['a text', { label: 'b' }],
-    ['an empty text for none', { label: '' }],
+    ['an empty text instead of null', { label: '' }],
     ['a number', { score: 1.6 }],
     ['null', { isOn: null }],
     ['a microsecond', { madeAt: '2026-01-31T10:00:00.500001Z' }],
@@ -293,13 +293,13 @@ describe('the hash', () => {
     ['the number of children', { parts: [{ name: 'x' }] }],
     ['an unknown field', { more: 1 }],
     ["a child's unknown field", { parts: [{ name: 'x', more: 1 }, { name: 'y' }] }],
-  ])('sees a change of %s', ([, change]) => {
+  ])('changes with %s', ([, change]) => {
     expect(hash({ ...full, ...change })).not.toBe(hash(full));
   });
 });
 
 describe('a body', () => {
-  test('may give its list bare or under its name', () => {
+  test('may have its list bare or under its name', () => {
     for (const body of [{ data: [full] }, [full]]) {
       expect(read(body).rows.length).toBe(1);
     }
@@ -312,7 +312,7 @@ describe('a body', () => {
     },
   );
 
-  test('with more items than allowed is not read, and not worth another attempt', () => {
+  test('with more items than allowed is rejected and not retried', () => {
     const catalogue = createCatalogue([...declarations, things]);
     const rows = createRowReader(catalogue, catalogue.get('things'));
     const body = { data: Array(11).fill(full), total: 7 };
@@ -321,16 +321,16 @@ describe('a body', () => {
     expect(rows.read(body, { brand_id: BRAND }, { ...options, itemsMax: 11 })).toHaveLength(1);
   });
 
-  test('reports items that come more than once, and takes the last of them', () => {
+  test('with repeated keys reports them and stores the last item of each', () => {
     const { rows, repeated } = read({ data: [full, { ...full, count: 5 }], total: 7 });
     expect(rows.map(({ values }) => values['count'])).toEqual([5]);
     expect(repeated).toEqual([rows[0]?.key]);
   });
 
-  test('keeps the first 100 items that are not rows, and counts all', () => {
+  test('returns the first 100 rejected items and the number of all', () => {
     const { rejected, rejectedCount, unidentified } = read({ data: Array(1_000).fill([]), total: 7 });
     expect(rejected).toHaveLength(100);
-    expect(rejected[0]).toMatchObject({ reason: 'it is not an object' });
+    expect(rejected[0]).toMatchObject({ reason: 'the item is not an object' });
     expect({ rejectedCount, unidentified }).toEqual({ rejectedCount: 1_000, unidentified: 1_000 });
   });
 
@@ -341,8 +341,8 @@ describe('a body', () => {
       { bytes: 5_000_500, isDamaged: false },
       /5\d+ characters of JSON/,
     ],
-    ['had bytes that are not UTF-8', { label: 'x\ufffd' }, { bytes: 100, isDamaged: true }, /not UTF-8/],
-  ])('rejects the one item that %s, and takes the others', ([, changes, options, reason]) => {
+    ['contained invalid UTF-8', { label: 'x\ufffd' }, { bytes: 100, isDamaged: true }, /not UTF-8/],
+  ])('with one item that %s rejects only that item', ([, changes, options, reason]) => {
     const catalogue = createCatalogue([...declarations, things]);
     const body = { data: [full, { ...full, id: BRAND, ...changes }], total: 7 };
     const reader = createRowReader(catalogue, catalogue.get('things'));
@@ -353,14 +353,14 @@ describe('a body', () => {
     expect(table?.seen).toHaveLength(2);
   });
 
-  test('keeps an unknown number that a double cannot hold, and takes a declared one as a double', () => {
+  test('keeps exact numbers in unknown fields and converts them to doubles in declared fields', () => {
     const item = { ...full, score: new ExactNumber('1'.repeat(20)), serial: new ExactNumber('12345678901234567890') };
     const { values, extra } = one(item);
     expect(values['score']).toBe(Number('1'.repeat(20)));
     expect(toExactJson(extra)).toBe('{"serial":12345678901234567890}');
   });
 
-  test('may give null for a list of numbers when there are none, which proves no deletion', () => {
+  test('of a report may have null for its list, which does not prove deletions', () => {
     const report: ResourceDeclaration = { ...things, change: { kind: 'report', span: 'recent' } };
     const catalogue = createCatalogue([report]);
     const [rows] = createRowReader(catalogue, catalogue.get('things')).read(
@@ -371,7 +371,7 @@ describe('a body', () => {
     expect(rows?.unidentified).toBe(1);
   });
 
-  test('may leave a list of numbers out where what stands beside it is there', () => {
+  test('of a report may omit its list if its other fields are present', () => {
     const totals = {
       ...(things.tables[0] as TableDeclaration),
       name: 'totals',
@@ -392,7 +392,7 @@ describe('a body', () => {
     expect(() => reader.read({ total: 1 }, { brand_id: BRAND })).toThrow(BodyError);
   });
 
-  test('that repeats a key gives one row, the last', () => {
+  test('that repeats a key gives one row with the last values', () => {
     const { rows, seen } = read({
       data: [full, { ...full, label: 'later', id: ID.toLowerCase() }],
       total: 1,
@@ -408,21 +408,24 @@ describe('a body', () => {
     [{ nextCursor: null }, null],
     [{}, null],
     [[], null],
-  ] as const)('%j goes on at %j', ([body, cursor]) => {
+  ] as const)('%j has the next cursor %j', ([body, cursor]) => {
     expect(nextCursorOf(body)).toBe(cursor);
   });
 
-  test('a cursor may have 4096 characters, and as a number all its digits', () => {
+  test('a cursor may have up to 4096 characters, and a numeric cursor keeps all digits', () => {
     expect(nextCursorOf({ nextCursor: 'c'.repeat(4_096) })).toHaveLength(4_096);
-    expect(() => nextCursorOf({ nextCursor: 'c'.repeat(4_097) })).toThrow(/4097 characters; allowed: 4096/);
+    expect(() => nextCursorOf({ nextCursor: 'c'.repeat(4_097) })).toThrow(/4097 characters; allowed: up to 4096/);
     expect(nextCursorOf({ nextCursor: new ExactNumber('12345678901234567890') })).toBe('12345678901234567890');
   });
 
-  test.for([{ nextCursor: {} }, { nextCursor: ['a'] }, { nextCursor: true }])('%j has no usable cursor', (body) => {
-    expect(() => nextCursorOf(body)).toThrow(BodyError);
-  });
+  test.for([{ nextCursor: {} }, { nextCursor: ['a'] }, { nextCursor: true }])(
+    '%j is rejected because of its cursor',
+    (body) => {
+      expect(() => nextCursorOf(body)).toThrow(BodyError);
+    },
+  );
 
-  test('nested deeper than can be walked is an error of the request', () => {
+  test('that overflows the stack when walked is an error of the request', () => {
     const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown;
     for (const item of [{ ...full, anything: deep }, { ...full, more: deep }, { ...full, label: deep }, deep]) {
       expect(() => read({ data: [item], total: 1 })).toThrow(BodyError);

@@ -9,7 +9,7 @@ const BRAND = '00000000-0000-4000-8000-00000000000a';
 const catalogue = createCatalogue(declarations);
 const UNBOUNDED = { itemsMax: Number.POSITIVE_INFINITY, bytes: 0, isDamaged: false };
 
-/** Reads a page with one item that has these fields, and says why the item is refused. */
+/** Reads a page with one item with these fields and returns the reason for its rejection. */
 function refused(name: string, fields: object, range: { from: string; to: string } | null = null): string | null {
   const resource = catalogue.get(name);
   const item = { id: BRAND, ...fields };
@@ -24,11 +24,11 @@ function refused(name: string, fields: object, range: { from: string; to: string
   return rows?.rejected[0]?.reason ?? null;
 }
 
-describe('an item of a range', () => {
+describe('an item of a requested range', () => {
   const range = { from: '2026-03-10', to: '2026-03-12' };
   const reasonOf = (createdAt: string | null) => refused('responses', { createdAt }, range);
 
-  test('is stored if it lies in the requested days, to the last microsecond', () => {
+  test('is stored if its time is within the requested days, up to the last microsecond', () => {
     for (const time of [
       '2026-03-10T00:00:00Z',
       '2026-03-12T23:59:59.999999Z',
@@ -38,7 +38,7 @@ describe('an item of a range', () => {
       expect(reasonOf(time), time).toBeNull();
   });
 
-  test('is refused outside of them, with its time in UTC and the range', () => {
+  test('is rejected if its time is outside, with its time in UTC and the range in the reason', () => {
     expect(reasonOf('0001-01-01T00:00:00Z')).toBe(
       'createdAt is 0001-01-01 00:00:00.000000; allowed: the requested days 2026-03-10 to 2026-03-12',
     );
@@ -53,8 +53,8 @@ describe('an item of a range', () => {
   });
 });
 
-describe('an item of a list', () => {
-  test('is refused if one of its times is before 2015 or after tomorrow', () => {
+describe('an item of a full list', () => {
+  test('is rejected if one of its times is before 2015 or after tomorrow', () => {
     expect(refused('alerts', { detectedAt: '2015-01-01T00:00:00Z' })).toBeNull();
     expect(refused('alerts', { detectedAt: '2026-03-16T23:59:59Z' })).toBeNull();
     expect(refused('alerts', { detectedAt: null })).toBeNull();
@@ -65,12 +65,12 @@ describe('an item of a list', () => {
     expect(refused('prompts', { lastCheckedAt: '9999-12-31T00:00:00Z' })).toContain('lastCheckedAt');
   });
 
-  test('may be older where its resource says so', () => {
+  test('may be older if its resource declares `earliest`', () => {
     expect(refused('forum_opportunities', { postedAt: '2006-06-01T00:00:00Z' })).toBeNull();
     expect(refused('forum_opportunities', { postedAt: '1989-12-31T00:00:00Z' })).toContain('postedAt');
   });
 
-  test('is never refused if it is a brand, of which only the age is not believed', () => {
+  test('is never rejected if it is a brand; only its implausible start is ignored', () => {
     expect(refused('brands', { createdAt: '0001-01-01T00:00:00Z' })).toBeNull();
     expect(plausibleSince('0001-01-01', TODAY)).toBeNull();
     expect(plausibleSince('2026-03-17', TODAY)).toBeNull();
@@ -78,7 +78,7 @@ describe('an item of a list', () => {
   });
 });
 
-test('plans begin in 2015 at the earliest, and at most 20 ranges of 366 days ago', () => {
+test('plans begin no earlier than 2015 and at most 20 ranges of 366 days ago', () => {
   expect(firstPlannedDay(TODAY)).toBe('2015-01-01');
   expect(firstPlannedDay('2040-01-01')).toBe('2019-12-17');
 });

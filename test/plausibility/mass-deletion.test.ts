@@ -17,17 +17,17 @@ test.for([
   [1_000, 500, false],
   [1_000, 501, true],
   [1_000, 0, false],
-] as const)('of %i rows, the loss of %i is a mass deletion: %s', ([before, lost, expected]) => {
+] as const)('isMassDeletion of %i rows with %i lost is %s', ([before, lost, expected]) => {
   expect(isMassDeletion(list, { before, lost })).toBe(expected);
 });
 
-test('every lost brand must be confirmed, action plans and recent numbers never', () => {
+test('every lost brand must be confirmed; action plans and recent reports never need confirmation', () => {
   expect(isMassDeletion(named('brands'), { before: 2, lost: 1 })).toBe(true);
   expect(isMassDeletion(named('action_plans'), { before: 50, lost: 50 })).toBe(false);
   expect(isMassDeletion(named('metrics_prompts'), { before: 50, lost: 50 })).toBe(false);
 });
 
-test('rows stay on days on which fewer would remain than are counted, and on all days if the counts dropped', () => {
+test('daysToKeep returns days with fewer remaining rows than counted, or all days if the counts dropped', () => {
   const losses = new Map<string, Loss>([
     ['2026-03-01', { before: 20, lost: 20 }],
     ['2026-03-02', { before: 20, lost: 2 }],
@@ -42,7 +42,7 @@ test('rows stay on days on which fewer would remain than are counted, and on all
   expect(hasDropped(list, [{ upstream: 15, held: 20 }])).toBe(false);
 });
 
-test('a day that differs is retried in the next two runs, then after 6 hours, then once in 30 days', () => {
+test('a differing day is read again in the next two runs, then after 6 hours, then every 30 days', () => {
   const hours = Array.from({ length: RETRIES_MAX }, (_, index) => nextRetryAt(index + 1, 0) / 3_600_000);
   expect(hours).toEqual([0, 0, 6, 720]);
 });

@@ -6,7 +6,7 @@ const NOW = Date.parse('2026-03-15T15:30:00Z');
 const HOUR = 3_600_000;
 const YEAR_9999 = Date.parse('9999-12-31T23:59:59Z');
 
-/** Agrees on a clock with responses whose dates differ from ours by these milliseconds; null has no date. */
+/** Creates a run clock from responses whose dates differ from our clock by these milliseconds; null means no date. */
 async function agree(first: number | null, samples: readonly (number | null)[] = [], policy?: ClockPolicy) {
   const clock = createRunClock(virtualClock(NOW), policy);
   const left = [...samples];
@@ -25,44 +25,42 @@ describe('the clock of a run', () => {
     expect((await agree(-90_000)).clock.difference()).toBeNull();
   });
 
-  test('is that of this machine without a date', async () => {
+  test('follows this machine if the response has no date', async () => {
     expect(await agree(null)).toMatchObject({ offset: 0, asked: 0 });
   });
 
-  test('ignores a first response that two others contradict', async () => {
+  test('ignores the date of a first response that two others contradict', async () => {
     expect(await agree(YEAR_9999 - NOW, [1_000, 2_000])).toMatchObject({ offset: 1_000, asked: 2 });
   });
 
-  test('follows upstream if all responses are the same hours away, and says so', async () => {
+  test('follows upstream if all responses differ by the same hours, and reports the difference', async () => {
     const { clock, offset } = await agree(2 * HOUR, [2 * HOUR, 2 * HOUR + 1_000]);
     expect(offset).toBe(2 * HOUR);
     expect(clock.difference()).toBe(2 * HOUR);
   });
 
-  test('is that of this machine if no two responses agree, or only the first has a date', async () => {
+  test('follows this machine if no two responses agree or only the first has a date', async () => {
     expect((await agree(5 * HOUR, [-9 * HOUR, 20 * HOUR])).offset).toBe(0);
     expect((await agree(5 * HOUR, [null, null])).offset).toBe(0);
   });
 
-  test('cannot be told if all responses are more than 36 hours away', async () => {
+  test('fails with clock_differs if all responses differ by more than 36 hours', async () => {
     const offset = 40 * HOUR;
     await expect(agree(offset, [offset, offset])).rejects.toMatchObject({
       code: 'clock_differs',
-      message: expect.stringMatching(
-        /2026-03-17T07:30:00.000Z, this machine's says 2026-03-15T15:30:00.000Z.*36 hours/,
-      ),
+      message: expect.stringMatching(/2026-03-17T07:30:00.000Z, this machine's at 2026-03-15T15:30:00.000Z.*36 hours/),
     });
-    await expect(agree(YEAR_9999 - NOW, [YEAR_9999 - NOW, YEAR_9999 - NOW])).rejects.toThrow('clock says 9999-12-31');
+    await expect(agree(YEAR_9999 - NOW, [YEAR_9999 - NOW, YEAR_9999 - NOW])).rejects.toThrow('clock is at 9999-12-31');
   });
 
-  test('follows upstream for years if the policy says so, but not to the year 9999', async () => {
+  test('follows upstream by years with the policy `upstream`, but not to the year 9999', async () => {
     const year = 365 * 24 * HOUR;
     expect((await agree(year, [year, year], 'upstream')).offset).toBe(year);
     const far = YEAR_9999 - NOW;
     await expect(agree(far, [far, far], 'upstream')).rejects.toMatchObject({ code: 'clock_differs' });
   });
 
-  test('replaces a date that is more than five minutes away by its own, and reports it', async () => {
+  test('replaces a date that differs by more than five minutes and reports it', async () => {
     const { clock } = await agree(0);
     expect(clock.dateOf(NOW + 299_000)).toEqual({ date: NOW + 299_000, implausible: null });
     expect(clock.dateOf(null)).toEqual({ date: NOW, implausible: null });
@@ -72,7 +70,7 @@ describe('the clock of a run', () => {
     });
   });
 
-  test('takes the median of the offsets that most agree on', () => {
+  test('uses the median of the offsets on which most responses agree', () => {
     expect(agreeOnOffset([3_000, 1_000, 2_000])).toBe(2_000);
     expect(agreeOnOffset([YEAR_9999, 1_000, 2_000])).toBe(1_000);
     expect(agreeOnOffset([])).toBe(0);

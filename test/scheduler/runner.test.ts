@@ -443,7 +443,7 @@ test('schedules in postgres whose statements deadlock are written in the end, an
   expect((await runner.state()).schedules).toBe(1);
   await expect(runner.keepSchedules(planned('never'))).rejects.toMatchObject({
     code: 'queue_unreachable',
-    message: expect.stringMatching(/rolled a statement back because of others \(deadlock detected\)$/),
+    message: expect.stringMatching(/rolled back a statement because of a conflict \(deadlock detected\)$/),
   });
 });
 

@@ -18,7 +18,9 @@ test('a plan may have 2,000 requests, or 20 times those of the last complete run
     [1e9, null],
   ] as const)
     expect(() => checkPlanSize(planned, last)).not.toThrow();
-  expect(() => checkPlanSize(PLAN_REQUESTS_MIN + 1, 1)).toThrow('the last complete one took 1; allowed: at most 2000');
+  expect(() => checkPlanSize(PLAN_REQUESTS_MIN + 1, 1)).toThrow(
+    'the last complete sync needed 1; allowed: at most 2000',
+  );
   expect(() => checkPlanSize(10_001, 500)).toThrow('allowed: at most 10000');
 });
 
@@ -40,7 +42,7 @@ test('a sync whose counts are suddenly a million times as high is refused, until
   const refused = await workspace.sync();
   expect(refused).toMatchObject({ status: 'failed', error: { code: 'plan_too_large' } });
   expect(refused.error?.message).toMatch(
-    /plans \d+ requests or more, the last complete one took \d+; allowed: at most 2000/,
+    /plans at least \d+ requests, but the last complete sync needed \d+; allowed: at most 2000/,
   );
   expect((await workspace.sync({ acceptPlan: true })).error).toBeNull();
   isLying = false;

@@ -6,7 +6,7 @@ import { openWorkspace } from '../support/workspace.ts';
 
 const { signal } = new AbortController();
 
-test('nothing is sent after the deadline, however long the wait for the budget or a gate', async () => {
+test('no request is sent after the deadline, even while waiting for the budget or after a 429', async () => {
   const clock = virtualClock();
   const budget = withAllowance(createBudget({ clock }), { maxRequests: null, deadline: clock.now() + 60_000 }, clock);
   budget.closeGate(600_000);
@@ -21,7 +21,7 @@ test('nothing is sent after the deadline, however long the wait for the budget o
   expect(ends).toEqual(Array.from({ length: 3 }, () => [AllowanceReached.name, 60_000]));
 });
 
-test('a deadline that is farther away than any timer reaches is none', async () => {
+test('a deadline beyond the maximum timer delay does not abort a request', async () => {
   const clock = virtualClock();
   const slept: number[] = [];
   const watched = {
@@ -40,7 +40,7 @@ test.for([
   { maxRequests: 1, deadline: null },
   { maxRequests: null, deadline: 0 },
 ])(
-  'an allowance that is used up before the first chain is a normal end: $maxRequests, $deadline',
+  'a run whose allowance is used up before the first slice ends partial without an error: $maxRequests, $deadline',
   async (allowance) => {
     const workspace = await openWorkspace({ brands: 1, days: 2 });
     const summary = await workspace.sync({ allowance });

@@ -2,9 +2,9 @@ import { openBudgetAt } from '../../src/upstream/budget-open.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { hastyClock } from './budget-clock.ts';
 
-// Asks upstream for the same thing a number of times, some at once, on the budget that it shares with others.
+// Child process: sends a number of identical requests, some concurrently, on a shared budget.
 const [home = '', baseUrl = '', key = '', requests = '0', connections = '1'] = process.argv.slice(3);
-// Where it is kept comes as JSON.
+// The storage of the budget is passed as JSON.
 const { budget, close } = await openBudgetAt(JSON.parse(home), { key, baseUrl, share: 1, clock: hastyClock });
 const options = { baseUrl, key, keyHeader: 'authorization', budget, clock: hastyClock } as const;
 const client = createClient({ ...options, connections: Number(connections) });

@@ -1,10 +1,10 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 
-/** How much faster than the real one the hasty clock runs: a minute is over in 600 ms. */
+/** Speed of the hasty clock relative to real time: a minute takes 600 ms. */
 export const HASTE = 100;
 
-/** The machine's clock, faster, and the same in all processes of the machine. */
+/** An accelerated clock that is equal in all processes of the machine. */
 export const hastyClock: Clock = {
   now: () => systemClock.monotonic() * HASTE,
   monotonic: () => systemClock.monotonic() * HASTE,

@@ -66,7 +66,7 @@ describe.each(Object.entries(kinds))('a budget in %s', (_, kind) => {
     },
   );
 
-  test('learns the limit for all, and takes what it allows at once when it falls', async (context) => {
+  test('shares a new limit with all users, and obeys a lower limit at once', async (context) => {
     const open = await kind(context);
     const [one, two] = [await open(), await open()];
     (await one.budget.acquire(signal())).answered({ limit: 600, remaining: null });
@@ -78,7 +78,7 @@ describe.each(Object.entries(kinds))('a budget in %s', (_, kind) => {
     expect((await open()).budget.state()).toEqual({ limit: 4, capacity: 4, left: 0 });
   });
 
-  test('holds everybody back after a 429, for as long as that says', async (context) => {
+  test('stops all users after a 429 for the time of Retry-After', async (context) => {
     const open = await kind(context);
     const [one, two] = [await open(), await open()];
     (await one.budget.acquire(signal())).answered({ limit: 120, remaining: null });
@@ -90,7 +90,7 @@ describe.each(Object.entries(kinds))('a budget in %s', (_, kind) => {
     expect(hastyClock.monotonic() - closedAt).toBeGreaterThanOrEqual(25 * SECOND_MS);
   });
 
-  test('takes nothing for who gives up waiting, and serves the next', async (context) => {
+  test('uses no slot for an aborted waiter and serves the next one', async (context) => {
     const open = await kind(context);
     const [one, two] = [await open(), await open()];
     for (const { budget } of [one, two]) (await budget.acquire(signal())).answered({ limit: 2, remaining: null });
@@ -105,11 +105,11 @@ describe.each(Object.entries(kinds))('a budget in %s', (_, kind) => {
     await expect(two.budget.acquire(AbortSignal.abort(new Error('never')))).rejects.toThrow('never');
     (await patient).answered({ limit: 2, remaining: null });
     await hastyClock.sleep(62 * SECOND_MS);
-    // A claim that was left behind would hold its place for three minutes.
+    // A claim that was not withdrawn would hold its slot for three minutes.
     expect((await open()).budget.state()).toEqual({ limit: 2, capacity: 2, left: 2 });
   });
 
-  test("counts another user's requests once, and says what is left", async (context) => {
+  test('counts the requests of another user of the key once, and reports the requests left', async (context) => {
     const open = await kind(context);
     const [one, two] = [await open(), await open()];
     for (const { budget } of [one, two]) (await budget.acquire(signal())).answered({ limit: 120, remaining: null });
@@ -120,8 +120,8 @@ describe.each(Object.entries(kinds))('a budget in %s', (_, kind) => {
   });
 });
 
-describe.each(Object.entries(homes))('a budget that processes share, in %s', (_, homeOf) => {
-  test('outlives kill -9 of those who wait and those who send', async (context) => {
+describe.each(Object.entries(homes))('a budget shared by processes, in %s', (_, homeOf) => {
+  test('continues after kill -9 of waiting and sending processes', async (context) => {
     const home = await homeOf(context);
     const limit = 30;
     const options = { brands: 1, prompts: 1, days: 1, rateLimit: limit, limiterClock: () => hastyClock.monotonic() };
@@ -138,7 +138,7 @@ describe.each(Object.entries(homes))('a budget that processes share, in %s', (_,
       for (let answers = 0; answers < 2 + round; ) if ((await child.message()) === 'answered') answers += 1;
       await child.kill();
       if (round > 0) continue;
-      // Longer than a claim is kept: what it had permission for is no longer its own.
+      // Longer than a claim is held, so the killed process no longer has permission.
       stopped.process.kill('SIGSTOP');
       setTimeout(() => stopped.process.kill('SIGCONT'), (210 * SECOND_MS) / HASTE);
     }
@@ -150,7 +150,7 @@ describe.each(Object.entries(homes))('a budget that processes share, in %s', (_,
     expect(mostInAnyMinute(sandbox.requests.map(({ atMs }) => atMs))).toBeLessThanOrEqual(limit);
   });
 
-  test('minds no clock that is set, nor that of another machine', async (context) => {
+  test('is not affected by setting the clock or by clocks of other machines', async (context) => {
     const home = await homeOf(context);
     const open = openIn(home);
     const server = countingServer(40, 'sliding', true);
@@ -158,7 +158,7 @@ describe.each(Object.entries(homes))('a budget that processes share, in %s', (_,
     const ahead = (ms: number): Clock => ({
       ...hastyClock,
       now: () => hastyClock.now() + ms + aheadMs,
-      // Machines count from moments of their own, processes of one machine from the same.
+      // Monotonic clocks of machines have different origins; processes of one machine share the origin.
       monotonic: () => hastyClock.monotonic() + (home.kind === 'postgres' ? ms : 0),
     });
     const clocks = [ahead(0), ahead(3_600_000), ahead(-3_600_000)];
@@ -181,13 +181,13 @@ describe.each(Object.entries(homes))('a budget that processes share, in %s', (_,
     for (const worker of workers) worker.abort();
     expect(server.refused()).toBe(0);
     expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(40);
-    // After the second time that it was set back they still go on.
+    // Requests continue after the clock was set back a second time.
     expect(server.arrivals.filter((at) => at > lastSetAt).length).toBeGreaterThan(15);
   });
 });
 
-describe('in PostgreSQL', () => {
-  test('there is one order for all, however many add at the same time', async (context) => {
+describe('a budget in PostgreSQL', () => {
+  test('has one order of records for all readers when many processes add concurrently', async (context) => {
     const options = { ...addressOf(databaseOf(context)), key: newKey(), baseUrl: BASE_URL, clock: hastyClock };
     const workers = await Promise.all([1, 2, 3, 4].map(() => openSharedBudget(options)));
     const each = 150;
@@ -200,7 +200,7 @@ describe('in PostgreSQL', () => {
         const id = `${index}-${count}`;
         await log.append({ kind: 'claim', id, value: 0, monotonicMs: 0, wallMs: 0 });
         readOn();
-        // Who has added a record knows it, and all before it.
+        // After adding a record, a process has read it and all earlier ones.
         expect(seen[index]).toContain(id);
       }
     });
@@ -212,7 +212,7 @@ describe('in PostgreSQL', () => {
     for (const { close } of workers) await close();
   });
 
-  test('the log stays small, and keeps the limit', async (context) => {
+  test('deletes old records and keeps the limit', async (context) => {
     const database = databaseOf(context);
     const home = { kind: 'postgres', ...addressOf(database) } as const;
     let aheadMs = 0;
@@ -234,7 +234,7 @@ describe('in PostgreSQL', () => {
     expect((await open({ clock })).budget.state()).toMatchObject({ limit: 6_000 });
   });
 
-  test('a log that an earlier version poisoned heals: implausible records are ignored, and doctor --fix deletes them', async (context) => {
+  test('ignores implausible records of an earlier version, and doctor --fix deletes them', async (context) => {
     const database = databaseOf(context);
     const open = openIn({ kind: 'postgres', ...addressOf(database) });
     const { budget } = await open();
@@ -259,7 +259,7 @@ describe('in PostgreSQL', () => {
     expect(await check(false)).toHaveLength(1);
   });
 
-  test('the log that an earlier version kept for the key and base URL counts until its last minute is over', async (context) => {
+  test('counts the log that an earlier version had per key and base URL until its last minute is over', async (context) => {
     const database = databaseOf(context);
     const key = newKey();
     const earlier = createHash('sha256').update(`${key}\n${BASE_URL}`).digest('hex');
@@ -269,7 +269,7 @@ describe('in PostgreSQL', () => {
         { kind: 'postgres', ...addressOf(database) },
         { key, baseUrl: BASE_URL, share: 1, clock: hastyClock },
       );
-    // Makes the tables.
+    // Creates the tables.
     await (await open()).close();
     await database.run(
       `INSERT INTO hasty.sightline_budget_log (budget, kind, id, value, at)
@@ -283,7 +283,7 @@ describe('in PostgreSQL', () => {
     }
   });
 
-  test('doctor tries it once, and says what it found', async (context) => {
+  test('is checked by doctor with a single attempt, which returns version or error', async (context) => {
     const url = databaseOf(context).url();
     const look = (address: string) => {
       const budget = () => ({ kind: 'postgres', url: address, urlVariable: 'BUDGET_DATABASE_URL' });
@@ -298,7 +298,7 @@ describe('in PostgreSQL', () => {
     expect(finding).toMatchObject({ status: 'failure', message: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('a key is a hash', async (context) => {
+  test('contains only a hash of the key', async (context) => {
     const database = databaseOf(context);
     const key = newKey();
     const home = { kind: 'postgres', ...addressOf(database) } as const;
@@ -313,7 +313,7 @@ describe('in PostgreSQL', () => {
     expect(JSON.stringify(rows)).not.toMatch(/gsk_|nobody|example/);
   });
 
-  test('nobody sends while it is away, all go on when it is back, and the rest of the minute is not forgotten', async (context) => {
+  test('stops all requests while the database is down, resumes afterwards, and keeps the current minute', async (context) => {
     const database = databaseOf(context);
     const said: string[] = [];
     const key = newKey();
@@ -335,7 +335,7 @@ describe('in PostgreSQL', () => {
     );
     await hastyClock.sleep(30 * SECOND_MS);
     await database.stop();
-    // What had permission arrives within a second or so.
+    // Requests that already had permission arrive within about a second.
     await hastyClock.sleep(5 * SECOND_MS);
     const before = server.arrivals.length;
     await hastyClock.sleep(20 * SECOND_MS);
@@ -348,14 +348,14 @@ describe('in PostgreSQL', () => {
     expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(limit);
     expect(said).toEqual([
       expect.stringMatching(
-        /^The database of BUDGET_DATABASE_URL, .* nothing is asked of upstream until it answers\.$/,
+        /^The shared budget's database \(BUDGET_DATABASE_URL\) .*; no requests are sent to upstream until it responds\.$/,
       ),
-      'The database of BUDGET_DATABASE_URL answers again.',
+      "The shared budget's database (BUDGET_DATABASE_URL) responds again.",
     ]);
     expect(said.join()).not.toMatch(/p@ss|p%40ss|tester/);
   });
 
-  test('who waits for one that stays away is told so in the end, and a role that makes no tables will do', async (context) => {
+  test('fails if the database stays down, and works with a role that cannot create tables', async (context) => {
     const database = databaseOf(context);
     const shared = { key: newKey(), baseUrl: BASE_URL, share: 1 };
     const owner = await openBudgetAt(
@@ -376,7 +376,7 @@ describe('in PostgreSQL', () => {
     await database.start();
   });
 
-  test('what cannot be had ends with an error that names the variable, and shows nothing of the address', async (context) => {
+  test('fails with an error that names the variable and does not show the URL', async (context) => {
     const database = databaseOf(context);
     const failure = async (change: (url: URL) => void) => {
       const url = new URL(database.url());
@@ -396,7 +396,7 @@ describe('in PostgreSQL', () => {
     };
     expect(await failure((url) => Object.assign(url, { password: 'wrong-one' }))).toMatch('refuses (password');
     expect(await failure((url) => Object.assign(url, { pathname: '/nothing' }))).toMatch('"nothing" does not exist');
-    // Asked again for three minutes of the hasty clock.
+    // Retries last three minutes of the hasty clock.
     expect(await failure((url) => Object.assign(url, { port: '1' }))).toMatch('does not answer (ECONNREFUSED)');
   });
 });

@@ -31,7 +31,7 @@ const claim = (id: string): BudgetRecord => ({ kind: 'claim', id, value: 0, mono
 const ids = (records: readonly BudgetRecord[]): string[] =>
   records.filter(({ kind }) => kind === 'claim').map(({ id }) => id);
 
-test('a restart remembers the last minute and the limit, and no more than that', async () => {
+test('a restart restores the last minute and the limit only', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   const { signal } = new AbortController();
@@ -47,7 +47,7 @@ test('a restart remembers the last minute and the limit, and no more than that',
   expect(await state()).toEqual({ limit: 600, capacity: 594, left: 594 });
 });
 
-test('a claim is noted before its request is sent, and that of a killed process runs out', async () => {
+test('a claim is written before its request is sent, and the claim of a killed process expires', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   const log = await open(folder, clock);
@@ -60,7 +60,7 @@ test('a claim is noted before its request is sent, and that of a killed process 
   expect(other.state().left).toBe(119);
 });
 
-test('each key has one log, whatever the base URL is; its name and text do not reveal the key', async () => {
+test('each key has one log for all base URLs, and its name and text do not reveal the key', async () => {
   const folder = join(await temporaryFolder(), 'data', '.budgets');
   const clock = virtualClock();
   const budget = createBudget({ clock, log: await open(folder, clock) });
@@ -81,7 +81,7 @@ test('each key has one log, whatever the base URL is; its name and text do not r
   }
 });
 
-test('the log that an earlier version kept for the key and base URL counts until its last minute is over', async () => {
+test('the log that an earlier version had per key and base URL counts until its last minute is over', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   const name = createHash('sha256').update(`${KEY}\n${BASE_URL}`).digest('hex').slice(0, 16);
@@ -101,7 +101,7 @@ test('the log that an earlier version kept for the key and base URL counts until
   expect(await stateNow()).toMatchObject({ limit: 300, left: 297 });
 });
 
-test('a log that an earlier version poisoned heals: implausible records are ignored, and doctor --fix removes them', async () => {
+test('implausible records of an earlier version are ignored, and doctor --fix overwrites them', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   (await open(folder, clock)).append({ kind: 'limit', id: '-', value: 240, monotonicMs: 0, wallMs: clock.now() });
@@ -134,13 +134,13 @@ test('a log that an earlier version poisoned heals: implausible records are igno
   expect((await check(false))[1]?.message).toContain('limit 999999999 (allowed: 1 to 10000)');
   expect((await check(true))[1]).toMatchObject({ status: 'ok', fixed: true });
   expect(await check(false)).toHaveLength(1);
-  // Processes that have the file open keep their position in it.
+  // The length of the file must not change, because other processes have it open.
   expect(statSync(path).size).toBe(size);
   log.append(claim('after'));
   expect(ids(log.read())).toEqual(['after']);
 });
 
-test('a record whose wall time is years ahead does not count as if it were written now', async () => {
+test('a record whose wall time is years in the future does not count as new', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   await clock.advanceTo(1_000);
@@ -152,7 +152,7 @@ test('a record whose wall time is years ahead does not count as if it were writt
   expect(slot.waitedMs).toBe(0);
 });
 
-test('every line may be garbage, cut or doubled, and what is whole counts', async () => {
+test('garbage, truncated and repeated lines are tolerated, and complete records count', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   const log = await open(folder, clock);
@@ -168,7 +168,7 @@ test('every line may be garbage, cut or doubled, and what is whole counts', asyn
   expect(ids((await open(folder, clock)).read())).toEqual(['a', 'b', 'd']);
 });
 
-test('records survive being written and read', () => {
+test('parseRecord returns the record that formatRecord wrote', () => {
   const whole = fc.nat(999_999_999);
   const record = fc.constantFrom(...BUDGET_KINDS).chain((kind) => {
     const [min, max] = VALUE_BOUNDS[kind];
@@ -190,7 +190,7 @@ test('records survive being written and read', () => {
   );
 });
 
-test('all readers see one order, whoever adds and however often the log goes on in another file', async () => {
+test('all readers see the same order of records across writers and files', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ who: fc.nat(3), reads: fc.boolean() }), { minLength: 1, maxLength: 120 }),
@@ -220,7 +220,7 @@ test('all readers see one order, whoever adds and however often the log goes on 
   );
 });
 
-test('what stands behind a seal counts for nobody', async () => {
+test('records after a seal do not count', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   const one = await open(folder, clock);
@@ -235,7 +235,7 @@ test('what stands behind a seal counts for nobody', async () => {
   expect(readdirSync(folder)).toHaveLength(2);
 });
 
-test('the log stays small while it is used for days, and keeps the limit and the last minute', async () => {
+test('the log stays small over days of use and keeps the limit and the last minute', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   const { signal } = new AbortController();
@@ -247,13 +247,13 @@ test('the log stays small while it is used for days, and keeps the limit and the
     for (let index = 0; index < 8; index++) (await busy.acquire(signal)).answered({ limit: 90, remaining: null });
   }
   const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
-  // 30 minutes of 16 records, of at most 60 bytes, and two files.
+  // 30 minutes with 16 records of at most 60 bytes each, and two files.
   expect(bytes).toBeLessThan(32 * 16 * 60 + 2 * 4_096);
   const late = createBudget({ clock, log: await open(folder, clock) });
   for (const budget of [idle, busy, late]) expect(budget.state()).toEqual({ limit: 90, capacity: 90, left: 82 });
 });
 
-test('files that somebody removes are begun anew, in one place for all', async () => {
+test('deleted files are replaced by one new file for all processes', async () => {
   const folder = join(await temporaryFolder(), 'budgets');
   const clock = virtualClock();
   const logs = [await open(folder, clock), await open(folder, clock)] as const;
@@ -265,7 +265,7 @@ test('files that somebody removes are begun anew, in one place for all', async (
   expect(ids((await open(folder, clock)).read())).toEqual(['a', 'b', 'c']);
 });
 
-test('what the file of the version before holds is taken over once', async () => {
+test('the file of the earlier version is imported once', async () => {
   const folder = await temporaryFolder();
   const earlier = join(folder, 'budget.log');
   const clock = virtualClock();
@@ -294,7 +294,7 @@ test('what the file of the version before holds is taken over once', async () =>
   expect(again.state().left).toBe(297);
 });
 
-test('a folder or a file that cannot be written to is named by the error', async () => {
+test('the error names a folder or file that cannot be written', async () => {
   const clock = virtualClock();
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'file'), '');
@@ -302,7 +302,7 @@ test('a folder or a file that cannot be written to is named by the error', async
     code: 'folder_unwritable',
     message: expect.stringContaining(join(folder, 'file')) as string,
   });
-  // Whoever may do everything is refused nothing.
+  // root ignores file permissions.
   if (process.getuid?.() === 0) return;
   const budgets = join(folder, 'budgets');
   await mkdir(budgets);
@@ -315,7 +315,7 @@ test('a folder or a file that cannot be written to is named by the error', async
   });
 });
 
-test('where the log cannot be added to, nobody sends', async () => {
+test('no request is sent if the log cannot be written', async () => {
   const clock = virtualClock();
   const log = await open(await temporaryFolder(), clock);
   const budget = createBudget({ clock, log });

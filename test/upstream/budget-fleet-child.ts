@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { openBudgetAt } from '../../src/upstream/budget-open.ts';
 import { createClient } from '../../src/upstream/client.ts';
 
-// Asks upstream with many keys at the same time, a number of times with each, and tells when it is done.
+// Child process: sends a number of requests with each of many keys concurrently and reports when it is done.
 const [home = '', baseUrl = '', keys = '', requests = '0'] = process.argv.slice(3);
 const clock = systemClock;
 const { signal } = new AbortController();

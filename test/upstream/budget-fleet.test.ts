@@ -9,17 +9,17 @@ import { countingServer, mostInAnyMinute, type Server } from './budget-simulatio
 
 const PROCESSES = 4;
 const KEYS = Number(process.env['SIGHTLINE_FLEET_KEYS'] ?? 300);
-/** Requests a minute that each key is allowed; every second key is counted in fixed windows. */
+/** Requests per minute of each key; every second key is counted in fixed windows. */
 const LIMIT = Number(process.env['SIGHTLINE_FLEET_LIMIT'] ?? 30);
-/** Requests with each key, by two of the processes. */
+/** Requests with each key, sent by two of the processes. */
 const REQUESTS = Number(process.env['SIGHTLINE_FLEET_REQUESTS'] ?? 76);
 const LATENCY_MS_MAX = 400;
 const AWAY_AFTER_MS = 70_000;
 const AWAY_MS = 15_000;
 
-// Takes minutes by the clock on the wall: SIGHTLINE_FLEET=1 npx vitest run ... test/upstream/budget-fleet.test.ts
+// Takes minutes of real time: SIGHTLINE_FLEET=1 npx vitest run ... test/upstream/budget-fleet.test.ts
 test.skipIf(process.env['SIGHTLINE_FLEET'] !== '1')(
-  'hundreds of keys over four processes stay within their limits, also while PostgreSQL is restarted',
+  'hundreds of keys in four processes stay within their limits while PostgreSQL is restarted',
   { timeout: 15 * 60_000 },
   async ({ skip }) => {
     const postgres = await startPostgres();
@@ -63,7 +63,7 @@ test.skipIf(process.env['SIGHTLINE_FLEET'] !== '1')(
   },
 );
 
-// Counts each key for itself, at a moment somewhere between a request's coming and its answer.
+// Counts each key separately, at a random time between the arrival of a request and its response.
 async function startUpstream() {
   const servers = new Map<string, Server>();
   const server = createServer(async (request, response) => {

@@ -13,14 +13,14 @@ export const newKey = (): string => `gsk_of_a_test_that_nobody_else_runs_${proce
 
 let postgres: TestPostgres | string = 'it was not started';
 
-/** Starts PostgreSQL for the tests of a file, once; where that cannot be done it says so loudly, and tests are skipped. */
+/** Starts PostgreSQL once for the tests of a file. If it cannot start, prints a warning and the tests are skipped. */
 export async function startDatabase(): Promise<void> {
   postgres = await startPostgres();
   if (typeof postgres === 'string') {
     process.stderr.write(`\nThe budget in PostgreSQL is NOT TESTED here: ${postgres}\n\n`);
     return;
   }
-  // Its clock runs as fast as that of the budgets, and is set by what stands in a table.
+  // The database's clock runs at the speed of the hasty clock and is offset by the value in a table.
   await postgres.run(`
     CREATE SCHEMA hasty;
     CREATE TABLE hasty.ahead (seconds double precision NOT NULL);
@@ -29,31 +29,31 @@ export async function startDatabase(): Promise<void> {
       'SELECT to_timestamp(extract(epoch FROM pg_catalog.clock_timestamp()) * ${HASTE} + (SELECT seconds FROM hasty.ahead))'`);
 }
 
-/** Stops it. */
+/** Stops PostgreSQL. */
 export async function stopDatabase(): Promise<void> {
   if (typeof postgres !== 'string') await postgres.close();
 }
 
-/** The database, or a skipped test. */
+/** Returns the database, or skips the test. */
 export function databaseOf({ skip }: TestContext): TestPostgres {
-  if (typeof postgres === 'string') return skip(`there is no PostgreSQL: ${postgres}`);
+  if (typeof postgres === 'string') return skip(`PostgreSQL is not available: ${postgres}`);
   return postgres;
 }
-/** The way to it, with the hasty clock. */
+/** Address of the database with the hasty clock. */
 export const addressOf = (database: TestPostgres) => ({
   url: database.url('hasty,pg_catalog,public'),
   urlVariable: 'BUDGET_DATABASE_URL',
 });
 
-/** Opens the budget of one key as another process would, each time it is called. */
+/** Opens the budget of one key; each call acts like another process. */
 export type Open = (options?: { share?: number; clock?: Clock }) => Promise<OpenedBudget>;
 
-/** Where processes can share a budget. */
+/** Storages that processes can share. */
 export const homes: Readonly<Record<string, (context: TestContext) => Promise<BudgetHome>>> = {
   file: async () => ({ kind: 'file', folder: await temporaryFolder() }),
   postgres: async (context) => ({ kind: 'postgres', ...addressOf(databaseOf(context)) }),
 };
-/** All ways to keep a budget. */
+/** All storages of a budget. */
 export const kinds: Readonly<Record<string, (context: TestContext) => Promise<Open>>> = {
   memory: async () => {
     const budgets = new Map<number, OpenedBudget['budget']>();
@@ -66,7 +66,7 @@ export const kinds: Readonly<Record<string, (context: TestContext) => Promise<Op
   file: async (context) => openIn(await homes['file']?.(context)),
   postgres: async (context) => openIn(await homes['postgres']?.(context)),
 };
-/** Opens the budget of a new key there. */
+/** Opens the budget of a new key in this storage. */
 export function openIn(home: BudgetHome | undefined): Open {
   const key = newKey();
   return async ({ share = 1, clock = hastyClock } = {}) => {

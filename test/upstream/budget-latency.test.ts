@@ -6,7 +6,7 @@ import { countingServer, MINUTE_MS, mostInAnyMinute, sharedLog, type Travel, wor
 
 const LIMIT = 120;
 
-/** Numbers in [0, 1) that look random and are the same in every run (the minimal standard generator of Lehmer). */
+/** Pseudo-random numbers in [0, 1), equal in every run (Lehmer's minimal standard generator). */
 function numbersFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -15,7 +15,7 @@ function numbersFrom(seed: number): () => number {
   };
 }
 
-/** What latencies look like; the mean is given. */
+/** Distributions of latencies with a given mean. */
 const shapes: Readonly<Record<string, (meanMs: number, random: () => number) => number>> = {
   constant: (meanMs) => meanMs,
   'within a tenth': (meanMs, random) => meanMs * (0.9 + 0.2 * random()),
@@ -27,7 +27,7 @@ const shapes: Readonly<Record<string, (meanMs: number, random: () => number) => 
 interface Course {
   readonly shape: string;
   readonly meanMs: number;
-  /** At which part of the way upstream counts. */
+  /** Fraction of the latency after which upstream counts the request. */
   readonly countedAfter: number;
   readonly window: Window;
   readonly processes: number;
@@ -44,7 +44,7 @@ async function run(course: Course, clock: VirtualClock = virtualClock()) {
     const latencyMs = (shapes[shape] as (typeof shapes)[string])(meanMs, random);
     return { thereMs: latencyMs * countedAfter, backMs: latencyMs * (1 - countedAfter) };
   };
-  // Not begun where a minute does.
+  // Start in the middle of a minute.
   await clock.advanceTo(17_123);
   const requests = Math.ceil((LIMIT * minutes) / processes);
   const workers = Array.from({ length: processes }, () =>
@@ -56,12 +56,12 @@ async function run(course: Course, clock: VirtualClock = virtualClock()) {
   return { server, shared, requests: requests * processes, answered: answered.length, tookMs };
 }
 
-describe('no 429, and never over the limit', () => {
+describe('requests never exceed the limit or cause a 429', () => {
   const courses = Object.keys(shapes).flatMap((shape) =>
     [50, 1_000, 3_000].flatMap((meanMs) => [0, 0.5, 1].map((countedAfter) => ({ shape, meanMs, countedAfter }))),
   );
 
-  test.for(courses)('$shape latency of $meanMs ms, counted after $countedAfter of it', async (course) => {
+  test.for(courses)('with $shape latency of $meanMs ms, counted after $countedAfter of it', async (course) => {
     for (const window of ['sliding', 'fixed'] as const) {
       const { server, requests, answered } = await run({ ...course, window, processes: 2, lanes: 12, minutes: 5 });
       expect(server.refused()).toBe(0);
@@ -71,7 +71,7 @@ describe('no 429, and never over the limit', () => {
   });
 });
 
-describe('40 chains in flight take no more than 1.03 x requests / 120 minutes beyond the first', () => {
+describe('40 slices in flight need at most 1.03 x requests / 120 minutes after the first minute', () => {
   const courses = [50, 1_000, 3_000].flatMap((meanMs) =>
     [0, 1].flatMap((countedAfter) =>
       (['sliding', 'fixed'] as const).flatMap((window) => [
@@ -81,26 +81,29 @@ describe('40 chains in flight take no more than 1.03 x requests / 120 minutes be
     ),
   );
 
-  test.for(courses)('$meanMs ms, counted after $countedAfter of it, $window, $processes processes', async (course) => {
-    for (const minutes of [5, 12]) {
-      const { server, requests, answered, tookMs } = await run({ ...course, shape: 'constant', minutes });
-      expect(answered).toBe(requests);
-      expect(tookMs).toBeLessThanOrEqual((1.03 * requests * MINUTE_MS) / LIMIT + MINUTE_MS);
-      expect(server.refused()).toBe(0);
-      // And in the long run, where the first minute counts for little.
-      const inLastMinutes = server.arrivals.filter((at) => at > 2 * MINUTE_MS && at <= 4 * MINUTE_MS).length;
-      expect(inLastMinutes / 2).toBeGreaterThanOrEqual(LIMIT / 1.03);
-    }
-  });
+  test.for(courses)(
+    'with $meanMs ms latency, counted after $countedAfter of it, $window window, $processes processes',
+    async (course) => {
+      for (const minutes of [5, 12]) {
+        const { server, requests, answered, tookMs } = await run({ ...course, shape: 'constant', minutes });
+        expect(answered).toBe(requests);
+        expect(tookMs).toBeLessThanOrEqual((1.03 * requests * MINUTE_MS) / LIMIT + MINUTE_MS);
+        expect(server.refused()).toBe(0);
+        // Also in a long run, in which the first minute has little weight.
+        const inLastMinutes = server.arrivals.filter((at) => at > 2 * MINUTE_MS && at <= 4 * MINUTE_MS).length;
+        expect(inLastMinutes / 2).toBeGreaterThanOrEqual(LIMIT / 1.03);
+      }
+    },
+  );
 
-  test('and the eight that are the default keep the budget busy at 3 seconds', async () => {
+  test('the default of eight slices uses the full budget at 3 seconds of latency', async () => {
     const course = { shape: 'constant', meanMs: 3_000, countedAfter: 1, window: 'sliding', processes: 1 } as const;
     const { requests, tookMs } = await run({ ...course, lanes: 8, minutes: 10 });
     expect(tookMs).toBeLessThanOrEqual((1.03 * requests * MINUTE_MS) / LIMIT + MINUTE_MS);
   });
 });
 
-describe('what the shortest latency is good for', () => {
+describe('the shortest latency shortens holds', () => {
   // Sends one request that takes `latencyMs`.
   const session = (clock: VirtualClock) => {
     const shared = sharedLog();
@@ -118,18 +121,18 @@ describe('what the shortest latency is good for', () => {
     return { budget, shared, send, leftAfter };
   };
 
-  test('nothing before the tenth answer, then four fifths of the least', async () => {
+  test('not before the tenth answer, then by four fifths of the shortest', async () => {
     const { send, leftAfter } = session(virtualClock());
     for (let index = 0; index < 9; index++) await send(1_000);
     expect(await leftAfter(9_000)).toBe(110);
     expect(await leftAfter(61_005)).toBe(110);
     expect(await leftAfter(61_020)).toBe(111);
     await send(2_000);
-    // Ten answers: what was answered at 2,000 is held until 60,010 later, less 800.
+    // After ten answers: a request answered at 2,000 is held for 60,010 ms less 800 ms.
     expect(await leftAfter(63_100)).toBe(119 - 7 + 1 - 1);
   });
 
-  test('one quick answer, whoever had it, makes all holds longer at once', async () => {
+  test('by less at once after one fast answer of any process', async () => {
     const clock = virtualClock();
     const { budget, shared, send, leftAfter } = session(clock);
     for (let index = 0; index < 20; index++) await send(1_000);
@@ -141,7 +144,7 @@ describe('what the shortest latency is good for', () => {
     expect(await leftAfter(61_020)).toBe(119 - 20);
   });
 
-  test('nothing for ten minutes after a 429', async () => {
+  test('not at all for ten minutes after a 429', async () => {
     const clock = virtualClock();
     const { budget, send, leftAfter } = session(clock);
     budget.closeGate(1);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
 import { openBudgetFile } from '../../src/upstream/budget-file.ts';
 
-// Adds to a log that others add to, in files so short that they change all the time, and tells what it read.
+// Child process: adds to a shared log with very short files and reports the order that it read.
 const [folder = '', name = '', own = '0', all = '0'] = process.argv.slice(3);
 const options = { folder, key: 'gsk_of_nobody', baseUrl: 'https://api.example.com/v1', fileBytesMax: 2_000 };
 const log = await openBudgetFile({ ...options, clock: systemClock });

@@ -18,9 +18,9 @@ const signal = (): AbortSignal => {
   return controller.signal;
 };
 
-test('on a standby that took over without the last records, all go on and none is missed', async (context) => {
+test('after a failover to a standby without the last records, all processes continue and no record is missed', async (context) => {
   const database = databaseOf(context);
-  // By the true clock: nothing is to be let go meanwhile, however slow the machine is.
+  // Real time, so that no hold ends during the test even on a slow machine.
   const openBudget = openIn({ kind: 'postgres', url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' });
   const open = () => openBudget({ clock: systemClock });
   const { budget: before } = await open();
@@ -29,7 +29,7 @@ test('on a standby that took over without the last records, all go on and none i
       (await budget.acquire(signal())).answered({ limit: 6_000, remaining: null });
   };
   await send(before, 15);
-  // Both the records and their numbers are those of some moments ago.
+  // Restore the records and their sequence numbers of a moment ago.
   const log = 'public.sightline_budget_log';
   await database.run(`DELETE FROM ${log} WHERE seq > (SELECT max(seq) FROM ${log}) - 28`);
   await database.run(`SELECT setval(pg_get_serial_sequence('${log}', 'seq'), (SELECT max(seq) FROM ${log}))`);
@@ -39,11 +39,11 @@ test('on a standby that took over without the last records, all go on and none i
   expect(before.state()).toMatchObject({ limit: 6_000, capacity: 5_940, left: 5_940 - 30 });
   await database.run(`DELETE FROM ${log} WHERE seq > (SELECT max(seq) FROM ${log}) - 20`);
   await database.run(`SELECT setval(pg_get_serial_sequence('${log}', 'seq'), (SELECT max(seq) FROM ${log}))`);
-  // Its own claims are not behind what it had read.
+  // New claims have numbers below the ones it had read.
   await send(after, 1);
 });
 
-test('statements that deadlock are repeated, and nobody is told that the database is away', async (context) => {
+test('deadlocked statements are repeated without reporting an outage', async (context) => {
   const database = databaseOf(context);
   const said: string[] = [];
   const address = { url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' };
@@ -52,7 +52,7 @@ test('statements that deadlock are repeated, and nobody is told that the databas
   await database.run('CREATE TABLE crossing (name text PRIMARY KEY, count int NOT NULL)');
   await database.run("INSERT INTO crossing VALUES ('a', 0), ('b', 0)");
   const step = (name: string): string => `UPDATE crossing SET count = count + 1 WHERE name = '${name}';`;
-  // Several statements in one text are one transaction: each of the two waits for the row that the other has.
+  // Several statements in one text are one transaction: each transaction waits for the row locked by the other.
   const crossing = (first: string, second: string) => ({
     text: `${step(first)} SELECT pg_sleep(0.2); ${step(second)}`,
   });
@@ -65,9 +65,9 @@ test('statements that deadlock are repeated, and nobody is told that the databas
   for (const { close } of [one, two]) await close();
 });
 
-test('a connection that breaks is tried again, however its end is called', async () => {
+test('a closed connection is reported as no answer even if its error code is EPIPE', async () => {
   const folder = await temporaryFolder();
-  // The other end is closed before anything was said: on sockets of this kind that is EPIPE at once.
+  // The server closes the connection before any data: on Unix sockets this gives EPIPE at once.
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(join(folder, '.s.PGSQL.5432'), resolve));
   onTestFinished(() => void server.close());
@@ -76,7 +76,7 @@ test('a connection that breaks is tried again, however its end is called', async
   await expect(opening).rejects.toThrow(/does not answer/);
 });
 
-test('an outage that nobody was there to see the end of does not count for the next', async (context) => {
+test('an outage whose end no query observed does not count towards the next one', async (context) => {
   const database = databaseOf(context);
   let aheadMs = 0;
   const clock = { ...hastyClock, monotonic: () => hastyClock.monotonic() + aheadMs };

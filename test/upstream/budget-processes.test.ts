@@ -10,7 +10,7 @@ import { mostInAnyMinute } from './budget-simulation.ts';
 
 const LIMIT = 30;
 
-// A sandbox that counts by the clock that the processes share, and processes that ask it.
+// Starts a sandbox that counts by the shared hasty clock, and returns a function that starts child processes.
 async function start(options: Partial<WorkspaceOptions> = {}) {
   const size = { brands: 1, prompts: 1, days: 1 };
   const limits = { rateLimit: LIMIT, limiterClock: () => hastyClock.monotonic() };
@@ -37,7 +37,7 @@ async function messagesOf(child: Child): Promise<string[]> {
   return messages;
 }
 
-test('three processes with one key never meet a 429', async () => {
+test('three processes with one key never get a 429', async () => {
   const { sandbox, folder, ask } = await start({ countRefused: true, latencyMs: 2 });
   const children = [ask(70, 8), ask(70, 3), ask(40, 1)];
   const messages = await Promise.all(children.map(messagesOf));
@@ -48,7 +48,7 @@ test('three processes with one key never meet a 429', async () => {
   ]);
   expect(sandbox.counts.byStatus).toEqual({ 200: 180 });
   expect(mostInAnyMinute(sandbox.requests.map(({ atMs }) => atMs))).toBeLessThanOrEqual(LIMIT);
-  // All that was claimed has been given back.
+  // All claims have ended.
   const records = readdirSync(folder)
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
     .flatMap((line) => parseRecord(line) ?? []);
@@ -58,7 +58,7 @@ test('three processes with one key never meet a 429', async () => {
   expect(new Set(answered)).toEqual(claimed);
 });
 
-test('processes that add at the same time read one order, over any number of files', async () => {
+test('processes that add records concurrently read the same order across many files', async () => {
   const folder = await temporaryFolder();
   const file = new URL('budget-order-child.ts', import.meta.url);
   const each = 1_500;
@@ -68,6 +68,6 @@ test('processes that add at the same time read one order, over any number of fil
   const read = await Promise.all(children.map((child) => child.message()));
   expect(new Set(read).size).toBe(1);
   expect(read[0]).toMatch(`${3 * each} ${3 * each} `);
-  // Each record is in one file that counts, and files were many.
+  // Each record counts in one file, and many files were used.
   expect(readdirSync(folder).length).toBeGreaterThan(50);
 });

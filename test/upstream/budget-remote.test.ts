@@ -6,7 +6,7 @@ import type { BudgetLog, BudgetRecord } from '../../src/upstream/budget-record.t
 import { type VirtualClock, virtualClock } from '../support/clocks.ts';
 import { countingServer, MINUTE_MS, mostInAnyMinute, type Travel, work } from './budget-simulation.ts';
 
-// One log, and readers for whom each way to it takes as long as the test wants, as to a database far away.
+// One log whose readers have a configurable delay in each direction, like a remote database.
 function remoteLog(clock: VirtualClock, wayMs: () => number) {
   const records: { readonly record: BudgetRecord; readonly at: number }[] = [];
   const open = (): BudgetLog => {
@@ -30,7 +30,7 @@ function remoteLog(clock: VirtualClock, wayMs: () => number) {
   return { open };
 }
 
-test('a log that is far away keeps every 60 seconds to the limit, however long each way takes', async () => {
+test('a remote log keeps every 60 seconds within the limit for any delay', async () => {
   const way = fc.oneof({ weight: 20, arbitrary: fc.nat(60) }, { weight: 3, arbitrary: fc.nat(2_000) }, fc.nat(15_000));
   const travel = fc.record({ thereMs: fc.nat(3_000), backMs: fc.option(fc.nat(2_000), { freq: 12 }) });
   await fc.assert(
@@ -48,7 +48,7 @@ test('a log that is far away keeps every 60 seconds to the limit, however long e
         const server = countingServer(limit, window, true);
         let steps = 0;
         const log = remoteLog(clock, () => ways[steps++ % ways.length] as number);
-        // An answer without any latency now and then leaves nothing to rely on.
+        // Occasional answers without latency prevent shortened holds.
         let sent = 0;
         const travelOf = (): Travel =>
           sent++ % 8 === 0 ? { thereMs: 0, backMs: 0 } : (travels[sent % travels.length] as Travel);
@@ -65,7 +65,7 @@ test('a log that is far away keeps every 60 seconds to the limit, however long e
   );
 });
 
-test('who gives up waiting leaves nothing behind, wherever the way to the log just is', async () => {
+test('an aborted waiter leaves no claim, at any stage of the exchange with the log', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.nat(900), { minLength: 1, maxLength: 20 }),
@@ -90,7 +90,7 @@ test('who gives up waiting leaves nothing behind, wherever the way to the log ju
         };
         await clock.advanceTo(untilMs);
         for (const worker of running) worker.abort();
-        // Long enough for all that was sent, and not for a claim that nobody ends.
+        // Long enough for all requests, but shorter than the hold of a claim that was not withdrawn.
         await clock.advanceTo(untilMs + 75_000);
         const late = log.open();
         void late.refresh?.();

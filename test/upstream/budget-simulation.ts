@@ -6,13 +6,13 @@ import type { BudgetLog, BudgetRecord } from '../../src/upstream/budget-record.t
 
 export const MINUTE_MS = 60_000;
 
-/** How long a request takes until it is counted, and how long its answer takes from there; null: it never comes. */
+/** Time until a request is counted, and from there until its response; null if no response arrives. */
 export interface Travel {
   readonly thereMs: number;
   readonly backMs: number | null;
 }
 
-/** A server that counts as the specification says, at moments of the test's choice, and tells what is left. */
+/** A server that counts requests as specified, at times chosen by the test; `tells` adds rate headers. */
 export function countingServer(limit: number, window: Window, tells: boolean, countRefused = true) {
   const admit = createLimiter(limit, window, countRefused);
   const arrivals: number[] = [];
@@ -32,7 +32,7 @@ export function countingServer(limit: number, window: Window, tells: boolean, co
 
 export type Server = ReturnType<typeof countingServer>;
 
-/** Sends until told to stop, `lanes` requests at a time, as the client does; ends by itself after `requestsMax`. */
+/** Sends up to `lanes` concurrent requests like the client until aborted or until `requestsMax` are sent. */
 export function work(
   budget: Budget,
   clock: Clock,
@@ -67,7 +67,7 @@ export function work(
   return { abort: () => stop.abort(), answered };
 }
 
-/** The most arrivals in any 60 seconds; a sliding window is the strictest way to count, and contains every fixed one. */
+/** Maximum arrivals in any 60 seconds. A sliding window is strictest and includes all fixed windows. */
 export function mostInAnyMinute(arrivals: readonly number[]): number {
   const sorted = arrivals.toSorted((a, b) => a - b);
   let most = 0;
@@ -78,7 +78,7 @@ export function mostInAnyMinute(arrivals: readonly number[]): number {
   return most;
 }
 
-/** One log with as many readers as there are calls of `open`, as processes have in a file. */
+/** One log in memory; each call of `open` creates a reader, like a process with a file. */
 export function sharedLog(records: BudgetRecord[] = []) {
   const open = (): BudgetLog => {
     let next = 0;

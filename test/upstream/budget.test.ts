@@ -12,7 +12,7 @@ const travel = fc.record({
 const quick: Travel = { thereMs: 0, backMs: 0 };
 
 describe('never more than the limit in any 60 seconds', () => {
-  test('whatever the limit, the share, the number of processes and lanes, and the way of each request', async () => {
+  test('for any limit, share, number of processes and lanes, and latency of each request', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -27,8 +27,8 @@ describe('never more than the limit in any 60 seconds', () => {
           const server = countingServer(limit, window, true);
           const shared = sharedLog();
           let next = 0;
-          // The first answer tells the limit; until then it is taken to be the documented one. An answer without any
-          // latency now and then leaves nothing to rely on.
+          // The first answer has the limit; until then the documented limit is assumed. Occasional answers without
+          // latency prevent shortened holds.
           const travelOf = (): Travel => (next++ % 8 === 0 ? quick : (travels[next % travels.length] as Travel));
           const workers = processes.map((lanes) =>
             work(createBudget({ clock, share, log: shared.open() }), clock, server, travelOf, lanes),
@@ -44,7 +44,7 @@ describe('never more than the limit in any 60 seconds', () => {
     );
   });
 
-  test('whatever the latencies, where upstream counts at one part of the way', async () => {
+  test('for any latencies if upstream counts at a fixed fraction of the latency', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -77,7 +77,7 @@ describe('never more than the limit in any 60 seconds', () => {
     );
   });
 
-  test('across restarts and kills of several processes, wherever the wall clock goes meanwhile', async () => {
+  test('across restarts and kills of several processes while the wall clock is set', async () => {
     const life = fc.record({
       runMs: fc.integer({ min: 1, max: 70_000 }),
       pauseMs: fc.nat(20_000),
@@ -141,7 +141,7 @@ describe('never more than the limit in any 60 seconds', () => {
     const again = { ...clock, monotonic: () => clock.monotonic() - 1_000_000 };
     const budget = createBudget({ clock: again, log: shared.open() });
     expect(budget.state().left).toBe(0);
-    // Known to have been sent 50 to 60 seconds ago, by the wall clock.
+    // By the wall clock, these requests were sent 50 to 60 seconds ago.
     await clock.advanceTo(1_059_000);
     expect(createBudget({ clock: again, log: shared.open() }).state().left).toBe(0);
     await clock.advanceTo(1_071_000);
@@ -150,7 +150,7 @@ describe('never more than the limit in any 60 seconds', () => {
 });
 
 describe('several processes', () => {
-  test('keep to the share together, and get the same of it', async () => {
+  test('together stay within the share and divide it equally', async () => {
     const clock = virtualClock();
     const server = countingServer(120, 'sliding', true);
     const shared = sharedLog();
@@ -170,7 +170,7 @@ describe('several processes', () => {
     for (const { answered } of workers) expect(answered.length).toBeGreaterThan(0.3 * server.arrivals.length);
   });
 
-  test('wait no longer than a minute for their turn, however much the others ask for', async () => {
+  test('are served within a minute even if others send many requests', async () => {
     const clock = virtualClock();
     const server = countingServer(120, 'sliding', true);
     const shared = sharedLog();
@@ -196,7 +196,7 @@ describe('several processes', () => {
     expect(mostInAnyMinute(server.arrivals)).toBe(119);
   });
 
-  test("are not taken for another user of the key, whatever upstream's count says of them all", async () => {
+  test('are not counted as another user of the key, for any count that upstream reports', async () => {
     const clock = virtualClock();
     const server = countingServer(120, 'sliding', true);
     const shared = sharedLog();
@@ -209,7 +209,7 @@ describe('several processes', () => {
     expect(server.arrivals.length / 5).toBeGreaterThan(0.97 * 119);
   });
 
-  test('count what another user of the key sends once, and give way to it', async () => {
+  test('count the requests of another user of the key once and leave room for them', async () => {
     const clock = virtualClock();
     const shared = sharedLog();
     const { signal } = new AbortController();
@@ -220,7 +220,7 @@ describe('several processes', () => {
     for (const budget of budgets) expect(budget.state()).toEqual({ limit: 120, capacity: 119, left: 77 });
   });
 
-  test("stop at each other's 429, for as long as it says", async () => {
+  test("stop at each other's 429 for the time of Retry-After", async () => {
     const clock = virtualClock();
     const shared = sharedLog();
     const { signal } = new AbortController();
@@ -246,7 +246,7 @@ describe('several processes', () => {
     for (const budget of budgets) expect(budget.state()).toEqual({ limit: 30, capacity: 30, left: 29 });
   });
 
-  test('serve those who wait in order, past one that was killed while it waited', async () => {
+  test('are served in order, and a process that was killed while waiting is skipped', async () => {
     const clock = virtualClock();
     const shared = sharedLog();
     const { signal } = new AbortController();
@@ -275,13 +275,13 @@ describe('several processes', () => {
     await clock.advanceTo(3_000);
     wait('two');
     await clock.advanceTo(5 * MINUTE_MS);
-    // Two places a minute; the killed one's claim takes one of them until it runs out.
+    // Two slots per minute; the claim of the killed process occupies one of them until it expires.
     expect(order.map((entry) => entry.split(' ')[0])).toEqual(['one', 'two']);
   });
 });
 
-describe('the whole budget is used while there is work', () => {
-  test('and a share of it beside another user of the key', async () => {
+describe('the full budget is used while there is work', () => {
+  test('and a full share while another user uses the key', async () => {
     const clock = virtualClock();
     const server = countingServer(120, 'sliding', true);
     const worker = work(createBudget({ clock, share: 0.5 }), clock, server, () => ({ thereMs: 50, backMs: 50 }), 8);
@@ -305,7 +305,7 @@ describe('the whole budget is used while there is work', () => {
   });
 });
 
-describe("what upstream's headers do", () => {
+describe("upstream's rate headers", () => {
   const opened = async (limit: number) => {
     const clock = virtualClock();
     const budget = createBudget({ clock });
@@ -318,7 +318,7 @@ describe("what upstream's headers do", () => {
     return { clock, budget, signal, take };
   };
 
-  test('the limit rises and falls with X-RateLimit-Limit', async () => {
+  test('X-RateLimit-Limit raises and lowers the limit', async () => {
     const { budget, signal, take } = await opened(600);
     expect(budget.state()).toMatchObject({ limit: 600, capacity: 594, left: 593 });
     await take(300);
@@ -326,7 +326,7 @@ describe("what upstream's headers do", () => {
     expect(budget.state()).toEqual({ limit: 60, capacity: 60, left: 0 });
   });
 
-  test('X-RateLimit-Remaining only tightens', async () => {
+  test('X-RateLimit-Remaining can only reduce the requests left', async () => {
     const { budget, signal, take } = await opened(120);
     await take(19);
     (await budget.acquire(signal)).answered({ limit: 120, remaining: 119 });
@@ -340,8 +340,8 @@ describe("what upstream's headers do", () => {
   test.for([
     ['a limit of 1', { limit: 1, remaining: null }],
     ['nothing left of the largest limit', { limit: 10_000, remaining: 0 }],
-    ['nothing left of a limit that is not named', { limit: null, remaining: 0 }],
-  ] as const)('%s, named once, is obeyed for a minute and then forgotten', async ([, headers]) => {
+    ['nothing left of a limit that is not sent', { limit: null, remaining: 0 }],
+  ] as const)('%s, sent once, is obeyed for a minute and then expires', async ([, headers]) => {
     const { clock, budget, signal, take } = await opened(120);
     await take(30);
     (await budget.acquire(signal)).answered(headers);
@@ -352,7 +352,7 @@ describe("what upstream's headers do", () => {
     expect(budget.state()).toEqual({ limit: 120, capacity: 119, left: 118 });
   });
 
-  test('a closed gate holds everybody back until it opens, and no longer', async () => {
+  test('closeGate stops all requests for the given time only', async () => {
     const { clock, budget, signal } = await opened(120);
     budget.closeGate(7_000);
     budget.closeGate(2_000);
@@ -366,7 +366,7 @@ describe("what upstream's headers do", () => {
     expect(sentAt).toEqual([7_000, 7_000, 7_000]);
   });
 
-  test('until the first answer has told the limit, requests go one at a time, in all processes', async () => {
+  test('requests of all processes are sent one at a time until the first answer has the limit', async () => {
     const clock = virtualClock();
     const shared = sharedLog();
     const budget = createBudget({ clock, log: shared.open() });
@@ -384,7 +384,7 @@ describe("what upstream's headers do", () => {
   });
 });
 
-test('a waiter that is aborted leaves with the reason and lets the others by', async () => {
+test('an aborted waiter rejects with the reason and does not block the others', async () => {
   const clock = virtualClock();
   const budget = createBudget({ clock });
   budget.closeGate(1_000);
@@ -397,7 +397,7 @@ test('a waiter that is aborted leaves with the reason and lets the others by', a
   expect((await other).waitedMs).toBe(1_000);
 });
 
-test('a process that slept with its machine goes to the end of the queue', async () => {
+test('a process whose machine slept goes to the end of the queue', async () => {
   const clock = virtualClock();
   const shared = sharedLog();
   const { signal } = new AbortController();

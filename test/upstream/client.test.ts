@@ -21,7 +21,7 @@ interface Setup {
   readonly base?: string;
 }
 
-// A server that answers as the test says, a client for it, and what the two did.
+// Starts a server with the test's handler and a client, and records requests and attempts.
 async function open(handler: Handler, { limits = {}, options = {}, base = '/v1' }: Setup = {}) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -76,11 +76,11 @@ function json(response: ServerResponse, status: number, body: unknown, headers: 
 
 const refusal = (message: string) => ({ error: { code: 'x', message, requestId: '1' } });
 
-describe('a refusal', () => {
+describe('an error status', () => {
   test.for([
-    { status: 400, code: 'refused', retried: false, about: 'refused /things (400): told so' },
-    { status: 401, code: 'unauthorized', retried: false, about: 'refused the key (401): told so' },
-    { status: 403, code: 'refused', retried: false, about: 'refused /things (403): told so' },
+    { status: 400, code: 'refused', retried: false, about: 'rejected /things (400): told so' },
+    { status: 401, code: 'unauthorized', retried: false, about: 'rejected the key (401): told so' },
+    { status: 403, code: 'refused', retried: false, about: 'rejected /things (403): told so' },
     { status: 404, code: 'not_found', retried: false, about: 'no /things (404): told so' },
     { status: 405, code: 'refused', retried: false, about: '(405)' },
     { status: 410, code: 'refused', retried: false, about: '(410)' },
@@ -90,7 +90,7 @@ describe('a refusal', () => {
     { status: 500, code: 'upstream_failed', retried: true, about: 'failed on /things (500): told so' },
     { status: 503, code: 'upstream_failed', retried: true, about: '(503)' },
     { status: 599, code: 'upstream_failed', retried: true, about: '(599)' },
-  ] as const)('of $status is $code, tried again: $retried', async ({ status, code, retried, about }) => {
+  ] as const)('$status gives $code, retried: $retried', async ({ status, code, retried, about }) => {
     const { failure, requests, attempts } = await open((_request, response) =>
       json(response, status, refusal('told so')),
     );
@@ -102,21 +102,21 @@ describe('a refusal', () => {
     for (const attempt of attempts) expect(attempt).toMatchObject({ status, error: error.message });
   });
 
-  test('of 403 is about the workspace only if its code is plan_required', async () => {
+  test('403 concerns the workspace only if its code is plan_required', async () => {
     const { failure } = await open((_request, response) =>
       json(response, 403, { error: { code: 'plan_required', message: 'no plan' } }),
     );
     expect(await failure()).toMatchObject({ code: 'plan_required', status: 403, retryable: false });
   });
 
-  test('of 403 is about the workspace, too, if it comes from the list that every run begins with', () => {
+  test('toWorkspaceError converts a 403 of the list of brands to plan_required', () => {
     const refused = new UpstreamError('refused', 'refused /brands (403)', { status: 403 });
     expect(toWorkspaceError(refused)).toMatchObject({ code: 'plan_required', message: 'refused /brands (403)' });
     const missing = new UpstreamError('not_found', 'no /brands', { status: 404 });
     expect(toWorkspaceError(missing)).toBe(missing);
   });
 
-  test.for([301, 302, 303, 307, 308])('of %i, a redirect, is not followed', async (status) => {
+  test.for([301, 302, 303, 307, 308])('%i is a redirect and is not followed', async (status) => {
     const { failure, requests } = await open((_request, response) => {
       response.writeHead(status, { location: `/elsewhere?key=${KEY}` });
       response.end();
@@ -125,7 +125,7 @@ describe('a refusal', () => {
     expect(requests.length).toBe(1);
   });
 
-  test('that passes is not noticed', async () => {
+  test('that is transient is hidden by a retry', async () => {
     const { get, requests } = await open((_request, response, count) =>
       json(response, count < 5 ? 502 : 200, { count }),
     );
@@ -135,14 +135,14 @@ describe('a refusal', () => {
 });
 
 describe('waiting between attempts', () => {
-  test('grows to a bound that doubles, and is chance below it', async () => {
+  test('is random below a bound that doubles up to a maximum', async () => {
     const { failure, slept } = await open((_request, response) => json(response, 500, {}));
     await failure();
     const waits = slept.filter((ms) => ms > 100);
     expect(waits.map(Math.round)).toEqual([500, 999, 1998, 3996]);
   });
 
-  test('is at least what Retry-After says, in seconds or as a date', async () => {
+  test('is at least Retry-After, in seconds or as a date', async () => {
     const { get, slept } = await open((_request, response, count) => {
       if (count === 1) json(response, 503, {}, { 'retry-after': '7' });
       else if (count === 2) {
@@ -154,7 +154,7 @@ describe('waiting between attempts', () => {
     expect(slept.filter((ms) => ms > 100)).toEqual([7_000, 9_000]);
   });
 
-  test('after a 429 closes the gate for everybody, and 429s are counted apart', async () => {
+  test('after a 429 closes the gate for all requests, and 429s have their own attempt limit', async () => {
     const { get, slept, requests, attempts } = await open((_request, response, count) =>
       json(response, count <= 8 ? 429 : 200, refusal('wait'), count <= 8 ? { 'retry-after': '3' } : {}),
     );
@@ -164,10 +164,10 @@ describe('waiting between attempts', () => {
     expect(attempts.at(-1)).toMatchObject({ status: 200, error: null, attempt: 9 });
   });
 
-  test('after 429s that name too short a wait outlasts a window that others have filled', async () => {
+  test('after repeated 429s with a short Retry-After grows to the length of a window that others filled', async () => {
     const since = performance.now();
     const setup = await open((_request, response) => {
-      // The hurried clock makes a minute of 60 ms.
+      // A minute of the hurried clock takes 60 ms.
       const isFull = performance.now() - since < 90;
       json(response, isFull ? 429 : 200, refusal('wait'), isFull ? { 'retry-after': '0' } : {});
     });
@@ -175,7 +175,7 @@ describe('waiting between attempts', () => {
     expect(setup.requests.length).toBeGreaterThan(3);
   });
 
-  test('ends: a 429 that never stops is given up', async () => {
+  test('ends after 12 responses of 429', async () => {
     const { failure, requests } = await open((_request, response) =>
       json(response, 429, refusal('wait'), { 'retry-after': '1' }),
     );
@@ -183,7 +183,7 @@ describe('waiting between attempts', () => {
     expect(requests.length).toBe(12);
   });
 
-  test('of an hour is reported, not sat out', async () => {
+  test('of an hour fails at once instead of waiting', async () => {
     const { failure, requests } = await open((_request, response) =>
       json(response, 429, refusal('come back later'), { 'retry-after': '3600' }),
     );
@@ -191,7 +191,7 @@ describe('waiting between attempts', () => {
     expect(requests.length).toBe(1);
   });
 
-  test('stops at once when the signal is aborted', async () => {
+  test('ends at once when the signal is aborted', async () => {
     const { client } = await open((_request, response) => json(response, 503, {}, { 'retry-after': '800' }));
     const stop = new AbortController();
     const asked = client.get({ path: '/', query: {} }, (body) => body, {
@@ -202,19 +202,19 @@ describe('waiting between attempts', () => {
   });
 });
 
-describe('no answer', () => {
+describe('a failed exchange', () => {
   const limits = { headersMs: 40, bodyMs: 40, connectMs: 200 };
 
   test.for<[string, Handler, RegExp]>([
     ['a reset', (request) => request.socket.resetAndDestroy(), /connection (reset|closed)/],
-    ['silence', () => undefined, /no answer in time/],
+    ['silence', () => undefined, /timeout while waiting for the response/],
     [
       'a body that stops',
       (_request, response) => {
         response.writeHead(200, { 'content-length': '100' });
         response.write('{"data"');
       },
-      /stopped in the middle/,
+      /stopped before its end/,
     ],
     [
       'a body that is cut off',
@@ -224,7 +224,7 @@ describe('no answer', () => {
       },
       /connection (reset|closed)/,
     ],
-  ])('%s is unreachable, and is tried again', async ([, handler, about]) => {
+  ])('because of %s is retried', async ([, handler, about]) => {
     const once: Handler = (request, response, count) =>
       count === 1 ? handler(request, response, count) : json(response, 200, { count });
     const { get, attempts, server } = await open(once, { limits });
@@ -233,13 +233,13 @@ describe('no answer', () => {
     expect(attempts[0]?.error).toContain(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   });
 
-  test('five times in a row is given up', async () => {
+  test('is not retried after five attempts', async () => {
     const { failure, requests } = await open((request) => request.socket.resetAndDestroy(), { limits });
     expect(await failure()).toMatchObject({ code: 'unreachable', status: null, retryable: true });
     expect(requests.length).toBe(5);
   });
 
-  test('a body that trickles past the whole time allowed is given up', async () => {
+  test('because of a body slower than the total time limit is aborted', async () => {
     const { failure } = await open(
       (_request, response) => {
         response.writeHead(200);
@@ -248,17 +248,17 @@ describe('no answer', () => {
       },
       { limits: { ...limits, totalMs: 60 } },
     );
-    expect((await failure()).message).toMatch(/no whole answer in time/);
+    expect((await failure()).message).toMatch(/timeout before the response was complete/);
   });
 
-  test('a port where nobody listens', async () => {
+  test('because of a closed port is reported as connection refused', async () => {
     const { failure, server } = await open(() => undefined);
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     expect((await failure()).message).toMatch(/connection refused/);
   });
 
-  test('a body past the size limit is not read on, nor asked for again', async () => {
+  test('because of a body beyond the size limit is aborted and not retried', async () => {
     const { failure, requests } = await open((_request, response) => json(response, 200, 'x'.repeat(50_000)), {
       limits: { bodyBytesMax: 10_000 },
     });
@@ -269,14 +269,14 @@ describe('no answer', () => {
   });
 });
 
-describe('an answer', () => {
-  test('that is not JSON is tried again, and then reported in words', async () => {
+describe('a response', () => {
+  test('that is not JSON is retried and then reported as bad_answer', async () => {
     const { failure, requests } = await open((_request, response) => response.end('<html>'));
     expect(await failure()).toMatchObject({ code: 'bad_answer', status: 200 });
     expect(requests.length).toBe(5);
   });
 
-  test('that the reader refuses is tried again', async () => {
+  test('that the reader rejects is retried', async () => {
     const { get, attempts } = await open((_request, response, count) => json(response, 200, { count }));
     const { value } = await get({}, (body) => {
       if ((body as { count: number }).count < 3) throw new BodyError('the body has no list data');
@@ -286,7 +286,7 @@ describe('an answer', () => {
     expect(attempts[0]?.error).toContain('the body has no list data');
   });
 
-  test('is dated by upstream if it sends a well-formed date, and reports a malformed one', async () => {
+  test('has the date of a well-formed Date header, and a malformed one is reported', async () => {
     const { get, attempts } = await open((_request, response, count) => {
       if (count === 1) json(response, 200, {}, { date: 'Mon, 01 Jan 2024 00:00:00 GMT' });
       else {
@@ -316,7 +316,7 @@ describe('an answer', () => {
 });
 
 describe('the key', () => {
-  test('goes in the header that is configured, and in no other', async () => {
+  test('is sent only in the configured header', async () => {
     const bearer = await open((_request, response) => json(response, 200, {}));
     await bearer.get();
     expect(bearer.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}` });
@@ -330,9 +330,9 @@ describe('the key', () => {
   test.for<[string, string]>([
     ['in a message', `the key ${KEY} is not good`],
     ['at the start of a message', KEY],
-    ['across the end of what is repeated of a message', `${'x'.repeat(190)}${KEY}`],
+    ['across the end of the quoted part of a message', `${'x'.repeat(190)}${KEY}`],
     ['twice, with control characters', `\u0007${KEY}\n\n${KEY}`],
-  ])('is not repeated when upstream sends it back %s', async ([, message]) => {
+  ])('is not shown if upstream repeats it %s', async ([, message]) => {
     for (const status of [401, 400, 500]) {
       const { failure, attempts } = await open((_request, response) => json(response, status, refusal(message)));
       const error = await failure();
@@ -343,7 +343,7 @@ describe('the key', () => {
   });
 });
 
-describe('a body that is encoded', () => {
+describe('an encoded body', () => {
   const body = Buffer.from(JSON.stringify({ text: 'é'.repeat(500) }));
 
   test.for<[string, string, Buffer]>([
@@ -354,7 +354,7 @@ describe('a body that is encoded', () => {
     ['deflate without a header', 'deflate', deflateRawSync(body)],
     ['one coding after the other', 'br, gzip', gzipSync(brotliCompressSync(body))],
     ['nothing, and it says so', 'identity', body],
-  ])('with %s is decoded, and its decoded bytes are passed on', async ([, coding, encoded]) => {
+  ])('with %s is decoded before it is passed to the reader', async ([, coding, encoded]) => {
     const { client } = await open((_request, response) => {
       response.setHeader('content-encoding', coding);
       response.end(encoded);
@@ -365,12 +365,18 @@ describe('a body that is encoded', () => {
   });
 
   test.for<[string, string, Buffer, RegExp, number]>([
-    ['that is not what the header says', 'gzip', body, /Content-Encoding is gzip, but the body cannot be decoded/, 5],
-    ['that is cut', 'gzip', gzipSync(body).subarray(0, 20), /Content-Encoding is gzip, but .*unexpected end/, 5],
-    ['in a way that nobody knows', 'zstd', body, /Content-Encoding is "zstd"; allowed: gzip, x-gzip, br, deflate/, 5],
-    ['three times', 'gzip, gzip, gzip', body, /allowed: .*at most 2/, 5],
-    ['and decodes to far more', 'gzip', gzipSync(Buffer.alloc(4_000_000, ' ')), /decodes to more than \d+ bytes/, 1],
-  ])('%s is an error of that request', async ([, coding, encoded, about, attempts]) => {
+    ['that does not match its header', 'gzip', body, /Content-Encoding is gzip, but the body cannot be decoded/, 5],
+    ['that is truncated', 'gzip', gzipSync(body).subarray(0, 20), /Content-Encoding is gzip, but .*unexpected end/, 5],
+    ['with an unknown coding', 'zstd', body, /Content-Encoding is "zstd"; allowed: gzip, x-gzip, br, deflate/, 5],
+    ['that is encoded three times', 'gzip, gzip, gzip', body, /allowed: .*at most 2/, 5],
+    [
+      'that decodes to a far longer one',
+      'gzip',
+      gzipSync(Buffer.alloc(4_000_000, ' ')),
+      /is too long when decoded; allowed: up to \d+ bytes/,
+      1,
+    ],
+  ])('%s gives bad_answer', async ([, coding, encoded, about, attempts]) => {
     const { failure, requests } = await open((_request, response) => {
       response.setHeader('content-encoding', coding);
       response.end(encoded);
@@ -423,7 +429,7 @@ describe('rate headers outside their bounds', () => {
   );
 });
 
-describe('walking pages', () => {
+describe('walkPages', () => {
   const walk = async (
     next: (cursor: string | null, count: number) => string | null,
     options: { from?: string | null; pagesMax?: number } = {},
@@ -449,7 +455,7 @@ describe('walking pages', () => {
     return { pages, error, queries };
   };
 
-  test('ends at the last, with every other parameter as it was', async () => {
+  test('ends at the last page and repeats all other parameters unchanged', async () => {
     const { pages, error, queries } = await walk((cursor) => (cursor === null ? 'b&c' : cursor === 'b&c' ? 'd' : null));
     expect(error).toBeNull();
     expect(pages).toEqual([
@@ -461,25 +467,25 @@ describe('walking pages', () => {
     expect(queries).toEqual([same, { ...same, cursor: 'b&c' }, { ...same, cursor: 'd' }]);
   });
 
-  test('goes on from a saved cursor', async () => {
+  test('resumes from a saved cursor', async () => {
     const { pages } = await walk(() => null, { from: 'saved' });
     expect(pages).toEqual([{ cursor: 'saved', next: null }]);
   });
 
   test.for<[string, (cursor: string | null, count: number) => string, number]>([
-    ['stays where it is', () => 'a', 1],
-    ['goes round in a circle', (_cursor, count) => 'abc'[(count - 1) % 3] as string, 3],
-  ])('stops at a cursor that %s, and takes no page twice', async ([, next, pagesRead]) => {
+    ['does not change', () => 'a', 1],
+    ['repeats after three pages', (_cursor, count) => 'abc'[(count - 1) % 3] as string, 3],
+  ])('fails at a cursor that %s, and yields no page twice', async ([, next, pagesRead]) => {
     const { pages, error } = await walk(next);
     expect(error).toMatchObject({ code: 'bad_answer' });
-    expect(error?.message).toContain('does not move');
+    expect(error?.message).toContain('does not advance');
     expect(pages.length).toBe(pagesRead);
   });
 
-  test('has a bound', { timeout: 60_000 }, async () => {
+  test('fails after 10,000 pages', { timeout: 60_000 }, async () => {
     expect(PAGES_MAX).toBeLessThanOrEqual(10_000);
     const { error, pages } = await walk((_cursor, count) => String(count));
-    expect(error?.message).toContain('has no end');
+    expect(error?.message).toContain('does not end');
     expect(pages.length).toBe(PAGES_MAX);
   });
 });

@@ -11,12 +11,12 @@ const documentWith = (name: string, path = open[0]?.path ?? '') => {
   return { paths: { [path]: { get: { parameters: [{ in: 'query', name, schema: { enum: values } }] } } } };
 };
 
-describe('the name of a parameter that the specification leaves open', () => {
-  test('is learned from the description', () => {
+describe('the actual name of a parameter with nameUnknown', () => {
+  test('is read from the OpenAPI document', () => {
     expect([...learnParameterNames(resources, documentWith('rowMode')).values()]).toEqual([{ [declared]: 'rowMode' }]);
   });
 
-  test.for(['from', 'a b', '', 'x'.repeat(1_000), '__proto__[x]', 'a&b=c'])('%j is not learned', (name) => {
+  test.for(['from', 'a b', '', 'x'.repeat(1_000), '__proto__[x]', 'a&b=c'])('%j is rejected as a name', (name) => {
     expect(learnParameterNames(resources, documentWith(name)).size).toBe(0);
   });
 
@@ -29,7 +29,7 @@ describe('the name of a parameter that the specification leaves open', () => {
     ],
     ['references to themselves', { paths: { [open[0]?.path ?? '']: { $ref: '#/paths' } } }],
     ['no paths', { paths: 'none' }],
-  ])('is not looked for in %s for long', ([, document]) => {
+  ])('is not searched for long in %s', ([, document]) => {
     expect(learnParameterNames(resources, document).size).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toDate } from '../../src/upstream/headers.ts';
 
-test('a Date header is read in the one form that servers must send', () => {
+test('toDate accepts only the IMF-fixdate form', () => {
   expect(toDate('Sun, 22 Nov 2026 07:00:00 GMT')).toBe(Date.parse('2026-11-22T07:00:00Z'));
   expect(toDate('Fri, 31 Dec 9999 23:59:59 GMT')).toBe(Date.parse('9999-12-31T23:59:59Z'));
   const wrong = [

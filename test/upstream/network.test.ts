@@ -6,7 +6,7 @@ import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { networkError } from '../../src/upstream/network.ts';
 
-// A key for tests only; the certificate is valid until the year 2126.
+// Key for tests only; the certificate is valid until 2126.
 const read = (name: string): string => readFileSync(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8');
 
 async function errorFrom(server: ReturnType<typeof createHttpServer>) {
@@ -17,16 +17,16 @@ async function errorFrom(server: ReturnType<typeof createHttpServer>) {
   return { base, error: networkError(thrown, base) };
 }
 
-test('a self-signed certificate is named, with the variable that makes it known', async () => {
+test('a self-signed certificate is reported with the variable for trusting it', async () => {
   const server = createServer({ key: read('self-signed.key'), cert: read('self-signed') }, () => undefined);
   const { base, error } = await errorFrom(server);
   expect(error).toMatchObject({ code: 'unreachable', retryable: false });
   expect(error.message).toBe(
-    `cannot trust ${base.origin}: its certificate is self-signed; if it is the right one, set NODE_EXTRA_CA_CERTS to a PEM file with it (DEPTH_ZERO_SELF_SIGNED_CERT)`,
+    `cannot trust ${base.origin}: its certificate is self-signed; if you trust it, set NODE_EXTRA_CA_CERTS to a PEM file with the certificate (DEPTH_ZERO_SELF_SIGNED_CERT)`,
   );
 });
 
-test('a server that speaks no TLS is named', async () => {
+test('a server without TLS is reported with the setting to correct', async () => {
   const { error } = await errorFrom(createHttpServer(() => undefined));
   expect(error).toMatchObject({ code: 'unreachable', retryable: false });
   expect(error.message).toContain('it does not speak TLS on this port; correct the port in SIGHTLINE_BASE_URL');
@@ -39,7 +39,7 @@ test.each([
   ['CERT_HAS_EXPIRED', 'has expired'],
   ['CERT_NOT_YET_VALID', 'is not valid yet'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another host name'],
-])('%s is not tried again, and says what to do', (code, words) => {
+])('%s is not retried and its message contains the next step', (code, words) => {
   const thrown = Object.assign(new Error('prose of a library'), { code });
   const { message, retryable } = networkError(thrown, new URL('https://api.example/v1'));
   expect(retryable).toBe(false);

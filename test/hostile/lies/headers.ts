@@ -70,7 +70,7 @@ export const headerLies: readonly Lie[] = [
       if (isAlerts(exchange)) replaced(exchange, 403, '{"error":{"code":"plan_required","message":"no plan"}}');
     },
     exits: [1],
-    says: /refused the workspace \(403\)/,
+    says: /rejected the workspace \(403\)/,
   },
   {
     title: 'answers 401 on one endpoint',
@@ -78,7 +78,7 @@ export const headerLies: readonly Lie[] = [
       if (isAlerts(exchange)) replaced(exchange, 401);
     },
     exits: [1],
-    says: /refused the key \(401\)/,
+    says: /rejected the key \(401\)/,
   },
   {
     title: 'answers 404 for one list of a brand that exists',

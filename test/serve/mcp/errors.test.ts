@@ -23,8 +23,8 @@ describe('an argument that is wrong', () => {
       ['get_metrics', { brandId: 'x' }, 'not_found: the brand x does not exist'],
       ['get_article', { brandId, articleId: STRANGER }, 'not_found', 'articleId from list_articles'],
       ['get_metrics', { brandId, brand: 1 }, 'parameter must be one of from, to, engine'],
-      ['get_metrics', { brandId, from: '2026-02-30' }, 'from must be a day of the calendar'],
-      ['get_metrics', { brandId, from: '2020-01-01', to: '2026-01-01' }, 'ranges cover 366 days'],
+      ['get_metrics', { brandId, from: '2026-02-30' }, 'from must be a calendar day'],
+      ['get_metrics', { brandId, from: '2020-01-01', to: '2026-01-01' }, 'a range has at most 366 days'],
       ['get_metrics', { brandId, engine: ['a', 'b'] }, 'engine must be one text, number, true or false; got ["a","b"]'],
       ['get_metrics', { brandId, engine: { a: 1 } }, 'got {"a":1}'],
       ['get_metrics', { brandId, engine: 'nobody' }, 'engine must be one of'],
@@ -37,7 +37,7 @@ describe('an argument that is wrong', () => {
       ['get_metrics', { brandId, skip: -1 }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 'all' }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 99_999_999 }, 'skip must be a whole number from 0'],
-      ['list_brands', { brandId }, 'this endpoint takes no parameters', 'list_brands takes skip'],
+      ['list_brands', { brandId }, 'this endpoint has no parameters', 'list_brands takes skip'],
       ['get_credit_balance', { x: '' }, 'get_credit_balance takes no arguments'],
     ];
     for (const [name, values, ...told] of cases) {
@@ -88,7 +88,7 @@ describe('a question that cannot be answered', () => {
     const url = await startBareMcp(broken, { onError: ({ message }) => reported.push(message) });
     const { isError, text } = await call(await connect(url), 'list_brands');
     expect(isError).toBe(true);
-    expect(text).toContain('internal: Something happened that should not have.');
+    expect(text).toContain('internal: An unexpected error occurred.');
     expect(text).not.toContain('secret');
     expect(reported).toContain('secret words of the machine');
   });
