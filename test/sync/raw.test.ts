@@ -126,7 +126,7 @@ describe('a sync', () => {
     await writeFile(folder, 'a file where the folder should be');
     const summary = await sync({ only: ['prompts'] });
     expect(summary).toMatchObject({ status: 'complete', error: null });
-    expect(summary.warnings.map(({ message }) => message).join()).toMatch(/^pages are not kept as they came: /);
+    expect(summary.warnings.map(({ message }) => message).join()).toMatch(/^raw pages are not archived: /);
     expect(await workspace.query('SELECT 1 FROM sync.raw_pages')).toEqual([]);
   });
 
