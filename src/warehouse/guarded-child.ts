@@ -92,7 +92,7 @@ async function query(
   resultsMax: number,
 ): Promise<number> {
   const statements = await allowStatements(sql, audience, parserOf(parser));
-  if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query does not contain a statement');
+  if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query contains no statement');
   const results = statements.filter(({ type }) => type !== 'SET').length;
   if (results > resultsMax) {
     const message = `${results} statements return rows; allowed for this format: ${resultsMax}, plus any number of SET VARIABLE`;

@@ -61,7 +61,7 @@ export async function openReader(path: string): Promise<Reader> {
       const damage = toReadError(path, thrown);
       if (damage !== null) throw damage;
       const text = thrown instanceof Error ? thrown.message : String(thrown);
-      const message = text === NO_STATEMENT_MESSAGE ? 'the query does not contain a statement' : text;
+      const message = text === NO_STATEMENT_MESSAGE ? 'the query contains no statement' : text;
       throw new SightlineError('sql_invalid', message, { cause: thrown });
     }
   };
