@@ -32,7 +32,7 @@ export async function readSnapshot(folder: string): Promise<Manifest> {
     throw new SightlineError('warehouse_invalid', `${folder} is no snapshot: it has no manifest that can be read`);
   }
   if (manifest.schemaVersion > SCHEMA_VERSION) {
-    const found = `${folder} has schema version ${manifest.schemaVersion}, this sightline knows ${SCHEMA_VERSION}`;
+    const found = `${folder} has schema version ${manifest.schemaVersion}; this version of sightline supports up to ${SCHEMA_VERSION}`;
     throw new SightlineError('warehouse_newer', found);
   }
   return manifest;

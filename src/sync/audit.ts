@@ -14,23 +14,23 @@ import { areMost, newest, planAgain, planAudit } from './plan-windows.ts';
 import { heldTrouble } from './read.ts';
 import type { Tally, Trouble } from './tally.ts';
 
-/** Reads of days that differ after the run has read what was due. */
+/** Maximum rounds of reading the days that still differ after the due days were read. */
 const ROUNDS_MAX = 3;
-/** Days that a message names one by one; `sightline status` names all. */
+/** Days listed in a message; `sightline status` lists all. */
 const NAMED_MAX = 5;
 
-/** What the days of a run are audited with. */
+/** Dependencies of an audit. */
 export interface AuditParts {
   readonly catalogue: Catalogue;
   readonly database: Database;
   readonly runId: string;
   readonly tally: Tally;
   readonly context: PlanContext;
-  /** Requests that the run may use; null where that is not limited. */
+  /** Request limit of the run; null if unlimited. */
   readonly maxRequests: number | null;
-  /** Days whose latest read in this run lacked rows that upstream counts, with how many. */
+  /** Days whose last read in this run lacked rows that upstream counts, with the number of rows. */
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
-  /** Reads chains from their first page to their end. */
+  /** Reads slices from their first page to their end. */
   read(chains: readonly Chain[]): Promise<void>;
 }
 
@@ -41,26 +41,26 @@ interface View {
   readonly audits: ReadonlyMap<string, Audit>;
   /** Whether the day was read in this run. */
   wasRead(day: string): boolean;
-  /** Whether the day is not proven to be complete. */
+  /** Whether the day is not proven complete. */
   isOpen(day: Comparison): boolean;
   /** Whether the counts of the day differ as they do on many days for good, and its read lacked no stored row. */
   isUsual(day: Comparison): boolean;
 }
 
 /**
- * Compares the days of a brand with upstream's census once the run has read what was due. Days that are not proven are
- * counted and read again. The run is partial while such a day has retries left; what is left of an allowance goes into
- * reading again what nothing speaks against.
+ * Compares the days of a brand with upstream's day counts after the run has read the due days. Counts and reads
+ * unproven days again. The run is partial while such a day has retries left. Spends the rest of an allowance on reading
+ * unsuspicious days again.
  */
 export async function auditWindow(parts: AuditParts, window: FollowedWindow): Promise<void> {
   const { resource, brand, planned, isCounted } = window;
   const { tally, context, maxRequests } = parts;
   if (planned.unreliable) tally.warned(unreliableCensus(resource, brand));
-  // Without counts of this run nothing is proven; the census that failed makes the run partial.
+  // Without day counts of this run nothing is proven; the failed slice makes the run partial.
   if (!isCounted) return;
   const view = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
   const audits = await keepAudits(parts, resource, brand, view);
-  // A run that used up its allowance is partial anyway, and has not read all days that were due.
+  // A run that used up its allowance is partial anyway, and has not read all due days.
   if (!planned.unreliable && tally.allowance === null) await report(parts, resource, brand, view, audits);
   if (maxRequests === null || tally.allowance !== null || tally.failures.length > 0) return;
   const chains = await readChainsOf(parts.database, resource.name, brand.id);
@@ -71,7 +71,7 @@ export async function auditWindow(parts: AuditParts, window: FollowedWindow): Pr
   await keepAudits(parts, resource, brand, await viewOf(parts, resource, brand));
 }
 
-// Reads the census and the days that are open again, while that mends any of them.
+// Reads the day counts and the open days again, as long as that resolves at least one of them.
 async function readAgain(parts: AuditParts, { resource, brand, census }: FollowedWindow): Promise<View> {
   const { tally, context } = parts;
   const names = [resource.name, ...census.map((chain) => chain.resource)].map((name) => `${name} brand=${brand.id} `);
@@ -116,7 +116,8 @@ async function viewOf(parts: AuditParts, resource: Resource, brand: Member): Pro
   return { days, audits, wasRead, isOpen, isUsual };
 }
 
-// Open days, without those whose retry was in vain or is not due. One mended day speaks for a retry of all.
+// Returns the open days, except those whose retry failed or is not due. If any day was resolved, all open days are
+// retried.
 function toRead({ days, audits, wasRead, isOpen, isUsual }: View, context: PlanContext): string[] {
   const triesOf = ({ day, figures }: Comparison): number => {
     const audit = audits.get(day);
@@ -135,7 +136,7 @@ function isAsked({ day }: Comparison, { range }: PlanContext): boolean {
   return range === null || (range.from <= day && day <= range.to);
 }
 
-// A read in vain counts for the day that was read, and for all open days if most are open: a few stand for the others.
+// A failed retry counts for the day that was read. If most days are open, the sample counts for all of them.
 async function keepAudits(
   { database, context }: AuditParts,
   resource: Resource,
@@ -150,7 +151,7 @@ async function keepAudits(
     if (!isOpen(day)) return { ...day, tries: 0, retryAt: null };
     const known = earlier?.figures === day.figures ? earlier : undefined;
     const wasJudged = wasRead(day.day) || (isSampled && open.includes(day));
-    // A retry that is not due yet is not spent by a day that stands for it.
+    // A sampled day does not use up a retry that is not due yet.
     const isWaiting = known !== undefined && !wasRead(day.day) && (known.retryAt ?? 0) > now;
     if (!wasJudged || isWaiting) return { ...day, tries: known?.tries ?? 0, retryAt: known?.retryAt ?? null };
     const tries = (known?.tries ?? 0) + 1;
@@ -207,7 +208,7 @@ async function report(
     tally.warned({ chain: chain.id, code: 'counts_differ', message });
   }
   if (permanent.length > 0) {
-    const message = `${daysText(permanent)}; ${RETRIES_MAX} retries did not change that, so the difference is upstream's own`;
+    const message = `${daysText(permanent)}; ${RETRIES_MAX} retries did not change this, so the difference is upstream's own`;
     tally.warned({ chain: chain.id, code: 'counts_differ', message });
   }
 }
@@ -230,6 +231,6 @@ function daysText(audits: readonly Audit[]): string {
 
 function unreliableCensus(resource: Resource, brand: Member): Trouble {
   const message =
-    'upstream counts other answers than it lists on most days; the last days are read again instead of those that differ';
+    "upstream's day counts differ from its lists on most days; the last days are read again instead of the days that differ";
   return { chain: `${resource.name} brand=${brand.id}`, code: 'census_unreliable', message };
 }

@@ -9,34 +9,37 @@ export interface DayRange {
   readonly to: string;
 }
 
-/** The requests that read one whole thing: a list, a range, a detail. Pages follow one another; chains do not. */
+/**
+ * A slice: the requests that read a list, a range or a detail completely. Its pages are read in order; slices are
+ * independent.
+ */
 export interface Chain extends ChainRef {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly brandId: string | null;
   /** For a detail: the id of the list's row. */
   readonly member: string | null;
-  /** Requests it should take; at least 1. */
+  /** Expected requests; at least 1. */
   readonly expected: number;
-  /** Why it is asked for, in a few words. */
+  /** Reason for the read, in a few words. */
   readonly reason: string;
-  /** Greater goes first. */
+  /** Slices with higher values are read first. */
   readonly priority: number;
-  /** Whether a parameter goes by its declared name because upstream's own is not known. */
+  /** Whether a parameter has its declared name because upstream's name is unknown. */
   readonly guessed: boolean;
-  /** The oldest window of a history, from which one goes on into the past. */
+  /** Whether this is the oldest window of a history, after which older ones may follow. */
   readonly oldest: boolean;
-  /** Whether the chain may end with a page that brings nothing new. */
+  /** Whether the slice may end with a page that changes nothing. */
   readonly untilKnown: boolean;
   readonly state: string | null;
-  /** What limits the deletions that the chain implies; null makes all of them. */
+  /** Limit of the deletions that the slice implies; null deletes without a limit. */
   readonly guard: DeletionGuard | null;
 }
 
-/** Names of parameters as upstream has them, by resource, declared name to real name. */
+/** Parameter names by resource: declared name to upstream's name. */
 export type ParameterNames = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** What a chain is for. */
+/** Scope and options of a slice. */
 export interface ChainScope {
   readonly brandId?: string;
   readonly member?: string;
@@ -50,14 +53,14 @@ export interface ChainScope {
   readonly guard?: DeletionGuard;
 }
 
-/** The chains that read a resource in a scope: one, or one for every value of the parameter it is asked by. */
+/** Creates the slices of a resource in a scope: one, or one per value of the resource's `each` parameter. */
 export function chainsOf(resource: Resource, scope: ChainScope, names: ParameterNames): Chain[] {
   const { each } = resource;
   if (each === undefined) return [chainOf(resource, scope, {}, {}, false)];
   const parameter = resource.query[each.parameter];
   return (parameter?.values ?? []).map((value) => {
     const column = { [each.column]: value };
-    // The default needs no parameter, which is the safer way where its name is not certain.
+    // Omit the parameter for its default value, which is safer while its name is uncertain.
     if (parameter?.nameUnknown === true && value === parameter.default)
       return chainOf(resource, scope, column, {}, false);
     const real = names.get(resource.name)?.[each.parameter];
@@ -116,7 +119,7 @@ function pathOf(resource: Resource, brandId: string | undefined, member: string 
   if (resource.change.kind === 'detail') values[resource.change.parameter] = member;
   return resource.path.replace(/\{(\w+)\}/g, (_match, name: string) => {
     const value = values[name];
-    if (value === undefined) throw new TypeError(`nothing fills {${name}} of ${resource.path}`);
+    if (value === undefined) throw new TypeError(`no value for {${name}} of ${resource.path}`);
     return encodeURIComponent(value);
   });
 }

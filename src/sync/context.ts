@@ -3,50 +3,55 @@ import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import type { ClosedChain, OpenChain } from '../warehouse/state.ts';
 import type { DayRange, ParameterNames } from './chain.ts';
 
-/** Days before today that are read in every run, because late answers and corrections come in them. */
+/** Days before today that every run reads, because late responses and corrections arrive in them. */
 export const SETTLE_DAYS = 2;
-/** How long an unfinished run's work counts: for days that are over, and for what may move at any moment. */
+/**
+ * Maximum age of an unfinished run's slices for the next run to continue them: for days that are over, and for data
+ * that may change at any moment.
+ */
 const PAST_DAYS_FRESH_MS = 24 * 3_600_000;
 const MOVING_FRESH_MS = 3_600_000;
 
-/** What goes first when the budget is short: what others wait for, then what is long, then what is many. */
+/**
+ * Priorities of slices when the budget is short: first those that others depend on, then long ones, then numerous ones.
+ */
 export const PRIORITY = { workspace: 100, history: 90, list: 80, window: 50, report: 40, detail: 30, day: 20 } as const;
 
-/** What has ever been read whole. */
+/** Lookup of the slices that were ever read completely. */
 export interface Covered {
   chain(id: string): ClosedChain | undefined;
-  /** When each day was last read whole, epoch milliseconds. */
+  /** Time of the last complete read of each day, epoch milliseconds. */
   days(resource: string, brandId: string): ReadonlyMap<string, number>;
 }
 
-/** Everything a plan depends on besides the catalogue. */
+/** Everything that a plan depends on besides the catalogue. */
 export interface PlanContext {
-  /** Upstream's day, UTC. */
+  /** Upstream's current day, UTC. */
   readonly today: string;
   readonly now: number;
-  /** Days asked for on the command line, or null for all. */
+  /** Requested days; null for all. */
   readonly range: DayRange | null;
-  /** Resources to read; what they depend on is in here too. */
+  /** Resources to read, including the resources they depend on. */
   readonly wanted: ReadonlySet<string>;
   readonly names: ParameterNames;
   readonly connections: number;
-  /** Chains of the unfinished run that this one continues. */
+  /** Completed slices of the unfinished run that this run continues. */
   readonly closed: readonly ClosedChain[];
   readonly open: readonly OpenChain[];
-  /** Brands of which an earlier pass has read something. */
+  /** Brands of which an earlier pass has read at least one slice. */
   readonly read: ReadonlySet<string>;
-  /** Every chain that was ever read whole. */
+  /** Every slice that was ever read completely. */
   readonly covered: Covered;
-  /** Reads everything again, whatever is known of it. */
+  /** Reads everything again, even if it is up to date. */
   readonly full: boolean;
-  /** Deletes whatever upstream no longer lists, however much that is. */
+  /** Deletes all rows that upstream no longer lists, without a limit. */
   readonly acceptDeletions?: boolean;
   readonly settleDays: number;
-  /** Chains of which there are pages from whichever run; those that do not go on must be begun anew. */
+  /** Slices with checkpoints of any run. Those that cannot be resumed must be restarted. */
   readonly begun: ReadonlySet<string>;
 }
 
-/** Looks chains up by id and by day. `chains` come in the order in which they were closed. */
+/** Creates the lookup by id and by day. `chains` must be sorted by time of completion. */
 export function coveredBy(chains: readonly ClosedChain[]): Covered {
   const byId = new Map(chains.map((chain) => [chain.id, chain]));
   const byScope = new Map<string, ClosedChain[]>();
@@ -68,14 +73,14 @@ export function coveredBy(chains: readonly ClosedChain[]): Covered {
   };
 }
 
-/** Whether what a chain has read still counts for the run that continues it. */
+/** Whether data read at time `at` is recent enough for the run that continues the slice. */
 export function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
   const past = chain.to !== null && chain.to < dayOf(at);
-  // A time from the future is wrong, so it proves nothing.
+  // A time in the future is wrong, so it does not count as fresh.
   return at <= context.now + FUTURE_MS_MAX && context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
 }
 
-/** The end of a day, epoch milliseconds. */
+/** Returns the end of a day, epoch milliseconds. */
 export function endOf(day: string): number {
   return Date.parse(`${day}T00:00:00Z`) + DAY_MS;
 }

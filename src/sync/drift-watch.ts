@@ -13,7 +13,7 @@ import {
 } from '../warehouse/drift.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** How much drift a run met that no run had met before. */
+/** Counts of drift that no earlier run has found. */
 export interface DriftCounts {
   unknownFields: number;
   vanishedFields: number;
@@ -22,9 +22,9 @@ export interface DriftCounts {
   implausibleValues: number;
 }
 
-/** Watches all answers of a run for drift. */
+/** Watches all pages of a run for drift. */
 export interface DriftWatch {
-  /** Returns what must be stored together with a page; null for most pages. */
+  /** Returns the drift to store with a page; null for most pages. */
   look(
     resource: string,
     body: unknown,
@@ -32,15 +32,18 @@ export interface DriftWatch {
     implausible: readonly Implausible[],
     at: number,
   ): DriftNotes | null;
-  /** Returns what must be stored about values outside their bounds; null if all of them are known. */
+  /** Returns the drift to store for out-of-bounds values; null if all are known. */
   note(resource: string, implausible: readonly Implausible[], at: number): DriftNotes | null;
-  /** Writes how often things were seen that are known already; after a `complete` run, what is new later is drift. */
+  /**
+   * Stores the counts of known findings. After a `complete` run the vocabulary is settled: later additions count as
+   * drift.
+   */
   close(runId: string, complete: boolean, at: number): Promise<void>;
-  /** What was met for the first time since this was asked last. */
+  /** Returns the counts since the last call. */
   takeCounts(): DriftCounts;
 }
 
-/** Rows of sync.drift at most: an upstream that makes up names would find no end. */
+/** Limit of rows in sync.drift, in case upstream sends arbitrary field names. */
 const ROWS_MAX = 2000;
 
 const countOf: Readonly<Record<DriftKind, keyof DriftCounts>> = {
@@ -51,7 +54,7 @@ const countOf: Readonly<Record<DriftKind, keyof DriftCounts>> = {
   implausible_value: 'implausibleValues',
 };
 
-/** Opens a watch with what earlier runs have learned. */
+/** Opens a watch with the vocabulary of earlier runs. */
 export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse): Promise<DriftWatch> {
   const { knowledge, known } = await readDriftMemory(warehouse.database);
   const watchers = new Map<string, DriftWatcher>();
@@ -65,7 +68,7 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
     watchers.set(name, watcher);
     return watcher;
   };
-  // A finding seen before is only counted; its count is written when the run ends.
+  // Known findings are only counted; `close` stores the counts.
   const keepNew = (resource: string, findings: readonly Finding[], at: number): Finding[] =>
     findings.filter((finding) => {
       const identity = sightingIdentity(resource, finding);
@@ -120,7 +123,7 @@ function findingsOf(implausible: readonly Implausible[]): readonly Finding[] {
   return findings.take();
 }
 
-// A detail repeats the fields of its list; the list has the say about them.
+// Fields of the list, which its details repeat. Drift of these fields is reported for the list only.
 function listedFields(catalogue: Catalogue, { change }: Resource): string[] {
   if (change.kind !== 'detail') return [];
   return catalogue.get(change.of).derived.flatMap(({ declaration }) => Object.keys(declaration.fields));

@@ -1,41 +1,44 @@
 import { addDays, DAY_MS, eachDay } from '../contract/time.ts';
 import type { DayRange } from './chain.ts';
 
-/** A day of a window as planning sees it; what is not known is null. */
+/** The state of a day of a window; unknown values are null. */
 export interface DayState {
-  /** Items by upstream's census; null when there is none. */
+  /** Items of the day by upstream's day counts; null without day counts. */
   readonly upstream: number | null;
   readonly held: number;
-  /** Whether all figures of the census agree with the rows held; null without a census. */
+  /** Whether all figures of the day counts match the stored rows; null without day counts. */
   readonly agreed: boolean | null;
-  /** Whether the same difference was there when the day was last read, and its next retry is not due yet. */
+  /** Whether the last read of the day found the same difference and the next retry is not due yet. */
   readonly isKnown: boolean;
-  /** Whether the last read of the day lacked rows that upstream counts, although the figures agree. */
+  /** Whether the last read of the day lacked rows that upstream counts although the figures agree. */
   readonly isLacking: boolean;
-  /** When the day was last read whole, epoch milliseconds; null when never. */
+  /** Time of the last complete read of the day, epoch milliseconds; null if there was none. */
   readonly readAt: number | null;
 }
 
-/** What decides which days are due. */
+/** Options of `dueDays`. */
 export interface DueOptions {
   readonly range: DayRange;
   readonly today: string;
   readonly stateOf: (day: string) => DayState;
-  /** Days before today that are read in every run, because they still move. */
+  /** Days before today that every run reads, because they still change. */
   readonly settleDays: number;
-  /** Reads every day, whatever is known of it. */
+  /** Reads every day, even if it is up to date. */
   readonly full: boolean;
 }
 
-/** Why a day is read; `free` days have nothing to read and cost nothing beside others. */
+/**
+ * Decision about a day. `due`: read it; `free`: it is empty, so include it if that saves a window; `whole`: up to date,
+ * skip it.
+ */
 export type Due =
   | { readonly kind: 'due'; readonly reason: string }
   | { readonly kind: 'free' }
   | { readonly kind: 'whole' };
 
 /**
- * Decides for every day of a range whether it is due: days never read whole, days that were not over when they were
- * read, days that still move, and days whose figures differ from upstream's in a way that reading may mend.
+ * Decides for every day of a range whether to read it. Due are days that were never read completely or were read before
+ * their end, recent days, and days whose figures differ from upstream's in a way that a new read may fix.
  */
 export function dueDays(options: DueOptions): ReadonlyMap<string, Due> {
   const { range } = options;
@@ -49,15 +52,15 @@ function dueOf(day: string, { today, stateOf, settleDays, full }: DueOptions): D
   const state = stateOf(day);
   const { upstream, held, agreed, isKnown, isLacking, readAt } = state;
   const isEmpty = upstream === 0 && held === 0;
-  if (full) return due('asked for in full');
-  if (day >= addDays(today, -settleDays)) return due('still moving');
-  // Empty days, too, are read once: a census that counts nothing is no proof that nothing is there.
+  if (full) return due('requested explicitly');
+  if (day >= addDays(today, -settleDays)) return due('recent, may still change');
+  // Read empty days once too: day counts of 0 do not prove that the day is empty.
   if (readAt === null) return due('never read');
   if (isLacking) return due('lacked rows when it was read');
   if (isEmpty && agreed !== false) return { kind: 'free' };
   if (agreed === false && !isKnown) {
-    return due(upstream === held ? 'figures differ from the census' : 'counts differ from the census');
+    return due(upstream === held ? 'figures differ from the day counts' : 'row count differs from the day counts');
   }
-  if (readAt < Date.parse(`${day}T00:00:00Z`) + DAY_MS) return due('was not over when it was read');
+  if (readAt < Date.parse(`${day}T00:00:00Z`) + DAY_MS) return due('was read before its end');
   return { kind: 'whole' };
 }

@@ -12,27 +12,30 @@ import type { PlanContext } from './context.ts';
 import { followingDetails, planDays, planDetails, planOlder } from './plan.ts';
 import { type PlannedWindows, planWindows } from './plan-windows.ts';
 
-/** Knows what comes after a chain: details after their list, windows after their census, the past after a history. */
+/**
+ * Plans the slices that depend on a finished one: details after their list, windows after their day counts, older
+ * ranges after a history.
+ */
 export interface Follower {
-  /** The brands of the run. */
+  /** Sets the brands of the run. */
   brands(members: readonly Member[]): void;
-  /** The chains to read next, once `chain` has ended; `wasRead` tells whether it was read whole. */
+  /** Returns the slices to read after `chain`; `wasRead` is whether it was read completely. */
   after(chain: Chain, wasRead: boolean): Promise<Chain[]>;
-  /** Windows that were planned so far, with the brand of each. */
+  /** Returns the windows planned so far. */
   windows(): readonly FollowedWindow[];
 }
 
-/** The windows of a brand's resource, and the chains that count its days. */
+/** The windows of a brand's resource, and the slices of its day counts. */
 export interface FollowedWindow {
   readonly resource: Resource;
   readonly brand: Member;
   readonly planned: PlannedWindows;
   readonly census: readonly Chain[];
-  /** Whether every chain of the census was read. */
+  /** Whether all slices of the day counts were read. */
   readonly isCounted: boolean;
 }
 
-/** Joins the pure plan with what the warehouse holds once a chain has ended. */
+/** Connects the pure plan functions with the rows in the warehouse. */
 export function createFollower(
   { catalogue, database }: { catalogue: Catalogue; database: Database },
   context: PlanContext,
@@ -51,7 +54,7 @@ export function createFollower(
     return following.flatMap((detail) => planDetails(detail, chain.brandId, chosen, context));
   };
 
-  // A census that could not be read leaves the windows without counts, not unread.
+  // If the day counts cannot be read, plan the windows without them.
   const windows = async (
     resource: Resource,
     chain: Chain,
@@ -71,7 +74,7 @@ export function createFollower(
       read.isRead &&= wasRead;
       if (older.length > 0) continue;
       const { days, audits, uncounted } = await countDays({ catalogue, database }, counted, brand, context.today);
-      // Upstream may count nothing, but a count that was never read is none.
+      // Day counts of 0 are valid only if they were read in this run.
       const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
       const planned = planWindows(counted, brand, isCounted ? { days, audits, uncounted } : null, context);
       windowed.set(once, { resource: counted, brand, planned, census: read.chains, isCounted: read.isRead });
@@ -88,9 +91,9 @@ export function createFollower(
     if (table === undefined || table.extent.kind !== 'time') return [];
     const range = { from: chain.from, to: chain.to };
     const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
-    // What upstream refuses for one range it refuses for the one before.
+    // If upstream rejects one range, it rejects the one before it too.
     const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
-    // Totals of a day may begin before its first row does, but not before the brand.
+    // Daily totals may start before the first row, but not before the brand.
     const since = brand.since !== null && brand.since > chain.from ? brand.since : chain.from;
     const firstTotals = firstDay === null ? null : earlierDay(firstDay, brand.since === null ? firstDay : since);
     const days = change.eachDay === true ? planDays(resource, chain, firstTotals, context) : [];
@@ -114,8 +117,8 @@ export function createFollower(
 }
 
 /**
- * Compares upstream's census of a brand with what is held, over all days that either has; `audits` is what was known, and
- * `uncounted` the engines whose responses were not compared.
+ * Compares upstream's day counts of a brand with the stored rows, over all days of either side; `audits` are the earlier
+ * results, and `uncounted` the engines whose responses were not compared.
  */
 export async function countDays(
   { catalogue, database }: { catalogue: Catalogue; database: Database },

@@ -10,7 +10,7 @@ import { createTimeCheck } from '../plausibility/item-times.ts';
 import { itemsMaxOf } from '../plausibility/page-work.ts';
 import type { BodyText } from '../upstream/client.ts';
 
-/** What a page is read for: the part of a chain on which its rows depend. */
+/** The part of a slice that the rows of a page depend on. */
 export interface PageScope {
   readonly fixed: Values;
   readonly query: Readonly<Record<string, string>>;
@@ -18,18 +18,17 @@ export interface PageScope {
   readonly member: string | null;
 }
 
-/** A page that could be read. */
+/** A parsed page. */
 export interface ReadPage {
   readonly tables: readonly TableRows[];
   readonly forms: ReadonlyMap<string, string>;
-  /** Keys that came more than once. */
+  /** Keys that occur more than once. */
   readonly implausible: readonly Implausible[];
 }
 
 /**
- * Reads a page, whether it comes from upstream or was kept; `today` is upstream's day when it was sent.
- *
- * @throws BodyError if the page cannot be used.
+ * Parses a page from upstream or from the raw pages; `today` is upstream's day when it was sent.
+ * @throws BodyError if the page cannot be used
  */
 export function readPage(
   resource: Resource,
@@ -52,18 +51,21 @@ export function readPage(
   return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
 }
 
-/** The cursor of the page that follows, or null; throws a BodyError when it is no cursor. */
+/**
+ * Returns the cursor of the next page, or null.
+ * @throws BodyError if the cursor is invalid
+ */
 export function nextOf(resource: Resource, body: unknown): string | null {
   return resource.paging === 'cursor' ? nextCursorOf(body) : null;
 }
 
-/** The rows, without anything to be concluded from what is not among them. */
+/** Marks the rows as incomplete, so that no row is deleted because the page lacks it. */
 export function inconclusive(tables: readonly TableRows[]): readonly TableRows[] {
   return tables.map((rows) => ({ ...rows, unidentified: rows.unidentified + 1 }));
 }
 
-// Numbers over a range do not say which days they are for; the echoed range does. Upstream may begin it later than asked,
-// with the brand, but not earlier, and must end it as asked.
+// Numbers over a range do not contain their days; the echoed range does. Upstream may move the start to the brand's
+// first day, but not earlier, and must echo the requested end.
 function checkEcho(resource: Resource, { query }: PageScope, body: unknown): void {
   if (!isRecord(body)) return;
   for (const name of resource.echoes ?? []) {
@@ -76,7 +78,7 @@ function checkEcho(resource: Resource, { query }: PageScope, body: unknown): voi
   }
 }
 
-// A detail that is another row's is not written over that row.
+// Rejects a detail of another row.
 function aboutMember({ member }: PageScope, tables: readonly TableRows[]): readonly TableRows[] {
   if (member === null) return tables;
   for (const { table, seen } of tables) {
@@ -87,7 +89,7 @@ function aboutMember({ member }: PageScope, tables: readonly TableRows[]): reado
   return tables;
 }
 
-// The last page says that nothing follows. A full one that says nothing of it may not be the last.
+// The last page has a null `nextCursor`. A full page without the field may not be the last one.
 function mayGoOn({ query }: PageScope, body: unknown, tables: readonly TableRows[]): boolean {
   if (isRecord(body) && 'nextCursor' in body) return false;
   return tables.some(({ seen }) => seen.length >= Number(query['limit'] ?? Number.POSITIVE_INFINITY));

@@ -11,12 +11,14 @@ import { type PlanContext, PRIORITY } from './context.ts';
 import type { ChainReader, ReaderParts } from './read.ts';
 import type { Tally } from './tally.ts';
 
-/** Share of a list's rows, and at least one row, that may be listed and answer 404 before that is a failure. */
+/** Share of a list's rows, but at least one row, whose detail may return 404 while they are listed. */
 const DETAILS_LACKING_SHARE_MAX = 0.5;
 
 /**
- * Reads chains to their end and decides what an error of one means: the end of the run, of the chain, or a deletion.
- * Returns whether the chain was read. Throws what ends the run: a refused key or workspace, an aborted signal, anything that is not upstream's doing.
+ * Creates a function that reads a slice to its end and decides what an error means: the end of the run, a failure of
+ * the slice, or a deletion. It returns whether the slice was read.
+ * @throws errors that end the run: a rejected key or workspace, an aborted signal, or an error that upstream did not
+ * cause
  */
 export function createPerformer(
   parts: ReaderParts,
@@ -28,10 +30,10 @@ export function createPerformer(
   const provider = providerOf(catalogue, 'brand');
   const gone = new Set<string>();
 
-  // The members that a list has when it is read again, once a run: null if it could not be read.
+  // Reads a list again, once per run, and returns its members; null if it cannot be read.
   const readAgain = async (list: Resource, brandId: string | null): Promise<Set<string> | null> => {
     const scope = {
-      reason: 'a row of it answers 404',
+      reason: 'a row of the list returned 404',
       priority: PRIORITY.list,
       ...(brandId === null ? {} : { brandId }),
     };
@@ -50,7 +52,8 @@ export function createPerformer(
     return members;
   };
 
-  // 404 means that a listed thing has gone, unless the list still has it: then upstream lacks the endpoint, or lies.
+  // A 404 means that the member was deleted, unless the list still contains it: then upstream lacks the endpoint or
+  // contradicts itself.
   const isGone = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
     if (error.status !== 404) return false;
     const { change } = catalogue.get(chain.resource);
@@ -65,7 +68,7 @@ export function createPerformer(
     return true;
   };
 
-  // A row may lack its detail for a while. If most rows of a list lack theirs, upstream does not answer as it should.
+  // A row may lack its detail for a while. If most rows of a list do, upstream is at fault and the slice fails.
   const withoutDetail = new Map<string, number>();
   const mayLackDetail = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
     const { change } = catalogue.get(chain.resource);
@@ -121,14 +124,14 @@ export function createPerformer(
   };
 }
 
-// A refused key (401) or workspace (403 plan_required) is refused for every chain, and so is a key that upstream rate-limits,
-// or a server that is down, for longer than a run waits. Another 403 is about its endpoint: that chain fails alone.
+// A rejected key (401) or workspace (403 `plan_required`) affects every slice, and so does a rate limit or an outage
+// that lasts longer than a run waits. Any other 403 concerns its endpoint, so only that slice fails.
 function endsTheRun(error: UpstreamError): boolean {
   const isSentAway = error.retryable && (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
   return error.code === 'unauthorized' || error.code === 'plan_required' || isSentAway;
 }
 
-// What upstream need not have: a way of asking whose name had to be guessed.
+// Upstream may reject a parameter whose name had to be guessed.
 function isOptional(chain: Chain, error: UpstreamError): boolean {
   return error.cause instanceof IgnoredParameterError || (chain.guessed && error.status === 400);
 }

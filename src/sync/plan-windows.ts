@@ -10,33 +10,39 @@ import { isFresh, type PlanContext, PRIORITY } from './context.ts';
 import { type DayState, type Due, dueDays } from './due.ts';
 import { packWindows, pagesPerWindow } from './windows.ts';
 
-/** Days that must differ for good, and their part of all that were counted, before the census is not believed. */
+/**
+ * Number of days that must differ permanently, and their share of all counted days, before the day counts are
+ * considered unreliable.
+ */
 const UNRELIABLE_DAYS_MIN = 5;
 const UNRELIABLE_SHARE = 0.5;
-/** Days that are read first if most days differ, to see whether reading mends them. */
+/** Number of days to read first if most days differ, to see whether a new read fixes them. */
 const SAMPLE_DAYS = 3;
-/** Days that are read again in every run if there is no census, if it is not believed, or if it lacks an engine. */
+/** Days that every run reads again if the day counts are missing, unreliable or lack an engine. */
 const LOOKBACK_DAYS = 7;
-/** What upstream's census says of a window's days, beside what is held and what was found before. */
+/** Upstream's day counts of a window, with the stored counts and earlier audits. */
 export interface CountedDays {
   readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'held' | 'agreed' | 'figures'>[];
   readonly audits: ReadonlyMap<string, Pick<Audit, 'figures' | 'agreed' | 'tries' | 'retryAt'>>;
-  /** Engines with stored responses that the census does not count; default none. */
+  /** Engines with stored responses that the day counts do not cover; default none. */
   readonly uncounted?: readonly string[];
 }
 
-/** What was decided about the days of a window. */
+/** Slices and decisions for the days of a window. */
 export interface PlannedWindows {
   readonly chains: readonly Chain[];
-  /** Days that are not read, because nothing speaks for it. */
+  /** Number of skipped days, which are up to date. */
   readonly whole: number;
-  /** Why days are read, each with how many. */
+  /** Reasons for reading days, each with the number of days. */
   readonly reasons: ReadonlyMap<string, number>;
-  /** Whether the census contradicts what is read so often that it is not believed. */
+  /** Whether the day counts contradict the stored rows so often that they are ignored. */
   readonly unreliable: boolean;
 }
 
-/** Windows over the days of a brand that are due, packed so that pages come full. `counted` is null without a census. */
+/**
+ * Plans windows over the due days of a brand, packed so that their pages are full. `counted` is null without day
+ * counts.
+ */
 export function planWindows(
   resource: Resource,
   brand: Member,
@@ -83,12 +89,12 @@ export function planWindows(
     pagesMin: pagesPerWindow(total, pageItems, context.connections),
   }).filter((window) => [...eachDay(window.from, window.to)].some(isDue));
   const [oldest] = windows;
-  // What lies before the first known day costs nothing to ask for with it, and whatever is there is not missed.
+  // Extend the oldest window into the past: days without data cost no request, and unexpected older data is found.
   if (oldest !== undefined && oldest.from === from && context.range === null && (!covered.has(from) || context.full)) {
     windows[0] = { ...oldest, from: addDays(oldest.to, 1 - RANGE_DAYS_MAX) };
   }
   const guardOf = guarder(resource, counted);
-  const resumed = open.map((range) => ({ ...range, items: 0, reason: 'goes on where the last run stopped' }));
+  const resumed = open.map((range) => ({ ...range, items: 0, reason: 'resumes the last run' }));
   const planned = [...windows.map((window) => ({ ...window, reason: reasonOf(window, days) })), ...resumed];
   const chains = planned.flatMap((window) =>
     chainsOf(
@@ -108,8 +114,8 @@ export function planWindows(
 }
 
 /**
- * Windows over the days that were read longest ago, as many as `pages` requests take: what agrees in every figure may
- * have changed all the same.
+ * Plans windows over the days read longest ago, as many as `pages` requests allow. Days that agree in every figure may
+ * have changed anyway.
  */
 export function planAudit(
   resource: Resource,
@@ -125,15 +131,15 @@ export function planAudit(
   const chosen = new Set<string>();
   let left = pages;
   for (const { day, upstream } of oldestFirst) {
-    // Each day alone, which is the most that it can cost.
+    // Charge each day separately, which is the maximum it can cost.
     left -= Math.ceil(upstream / pageItems);
     if (left < 0) break;
     chosen.add(day);
   }
-  return chainsOver(resource, brand, [...chosen], counted, { reason: 'audit of what was read longest ago', context });
+  return chainsOver(resource, brand, [...chosen], counted, { reason: 'audit of the days read longest ago', context });
 }
 
-/** Windows over days that are not proven after a run has read what was due. */
+/** Plans windows over days that are still not proven after the run has read the due days. */
 export function planAgain(
   resource: Resource,
   brand: Member,
@@ -141,15 +147,15 @@ export function planAgain(
   counted: CountedDays,
   context: PlanContext,
 ): readonly Chain[] {
-  return chainsOver(resource, brand, days, counted, { reason: 'differs from the census still', context });
+  return chainsOver(resource, brand, days, counted, { reason: 'still differs from the day counts', context });
 }
 
-/** Whether so many days differ that a few of them are read before the others. */
+/** Whether so many days differ that a sample of them is read first. */
 export function areMost(differing: number, days: number): boolean {
   return differing >= UNRELIABLE_DAYS_MIN && differing > UNRELIABLE_SHARE * days;
 }
 
-// Deletions of a window must agree with the day counts of the run.
+// Deletions in a window must agree with the day counts of the run.
 function guarder(resource: Resource, counted: Pick<CountedDays, 'days'> | null): (range: DayRange) => DeletionGuard {
   if (counted === null) return () => ({ counts: null, keep: false });
   const keep = hasDropped(resource, counted.days);
@@ -159,7 +165,7 @@ function guarder(resource: Resource, counted: Pick<CountedDays, 'days'> | null):
   };
 }
 
-// Windows over these days and no others.
+// Plans windows over exactly these days.
 function chainsOver(
   resource: Resource,
   brand: Member,
@@ -191,7 +197,7 @@ function chainsOver(
   );
 }
 
-// The first of the days that is plausible; `to` if there is none before it.
+// Returns the first plausible day; `to` if there is no earlier one.
 function firstDayOf(days: Iterable<string | null>, to: string, { today }: PlanContext): string {
   const least = firstPlannedDay(today);
   let first = to;
@@ -236,7 +242,7 @@ function stateReader(
   };
 }
 
-// If most days are retried, a few of them show whether the others have changed too. Null if all are read.
+// If most days are retried, returns a sample that shows whether the others have changed too; null to read all.
 function sampleOf({ days, audits }: CountedDays, now: number): ReadonlySet<string> | null {
   const retried = days.filter(({ day, figures }) => {
     const audit = audits.get(day);
@@ -246,12 +252,12 @@ function sampleOf({ days, audits }: CountedDays, now: number): ReadonlySet<strin
   return new Set(newest(retried.map(({ day }) => day)));
 }
 
-/** The days that are read first if most days differ. */
+/** Returns the days to read first if most days differ. */
 export function newest(days: readonly string[]): string[] {
   return days.toSorted().slice(-SAMPLE_DAYS);
 }
 
-// Differences that no retry has mended are the census's own.
+// Differences that remain after all retries mean that the day counts are wrong.
 function isUnreliable({ days, audits }: CountedDays): boolean {
   const lasting = days.filter(({ day, agreed, figures }) => {
     const audit = audits.get(day);

@@ -6,14 +6,17 @@ import { type Chain, type ChainScope, chainsOf, type DayRange } from './chain.ts
 import { endOf, isFresh, type PlanContext, PRIORITY } from './context.ts';
 import { planWindows } from './plan-windows.ts';
 
-/** Days of a recent report, the API's own default. */
+/** Days of a recent report; the API's default. */
 const RECENT_DAYS = 30;
-/** How often it is looked at all pages of a list of which else only what is new is read. */
+/** Interval of full scans of a list that is otherwise only read for new items. */
 const FULL_WALK_EVERY_MS = 7 * DAY_MS;
-/** How often the ranges of a history before the newest are read again. */
+/** Interval of reads of the older ranges of a history. */
 const OLDER_RANGES_EVERY_MS = 7 * DAY_MS;
 
-/** The resources `only` names and those they need: the list of their scope, of their details, their census. */
+/**
+ * Returns the resources in `only` and those they depend on: the list of their scope, the list of a detail, the day
+ * counts of a window.
+ */
 export function withDependencies(catalogue: Catalogue, only: readonly string[] | null): ReadonlySet<string> {
   if (only === null) return new Set(catalogue.resources.map((resource) => resource.name));
   const wanted = new Set<string>();
@@ -29,14 +32,14 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
   return wanted;
 }
 
-/** Chains of the workspace itself. */
+/** Returns the slices of resources with scope `workspace`. */
 export function planWorkspace(catalogue: Catalogue, context: PlanContext): Chain[] {
   return catalogue.resources
     .filter((resource) => resource.scope === 'workspace' && resource.change.kind !== 'detail')
-    .flatMap((resource) => make(context, resource, { reason: 'the whole list', priority: PRIORITY.workspace }));
+    .flatMap((resource) => make(context, resource, { reason: 'full list', priority: PRIORITY.workspace }));
 }
 
-/** Chains of one brand that depend on nothing but the brand. */
+/** Returns the slices of one brand that depend on nothing but the brand. */
 export function planBrand(catalogue: Catalogue, brand: Member, context: PlanContext): Chain[] {
   const brandId = brand.id;
   return catalogue.resources
@@ -45,12 +48,12 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
       const { change } = resource;
       switch (change.kind) {
         case 'walk': {
-          const walk = make(context, resource, { brandId, reason: 'every page', priority: PRIORITY.list });
+          const walk = make(context, resource, { brandId, reason: 'all pages', priority: PRIORITY.list });
           return walk.map((chain) => shortened(chain, resource, change.settled === true, context));
         }
         case 'set':
         case 'value':
-          return make(context, resource, { brandId, reason: 'the whole list', priority: PRIORITY.list });
+          return make(context, resource, { brandId, reason: 'full list', priority: PRIORITY.list });
         case 'report':
           return change.span === 'recent'
             ? make(context, resource, {
@@ -68,7 +71,7 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
     });
 }
 
-/** Chains for the details of a list's rows. */
+/** Returns the slices for the details of a list's rows. */
 export function planDetails(
   detail: Resource,
   brandId: string | null,
@@ -81,16 +84,16 @@ export function planDetails(
       make(context, detail, {
         ...(detail.scope === 'brand' && brandId !== null ? { brandId } : {}),
         member: member.id,
-        reason: 'the detail of a row that is new or has changed',
+        reason: 'detail of a new or changed row',
         priority: PRIORITY.detail,
       }),
     );
 }
 
 /**
- * The range before `chain`, the oldest of a history. One goes on into the past until a whole range before the
- * newest is empty and begins before the brand did: what upstream says of a brand's age is no proof that nothing is
- * older. `firstDay` is the day of the first row in the range.
+ * Returns the range before `chain`, if `chain` is the oldest of a history. Older ranges are read until a complete range
+ * before the newest one is empty and starts before the brand was created; the creation date alone does not prove that
+ * there is no older data. `firstDay` is the day of the first row in the range, or null.
  */
 export function planOlder(
   resource: Resource,
@@ -112,8 +115,8 @@ export function planOlder(
 }
 
 /**
- * A chain for each day of a report from its first day with a row on: days never read, days that were not over when they
- * were, and days that still move.
+ * Returns a slice for each day of a report from its first day with a row on, if the day was never read, was read before
+ * its end, or is recent.
  */
 export function planDays(resource: Resource, chain: Chain, firstDay: string | null, context: PlanContext): Chain[] {
   const { brandId, to } = chain;
@@ -123,7 +126,7 @@ export function planDays(resource: Resource, chain: Chain, firstDay: string | nu
     make(context, resource, {
       brandId,
       range: { from: day, to: day },
-      reason: day >= moving ? 'totals of a day that still moves' : 'totals of a day',
+      reason: day >= moving ? 'totals of a recent day' : 'totals of a day',
       priority: PRIORITY.day,
     }).filter(({ id }) => {
       const readAt = context.covered.chain(id)?.closedAt;
@@ -132,14 +135,14 @@ export function planDays(resource: Resource, chain: Chain, firstDay: string | nu
   );
 }
 
-/** Where a chain goes on: the page after the last committed one, when that is recent enough to still fit. */
+/** Returns where a slice resumes, after its last committed page; null unless the checkpoint is recent enough. */
 export function resumePoint(chain: Chain, context: PlanContext): { cursor: string; pages: number } | null {
   const open = context.open.find((candidate) => candidate.id === chain.id);
   if (open === undefined || open.next === null || !isFresh(open, open.at, context)) return null;
   return { cursor: open.next, pages: open.pages };
 }
 
-/** The list's resources whose details follow when it is closed. */
+/** Returns the detail resources to read after a list. */
 export function followingDetails(catalogue: Catalogue, resource: Resource, context: PlanContext): Resource[] {
   return detailsOf(catalogue, resource.name).filter((detail) => context.wanted.has(detail.name));
 }
@@ -148,7 +151,7 @@ function make(context: PlanContext, resource: Resource, scope: ChainScope): Chai
   return context.wanted.has(resource.name) ? chainsOf(resource, scope, context.names) : [];
 }
 
-// The part of a settled list that was seen before is left alone, but for a full walk now and then.
+// Limits the read of a settled list to new items, except for a periodic full scan.
 function shortened(chain: Chain, resource: Resource, settled: boolean, context: PlanContext): Chain {
   const before = context.covered.chain(chain.id);
   const pages = Math.max(1, Math.ceil((before?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
@@ -157,10 +160,10 @@ function shortened(chain: Chain, resource: Resource, settled: boolean, context: 
   const isDue = context.full || !(walkedAt <= context.now && context.now - walkedAt < FULL_WALK_EVERY_MS);
   return isDue
     ? { ...chain, expected: pages, state: String(context.now) }
-    : { ...chain, untilKnown: true, reason: 'what is new', state: before?.state ?? null };
+    : { ...chain, untilKnown: true, reason: 'new items', state: before?.state ?? null };
 }
 
-// Boundaries move with the day, so it is looked at days, not at chains.
+// Range boundaries move every day, so compare days and not slice ids.
 function wereReadLately({ from, resource, brandId }: Chain, { covered, now, full }: PlanContext): boolean {
   if (full || from === null || brandId === null) return false;
   const readAt = covered.days(resource, brandId).get(addDays(from, -OLDER_RANGES_EVERY_MS / DAY_MS - 1));
@@ -175,7 +178,7 @@ function recentRange({ range, today }: PlanContext): DayRange {
 
 function history(context: PlanContext, brandId: string, to: string): ChainScope {
   const from = laterDay(addDays(to, 1 - RANGE_DAYS_MAX), context.range?.from ?? '');
-  return { brandId, range: { from, to }, reason: 'the whole history', priority: PRIORITY.history, oldest: true };
+  return { brandId, range: { from, to }, reason: 'full history', priority: PRIORITY.history, oldest: true };
 }
 
 function sameVariant(a: Chain, b: Chain): boolean {

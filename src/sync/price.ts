@@ -8,35 +8,35 @@ import { createFollower } from './follow.ts';
 import { planBrand, planWorkspace } from './plan.ts';
 import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from './run.ts';
 
-/** Chains that are planned between two turns of the event loop, in which signals arrive. */
+/** Slices planned before yielding to the event loop, so that signals are handled. */
 const CHAINS_AT_A_TIME = 200;
-/** Requests beside the chains: upstream's own description, which is asked for once a run. */
+/** Requests besides the slices: upstream's OpenAPI description, once per run. */
 const DESCRIPTION_REQUESTS = 1;
 
-/** What a sync would ask for now, and what it would leave alone. */
+/** The requests that a sync would send now, and the days that it would skip. */
 export interface SyncPlan {
-  /** Requests in all. */
+  /** Total requests. */
   readonly requests: number;
   readonly resources: readonly PlannedResource[];
-  /** Days of windows that are left alone, because nothing speaks for reading them. */
+  /** Days of windows that are up to date and not read again. */
   readonly skippedDays: number;
-  /** Whether upstream's census is not believed, by brand id. */
+  /** Ids of brands whose day counts are unreliable. */
   readonly unreliable: readonly string[];
-  /** Whether the last run left work behind, which comes first. */
+  /** Whether the last run left unfinished slices, which are read first. */
   readonly continues: boolean;
 }
 
-/** What would be asked of one resource. */
+/** Expected requests of one resource. */
 export interface PlannedResource {
   readonly name: string;
   readonly requests: number;
-  /** Why, each with its requests. */
+  /** Reasons, each with its requests. */
   readonly reasons: readonly { readonly reason: string; readonly requests: number }[];
 }
 
 /**
- * Plans a sync from what the warehouse holds, without asking anything of upstream. Lists that were never read have no
- * rows yet, so what would follow from them is not counted.
+ * Plans a sync from the warehouse, without any request to upstream. Lists that were never read have no rows yet, so
+ * requests that depend on them are not counted.
  */
 export async function planSync(
   parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections' | 'signal'> & { readonly warehouse: Warehouse },
@@ -62,7 +62,7 @@ export async function planSync(
   return { requests, resources, skippedDays, unreliable, continues: context.begun.size > 0 };
 }
 
-// As if every chain had been read and had brought what is held already.
+// Assumes that every slice is read and returns the stored rows.
 async function unroll(
   { catalogue, warehouse: { database }, signal }: Pick<SyncParts, 'catalogue' | 'warehouse' | 'signal'>,
   brands: readonly Member[],
@@ -74,7 +74,7 @@ async function unroll(
     ...planWorkspace(catalogue, context),
     ...brands.flatMap((brand) => planBrand(catalogue, brand, context)),
   ];
-  // The list grows while it is walked: what follows a chain is planned after it.
+  // The list grows during the loop: slices that depend on a slice are planned after it.
   for (let index = 0; index < chains.length; index++) {
     chains.push(...(await follower.after(chains[index] as Chain, true)));
     if (index % CHAINS_AT_A_TIME === 0) await nextTurn();

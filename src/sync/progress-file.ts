@@ -6,9 +6,9 @@ import { layoutOf } from '../snapshot/layout.ts';
 import type { Progress } from './progress.ts';
 
 const WRITE_EVERY_MS = 1_000;
-/** A process that has said nothing for so long is gone, or its machine was asleep. */
+/** A process that has not updated the file for this long has ended or its machine was suspended. */
 const SILENT_MS_MAX = 15_000;
-/** Many times what a sync of every resource takes. */
+/** Many times the size for a sync of every resource. */
 const FILE_BYTES_MAX = 100_000;
 
 const amount = z.number().nonnegative();
@@ -30,23 +30,23 @@ const content = z.object({
   ),
 });
 
-/** How far the sync of a workspace is, and whose it is. Times are ISO 8601, UTC. */
+/** Progress of a workspace's running sync and its process. Times are ISO 8601, UTC. */
 export interface RunningSync extends Progress {
-  /** The command that runs it. */
+  /** The command that runs the sync. */
   readonly command: string;
   readonly pid: number;
   readonly startedAt: string;
   readonly updatedAt: string;
 }
 
-/** Tells other processes how far a sync is, until it is closed. */
+/** Publishes a sync's progress to other processes until it is closed. */
 export interface ProgressFile {
   close(): Promise<void>;
 }
 
 /**
- * Writes into a workspace's folder, every second, how far its sync is. What cannot be written is left out: no sync fails
- * because nobody can watch it.
+ * Writes the progress of a sync into the workspace's folder every second. Ignores write errors, because a sync must not
+ * fail for its progress display.
  */
 export function keepProgress(
   { folder, clock, command }: { readonly folder: string; readonly clock: Clock; readonly command: string },
@@ -76,18 +76,18 @@ export function keepProgress(
   return { close };
 }
 
-/** How far the sync is that runs in a workspace now, whichever process runs it; null where none does. */
+/** Reads the progress of the sync that runs in a workspace, in any process; null if none runs. */
 export async function readProgress(folder: string, nowMs: number): Promise<RunningSync | null> {
   const text = await readSmall(layoutOf(folder).progress).catch(() => null);
   if (text === null) return null;
   const running = content.safeParse(parse(text));
   if (!running.success) return null;
-  // What was written long after now was written before the clock was set back.
+  // A timestamp far in the future was written before the clock was set back.
   const isSilent = Math.abs(nowMs - Date.parse(running.data.updatedAt)) > SILENT_MS_MAX;
   return isSilent ? null : running.data;
 }
 
-// It is read every second while somebody watches: nothing that stands in its place is waited for, or taken into memory.
+// Polled every second, so do not block on or load anything but a small regular file.
 async function readSmall(path: string): Promise<string | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

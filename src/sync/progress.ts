@@ -1,7 +1,7 @@
 import type { BudgetState } from '../upstream/budget.ts';
 import type { Tally } from './tally.ts';
 
-/** One resource's part of a sync that runs: requests answered and to be answered in all, rows read, chains given up. */
+/** Progress of one resource: completed and expected requests, rows read, and failed slices. */
 export interface ResourceProgress {
   readonly name: string;
   readonly done: number;
@@ -10,25 +10,25 @@ export interface ResourceProgress {
   readonly failed: number;
 }
 
-/** How far a sync is. */
+/** Progress of a sync. */
 export interface Progress {
-  /** Requests sent, retries among them. */
+  /** Requests sent, including retries. */
   readonly requests: number;
   readonly retries: number;
-  /** Time that chains spent waiting for the budget, added up. */
+  /** Total time that slices waited for the budget. */
   readonly waitedMs: number;
   readonly rows: number;
-  /** Requests answered, and what they should come to. */
+  /** Completed requests, and the expected total. */
   readonly done: number;
   readonly expected: number;
-  /** An estimate from what the budget allows and from the pace so far. */
+  /** Estimate from the budget and the pace so far. */
   readonly secondsToGo: number;
-  /** Requests a minute: what upstream allows, what of it is used here, and what is left at this moment. */
+  /** Requests per minute: upstream's limit, the part used here, and the requests left at this moment. */
   readonly budget: BudgetState;
   readonly resources: readonly ResourceProgress[];
 }
 
-/** How far a sync is that has counted `tally` in `elapsedMs`. */
+/** Returns the progress of a sync with stats `tally` after `elapsedMs`. */
 export function progressOf(tally: Tally, budget: BudgetState, elapsedMs: number): Progress {
   const resources = [...tally.resources].map(([name, { done, expected, rows, failed }]) => {
     return { name, done, expected: Math.max(done, expected), rows, failed };
@@ -49,7 +49,7 @@ export function progressOf(tally: Tally, budget: BudgetState, elapsedMs: number)
   };
 }
 
-// Either the budget is what it waits for, once what is left of this minute has gone, or upstream's pace.
+// The sync is limited either by the budget, after the requests left in this minute, or by upstream's pace.
 function secondsFor(requests: number, sent: number, { capacity, left }: BudgetState, elapsedMs: number): number {
   const byBudget = Math.max(0, requests - left) / capacity;
   const byPace = requests / Math.max(1, (sent / Math.max(1, elapsedMs)) * 60_000);

@@ -2,41 +2,41 @@ import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { crc32, deflateRaw, inflateRaw } from 'node:zlib';
 
-// A raw file is a gzip file (RFC 1952) of many members, one a record: `zcat` shows a line of JSON about each answer and
-// then the answer. The extra field of a member's header holds the member's length, so that records can be counted and
-// skipped without being read, and found again behind a damaged one; its comment says in words what it holds.
+// A raw file is a gzip file (RFC 1952) with one member per record: `zcat` prints a line of JSON about each page and
+// then the page. The extra field of a member's header contains the member's length, so records can be counted and
+// skipped without decompressing them, and found after a damaged one. The header's comment describes the record.
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
-/** gzip's first bytes: deflate, with an extra field and a comment. */
+/** First bytes of a member: gzip magic, deflate, and the flags for an extra field and a comment. */
 const SIGNATURE = Buffer.from([0x1f, 0x8b, 8, 0x14]);
-/** The extra field `SL`: 4 bytes with the length of the member. */
+/** Start of the extra field `SL`, which contains the length of the member in 4 bytes. */
 const EXTRA = Buffer.from([8, 0, 0x53, 0x4c, 4, 0]);
 const LENGTH_AT = 16;
 const COMMENT_AT = 20;
 const COMMENT_BYTES_MAX = 400;
 const TRAILER_BYTES = 8;
-/** An answer has at most 64 MB; what says to be much longer is damaged. */
+/** Pages have at most 64 MB, so a much larger length means damage. */
 const MEMBER_BYTES_MAX = 128 * 1024 * 1024;
 const SEARCH_BYTES = 1024 * 1024;
 
-/** A member of a file, by its header alone. */
+/** The header of a member. */
 export interface Member {
   readonly position: number;
   readonly bytes: number;
   readonly comment: string;
 }
 
-/** A place in a file where no member can be read. */
+/** A part of a file that is not a readable member. */
 export interface Gap {
   readonly position: number;
   readonly reason: string;
-  /** Whether one was begun there and the file ends in it, as a killed process leaves it. */
+  /** Whether the file ends within a member that starts here, as after a killed process. */
   readonly isCutOff: boolean;
 }
 
-/** One record as a member: a line of JSON, then the body, if there is one. */
+/** Encodes a record as a member: a line of JSON, then the body, if any. */
 export async function toMember(comment: string, header: object, body: Uint8Array | null): Promise<Buffer> {
   const line = Buffer.from(`${JSON.stringify(header)}\n`);
   const content = body === null ? line : Buffer.concat([line, body, Buffer.from('\n')]);
@@ -54,7 +54,7 @@ export async function toMember(comment: string, header: object, body: Uint8Array
   return member;
 }
 
-/** Walks the members of a file by their headers, and the gaps between them. */
+/** Iterates over the members of a file by their headers, and over the gaps between them. */
 export async function* walkMembers(handle: FileHandle): AsyncGenerator<Member | Gap> {
   const { size } = await handle.stat();
   const head = Buffer.alloc(COMMENT_AT + COMMENT_BYTES_MAX);
@@ -69,7 +69,7 @@ export async function* walkMembers(handle: FileHandle): AsyncGenerator<Member | 
       continue;
     }
     const next = await findHeader(handle, position + 1, size);
-    const reason = bytes > 0 ? 'a record is cut off' : 'there is no record where one should begin';
+    const reason = bytes > 0 ? 'a record is truncated' : 'no record header found';
     const isBegun =
       bytes > 0 || head.subarray(0, Math.min(bytesRead, SIGNATURE.length)).equals(SIGNATURE.subarray(0, bytesRead));
     yield { position, reason, isCutOff: isBegun && next === size && position + (bytes || COMMENT_AT) > size };
@@ -77,7 +77,10 @@ export async function* walkMembers(handle: FileHandle): AsyncGenerator<Member | 
   }
 }
 
-/** A record's header and body. Throws an Error that says what is wrong when the member is damaged. */
+/**
+ * Returns a record's header and body.
+ * @throws Error with the kind of damage if the member is damaged
+ */
 export async function readMember(
   handle: FileHandle,
   { position, bytes }: Member,
@@ -91,10 +94,10 @@ export async function readMember(
   try {
     content = await inflate(member.subarray(start, trailer), { maxOutputLength: Math.max(1, length) });
   } catch (thrown) {
-    throw new Error('it cannot be unpacked', { cause: thrown });
+    throw new Error('decompression failed', { cause: thrown });
   }
   if (content.length !== length || crc32(content) !== member.readUInt32LE(trailer))
-    throw new Error('its checksum is wrong');
+    throw new Error('checksum mismatch');
   const line = content.indexOf('\n');
   const header = JSON.parse(content.toString('utf8', 0, line)) as unknown;
   return { header, body: content.subarray(line + 1, Math.max(line + 1, content.length - 1)) };
@@ -104,7 +107,7 @@ function isHeader(bytes: Buffer): boolean {
   return bytes.subarray(0, 4).equals(SIGNATURE) && bytes.subarray(10, 10 + EXTRA.length).equals(EXTRA);
 }
 
-// The next place from `from` on that looks like a header, or the end of the file.
+// Returns the first offset at or after `from` that looks like a header, or the end of the file.
 async function findHeader(handle: FileHandle, from: number, size: number): Promise<number> {
   const chunk = Buffer.alloc(SEARCH_BYTES);
   for (let at = from; at < size; at += SEARCH_BYTES - COMMENT_AT) {

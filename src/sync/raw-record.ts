@@ -14,20 +14,20 @@ const page = z.object({
   ...runRef,
   resource: z.string(),
   chain: z.string(),
-  /** Columns that the request fixes. */
+  /** Columns with values set by the request. */
   fixed: values,
   from: day,
   to: day,
   member: z.string().nullable(),
   path: z.string(),
-  /** Parameters of the request, the cursor included. */
+  /** Parameters of the request, including the cursor. */
   query: texts,
   page: z.number().int().min(1),
   next: z.string().nullable(),
   untilKnown: z.boolean().optional(),
-  /** What limited the deletions of the chain; absent if nothing did. */
+  /** Limit of the slice's deletions; absent if there is none. */
   guard: z.object({ counts: z.record(z.string(), z.number().int().min(0)).nullable(), keep: z.boolean() }).optional(),
-  /** Upstream's time of the answer, epoch milliseconds. */
+  /** Upstream's time of the page, epoch milliseconds. */
   date: time,
 });
 
@@ -35,29 +35,32 @@ const record = z.discriminatedUnion('kind', [
   page,
   z.object({ kind: z.literal('begin'), ...runRef, options: z.string(), date: time }),
   z.object({ kind: z.literal('end'), ...runRef, totals: z.record(z.string(), z.unknown()), date: time }),
-  /** Listed things that upstream said it no longer has. */
+  /** Members that upstream reported as not found. */
   z.object({ kind: z.literal('gone'), resource: z.string(), keys: z.array(values), date: time }),
-  /** How answers look where the specification leaves it open. */
+  /** Forms of responses that the specification leaves open. */
   z.object({ kind: z.literal('forms'), resource: z.string(), forms: texts, date: time }),
-  /** A page that was kept and never committed. */
+  /** An archived page that was not committed. */
   z.object({ kind: z.literal('void'), file: z.string(), position: z.number().int().min(0), date: time }),
 ]);
 
-/** A record of a raw file: what its first line says, which is all that a replay needs beside the body. */
+/** The first line of a record, which contains everything that a replay needs besides the body. */
 export type RawRecord = z.infer<typeof record>;
 
-/** A page's record. */
+/** The record of a page. */
 export type RawPageRecord = z.infer<typeof page>;
 
-/** Reads a record's first line. Throws an Error that names what is wrong with it. */
+/**
+ * Parses the first line of a record.
+ * @throws Error that names the invalid field
+ */
 export function toRawRecord(header: unknown): RawRecord {
   const parsed = record.safeParse(header);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new Error(`its first line is no record (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`);
+  throw new Error(`the first line is not a valid record (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`);
 }
 
-/** What a record holds, in words, for who looks at the file: of a page its run, chain and number. */
+/** Describes a record for people who look at the file: for a page its slice, number and run. */
 export function describeRecord(record: RawRecord): string {
   switch (record.kind) {
     case 'page':

@@ -7,7 +7,7 @@ import { addDays } from '../contract/time.ts';
 import type { RawPlace } from '../warehouse/raw-pages.ts';
 import { toMember } from './raw-format.ts';
 
-/** How long and how much is kept; zero of either keeps nothing new. */
+/** Limits of the raw pages; if either is 0, no pages are archived. */
 export interface RawLimits {
   readonly days: number;
   readonly megabytes: number;
@@ -15,25 +15,28 @@ export interface RawLimits {
 
 /** A file of raw pages. */
 export interface RawFile {
-  /** Relative to the folder: `YYYY-MM-DD/00000001.gz`; the number grows from file to file, whatever clocks say. */
+  /**
+   * Path relative to the folder, such as `2026-11-01/00000001.gz`. The number increases from file to file, independent
+   * of clocks.
+   */
   readonly name: string;
   readonly day: string;
   readonly number: number;
 }
 
-/** Appends records to files, in the order in which it is called. */
+/** Appends records to files in call order. */
 export interface RawLog {
-  /** Resolves once the record is on disk; throws what writing throws. */
+  /** Resolves when the record is on disk. Rejects with the error of the write. */
   append(day: string, comment: string, header: object, body: Uint8Array | null): Promise<RawPlace>;
   close(): Promise<void>;
 }
 
 const MEGABYTE = 1_000_000;
-/** A file is not continued beyond this, nor beyond an eighth of what may be kept: what is too old goes by whole files. */
+/** Largest file size; also limited to an eighth of the total, because retention removes complete files. */
 const FILE_BYTES_MAX = 32 * MEGABYTE;
 const FILES_KEPT_MIN = 8;
 
-/** The files in a folder of raw pages, in the order in which they were written. */
+/** Lists the files in a folder of raw pages, in the order in which they were written. */
 export async function listRawFiles(folder: string): Promise<RawFile[]> {
   const files: RawFile[] = [];
   for (const day of existsSync(folder) ? await readdir(folder) : []) {
@@ -47,8 +50,8 @@ export async function listRawFiles(folder: string): Promise<RawFile[]> {
 }
 
 /**
- * Opens the log; nothing is written before the first record. A record counts as written when it has reached the disk:
- * records that come meanwhile share one flush, so that many chains side by side wait no longer than one.
+ * Opens the log; the first file is created with the first record. A record counts as written when it is on disk.
+ * Records that arrive during a flush share the next one, so parallel slices do not wait for each other.
  */
 export async function openRawLog(folder: string, limits: RawLimits): Promise<RawLog> {
   const fileBytesMax = Math.min(FILE_BYTES_MAX, (limits.megabytes * MEGABYTE) / FILES_KEPT_MIN);
@@ -89,7 +92,7 @@ export async function openRawLog(folder: string, limits: RawLimits): Promise<Raw
     try {
       await file.handle.appendFile(member);
     } catch (thrown) {
-      // Half a record may stand there: what follows goes into the next file, and readers expect such an end.
+      // The file may end in a partial record, which readers accept, so continue in the next file.
       await file.handle.close().catch(() => undefined);
       current = null;
       throw thrown;
@@ -135,17 +138,17 @@ export async function openRawLog(folder: string, limits: RawLimits): Promise<Raw
   };
 }
 
-/** What retention left. */
+/** Result of the retention. */
 export interface Retained {
-  /** Names of the files that stay. */
+  /** Names of the remaining files. */
   readonly kept: readonly string[];
-  /** Days whose files have expired and stay, because only one day is removed at a time. */
+  /** Days with expired files that remain, because only one day is removed at a time. */
   readonly expiredDays: number;
 }
 
 /**
- * Removes the files of the oldest expired day, and the oldest of those that take too much room. `today` is by this
- * machine's clock. If that clock has jumped ahead, every day has expired, so only one day goes at a time unless
+ * Removes the files of the oldest expired day, and the oldest files beyond the size limit. `today` is the day of this
+ * machine's clock. If that clock has jumped ahead, every day has expired, so only one day is removed per call unless
  * `removesAll`.
  */
 export async function retainRawFiles(
@@ -164,9 +167,9 @@ export async function retainRawFiles(
     await rm(join(folder, name));
     await rmdir(join(folder, name, '..')).catch(() => undefined);
   };
-  // The newest first: a file that does not fit is older than all that do.
+  // Newest first: files beyond the size limit are older than those within it.
   for (const { name, day } of files.reverse()) {
-    // A day to come was filed by a wrong clock; the file is not newer than the one written after it.
+    // A future day comes from a wrong clock; the file is no newer than the one written after it.
     if (day <= today) latest = day;
     room -= (await stat(join(folder, name))).size;
     if (room < 0) await remove(name);

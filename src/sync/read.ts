@@ -21,25 +21,26 @@ import { nextOf, type ReadPage, readPage } from './page.ts';
 import { resumePoint } from './plan.ts';
 import type { Tally, Trouble } from './tally.ts';
 
-/** Reads single chains for a run. */
+/** Reads single slices for a run. */
 export interface ChainReader {
   /**
-   * Reads a chain to its end, committing every page, and returns upstream's time of the last answer. Goes on where an
-   * unfinished run stopped; when upstream no longer takes that cursor, begins the chain anew, once. `pages` counts. The
-   * first page of a run settles its clock before it is stored. Throws an UpstreamError once the chain is read if items
-   * that no earlier run has met were quarantined because of their times: the next run reads it again.
+   * Reads a slice to its end, committing every page, and returns upstream's time of the last response. Resumes at the
+   * checkpoint of an unfinished run; if upstream rejects that cursor, restarts the slice once. Updates `pages`. The
+   * first page of a run sets the run's clock before it is stored.
+   * @throws UpstreamError after the slice is read, if new items were quarantined because of their times: the next run
+   * reads the slice again
    */
   read(chain: Chain, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
-  /** Asks upstream's own description for the parameter names that the specification leaves open. */
+  /** Reads upstream's OpenAPI description for the parameter names that the specification leaves open. */
   learnNames(): Promise<ParameterNames>;
   /**
-   * Days of a brand's resource whose latest read in this run lacked rows that upstream counts, with how many rows. They stay
-   * live.
+   * Returns the days of a brand's resource whose last read in this run lacked rows that upstream counts, with the
+   * number of rows. The rows stay live.
    */
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
 }
 
-/** What a chain reader works with. */
+/** Dependencies of a slice reader. */
 export interface ReaderParts {
   readonly catalogue: Catalogue;
   readonly warehouse: Warehouse;
@@ -49,36 +50,36 @@ export interface ReaderParts {
   readonly onProgress?: (tally: Tally) => void;
 }
 
-/** How upstream may say that it does not take a cursor any more: the specification leaves it open. */
+/** Statuses that may mean an expired cursor; the specification does not name one. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
 
-/** Members of a list that are asked one by one whether they still exist. */
+/** Limit of members of a list that are checked one by one for existence. */
 const MEMBERS_ASKED_MAX = 20;
 
-/** A cursor that is younger than this is not taken for forgotten. */
+/** Cursors younger than this are assumed not to have expired. */
 const CURSOR_MS_MIN = 60_000;
 
 class CursorLost extends UpstreamError {
   constructor(path: string) {
-    super('bad_answer', `upstream's cursor for ${path} leads to an empty page, as if it were forgotten`, {
+    super('bad_answer', `upstream returned an empty page for the cursor of ${path}; the cursor has probably expired`, {
       status: 200,
     });
   }
 }
 
 function implausibleTimes(chain: Chain, items: number): UpstreamError {
-  const message = `${items} ${items === 1 ? 'item' : 'items'} of ${chain.path} with implausible times went to sync.quarantine`;
+  const message = `quarantined ${items} ${items === 1 ? 'item' : 'items'} of ${chain.path} with implausible times`;
   return new UpstreamError('bad_answer', `${message}; the next sync reads them again`, { status: 200 });
 }
 
-// The answered attempt is the last; what its page repeats is reported with its headers.
+// The last attempt is the successful one; add the page's repeated keys to its report.
 function noteRepeats(requests: Attempt[], implausible: readonly Implausible[]): void {
   const answered = requests.pop();
   if (answered === undefined) return;
   requests.push({ ...answered, implausible: [...(answered.implausible ?? []), ...implausible] });
 }
 
-// The keys of a page's items, rejected ones included; null if no item has one.
+// Returns the keys of a page's items, including rejected ones; null if no item has a key.
 function keysOf(tables: readonly TableRows[]): string | null {
   return tables.some(({ seen }) => seen.length > 0) ? JSON.stringify(tables.map(({ seen }) => seen)) : null;
 }
@@ -88,8 +89,8 @@ function isEmpty(tables: readonly TableRows[]): boolean {
 }
 
 /**
- * The chain reader of a run. `quarantined` are the items that earlier runs put in quarantine (`readQuarantined`): an item
- * that upstream keeps sending does not make every run read its chain again.
+ * Creates the slice reader of a run. `quarantined` are the items that earlier runs put in quarantine
+ * (`readQuarantined`): known items do not make every run read their slice again.
  */
 export function createChainReader(
   parts: ReaderParts,
@@ -108,7 +109,7 @@ export function createChainReader(
   const countKnown = ({ rejected }: TableRows): number =>
     rejected.filter((item) => item.implausible !== undefined && quarantined.has(quarantineIdentity(item))).length;
 
-  // Forms change rarely: what was noted already is not noted again.
+  // Forms change rarely, so write only changed ones.
   const noted = new Map<string, string>();
   const noteForms = async (resource: string, forms: ReadonlyMap<string, string>): Promise<void> => {
     const fresh = [...forms].filter(([name, value]) => noted.get(`${resource} ${name}`) !== value);
@@ -117,7 +118,7 @@ export function createChainReader(
     for (const [name, value] of fresh) noted.set(`${resource} ${name}`, value);
   };
 
-  // What was sent and is not in the ledger yet.
+  // Collects requests that are not in the ledger yet.
   const collect = () => {
     const requests: Attempt[] = [];
     const onAttempt = (attempt: Attempt): void => {
@@ -128,7 +129,7 @@ export function createChainReader(
     return { requests, onAttempt };
   };
 
-  // The first response of the run is compared with this machine's clock; in doubt, its request is sent again.
+  // Compares the first response of the run with this machine's clock; in doubt, sends its request again.
   let isClockAgreed = false;
   const agreeOnClock = async (chain: Chain, first: number | null): Promise<void> => {
     if (isClockAgreed) return;
@@ -143,7 +144,7 @@ export function createChainReader(
     const difference = clock.difference();
     if (difference === null) return;
     const hours = `${Math.abs(difference / 3_600_000).toFixed(1)} hours ${difference > 0 ? 'ahead of' : 'behind'}`;
-    const message = `upstream's clock is ${hours} this machine's; days and times of this run are upstream's`;
+    const message = `upstream's clock is ${hours} this machine's; this run uses upstream's clock`;
     tally.warned({ chain: chain.id, code: 'clock_differs', message });
   };
 
@@ -152,7 +153,7 @@ export function createChainReader(
     await warehouse.noteImplausible(run, chain.resource, [implausible], clock.now());
     if (hasWarned) return;
     hasWarned = true;
-    const message = `a response is dated ${String(implausible.value)}, ${implausible.allowed} is allowed; such dates are ignored`;
+    const message = `a response has the date ${String(implausible.value)}; allowed: ${implausible.allowed}. Such dates are ignored`;
     tally.warned({ chain: chain.id, code: 'implausible_value', message });
   };
 
@@ -188,7 +189,7 @@ export function createChainReader(
         onAttempt,
       });
       for await (const page of walk) {
-        // A page that follows has items. One without may be all that upstream says to a cursor it has forgotten.
+        // A follow-up page without items may mean an expired cursor.
         const sentAt = requests.at(-1)?.sentAt ?? askedAt;
         await agreeOnClock(chain, page.date);
         const received = clock.dateOf(page.date);
@@ -200,7 +201,7 @@ export function createChainReader(
         if (keys !== null && keys === keysBefore) {
           throw new UpstreamError(
             'bad_answer',
-            `upstream sends the same page again for another cursor of ${chain.path}`,
+            `upstream returned the same page again for another cursor of ${chain.path}`,
             { status: 200 },
           );
         }
@@ -240,14 +241,14 @@ export function createChainReader(
     }
   };
 
-  // What an unfinished read has brought is known, and what lies behind it is not: the known part is no end then.
+  // Later pages of an unfinished read are unknown, so a restart must not stop at the first page without changes.
   const restart = async (chain: Chain, pages: { count: number }): Promise<ReadResult> => {
     await warehouse.restartChain(chain.id);
     pages.count = 0;
     return readFrom({ ...chain, untilKnown: false }, null, pages);
   };
 
-  // A list that loses its members is confirmed by the members themselves: each must answer 404.
+  // Confirms that members of a list were deleted: each member must return 404.
   const areGone = async (chain: Chain, held: readonly HeldRows[], context: PlanContext): Promise<boolean> => {
     const resource = catalogue.get(chain.resource);
     const [detail] = detailsOf(catalogue, resource.name);
@@ -257,7 +258,7 @@ export function createChainReader(
     const table = resource.derived[0] as ResourceTable;
     for (const key of loss.keys) {
       const member = String(key[table.declaration.key[0] as string]);
-      const scope = { member, reason: 'is it still there', priority: 0 };
+      const scope = { member, reason: 'existence check', priority: 0 };
       const [asked] = chainsOf(detail, scope, context.names) as [Chain];
       const { requests, onAttempt } = collect();
       try {
@@ -273,7 +274,7 @@ export function createChainReader(
     return true;
   };
 
-  // A large loss may be a list that was cut short, so the list is read once more before the run says so.
+  // A large loss may come from a truncated list, so read the list again before reporting it.
   const confirm = async (chain: Chain, first: ReadResult, context: PlanContext): Promise<ReadResult> => {
     if (chain.guard === null || chain.guard.counts !== null || first.held.length === 0) return first;
     let result = await restart(chain, { count: 0 });
@@ -294,7 +295,7 @@ export function createChainReader(
       try {
         result = isStale ? await restart(chain, pages) : await readFrom(chain, resume?.cursor ?? null, pages);
       } catch (thrown) {
-        // What is refused after a first page, or with a cursor kept from an earlier run, is the cursor.
+        // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
         const isRefused = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
         if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
         result = await restart(chain, pages);
@@ -324,7 +325,7 @@ export function createChainReader(
         }
         return answer.value;
       } catch (thrown) {
-        // Upstream may have no description; the declared names are used then.
+        // Upstream may lack a description; then the declared names are used.
         if (!(thrown instanceof UpstreamError)) throw thrown;
         return new Map();
       } finally {
@@ -346,10 +347,10 @@ interface ReadResult {
   readonly held: readonly HeldRows[];
 }
 
-/** Failure of a run that held back a mass deletion. */
+/** Returns the failure of a run that held back a mass deletion. */
 export function heldTrouble({ id }: Pick<Chain, 'id'>, { table, before, lost }: TableLoss): Trouble {
   const message =
     `upstream no longer lists ${lost} of ${before} stored rows of ${table}; they stay. ` +
-    'If they are really gone, run `sightline sync --accept-deletions`';
+    'If upstream deleted them, run `sightline sync --accept-deletions`';
   return { chain: id, code: 'deletions_held', message };
 }

@@ -16,39 +16,38 @@ import { walkMembers } from './raw-format.ts';
 import { describeRecord, type RawRecord } from './raw-record.ts';
 import type { Trouble } from './tally.ts';
 
-/** What is kept of a sync beside its rows. */
+/** Records of a sync besides its rows: raw pages and drift. */
 export interface Records {
-  /** The warehouse as the sync is to use it: what is committed through it is kept and watched. */
+  /** The warehouse to use for the sync; pages committed through it are archived and watched for drift. */
   readonly warehouse: Warehouse;
-  /** Drift that no run had met before, since this was asked last. */
+  /** Returns the drift counts since the last call. */
   takeDrift(): DriftCounts;
-  /** What a user should know, since this was asked last. */
+  /** Returns the warnings for the user since the last call. */
   takeWarnings(): Trouble[];
-  /** Ends the files and removes those that are too old or too many. */
+  /** Closes the files and removes expired ones. */
   close(): Promise<void>;
 }
 
-/** Where and how pages are kept. */
+/** Options of `openRecords`. */
 export interface RecordsOptions {
   readonly catalogue: Catalogue;
   readonly warehouse: Warehouse;
   readonly clock: Clock;
-  /** The folder of raw pages and its limits; null keeps none. */
+  /** Folder of raw pages and its limits; null disables archiving. */
   readonly raw: {
     readonly folder: string;
     readonly limits: RawLimits;
-    /** Whether all expired files are removed, and not only those of the oldest day. */
+    /** Removes all expired files, not only those of the oldest day. */
     readonly removesExpired?: boolean;
   } | null;
 }
 
-/** Files in which pages of a killed run may stand that were never committed. */
+/** Number of latest files that may contain uncommitted pages of a killed run. */
 const FILES_LOOKED_AT = 2;
 
 /**
- * Wraps a warehouse so that every page is on disk as it came before it is committed, and its drift is committed with it.
- * A full disk is an error like any other; where pages cannot be written for another reason, the sync goes on without
- * them, says so, and keeps no more in this run.
+ * Wraps a warehouse so that every page is archived on disk before it is committed, and its drift is committed with it.
+ * A full disk ends the sync. After any other write error the sync adds a warning and continues without archiving.
  */
 export async function openRecords(options: RecordsOptions): Promise<Records> {
   const { catalogue, warehouse: inner, clock } = options;
@@ -66,7 +65,7 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
     const rejected = all.filter((item) => item.implausible === undefined);
     const implausible = [...implausibleIn(page.requests), ...all.flatMap((item) => item.implausible ?? [])];
     const raw = page.notes?.raw ?? (await keeper.keep(pageRecord(page, arrival), arrival.bytes));
-    // Looked at only now: who waits for the disk is not overtaken, so that learning and committing have one order.
+    // Detect drift after the disk write, so that drift is detected in commit order.
     const drift = watch.look(chain.resource, arrival.body, rejected, implausible, date);
     try {
       return await inner.commitPage({ ...page, notes: { raw, drift } });
@@ -111,9 +110,9 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
 }
 
 interface Keeper {
-  /** Where the record was kept; null when none are. */
+  /** Archives a record; returns its position, or null if archiving is off. */
   keep(record: RawRecord, body?: Uint8Array): Promise<RawPlace | null>;
-  /** Says of a page that was kept that it was not committed. */
+  /** Records that an archived page was not committed. */
   disown(place: RawPlace, date: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -128,7 +127,7 @@ async function openKeeper(
   const giveUp = (thrown: unknown): null => {
     const { code, message } = toSightlineError(thrown);
     if (code === 'disk_full') throw new SightlineError(code, message, { cause: thrown });
-    warnings.push({ chain: 'raw pages', code, message: `pages are not kept as they came: ${message}` });
+    warnings.push({ chain: 'raw pages', code, message: `raw pages are not archived: ${message}` });
     log = null;
     return null;
   };
@@ -149,7 +148,7 @@ async function openKeeper(
   const append = async (record: RawRecord, body: Uint8Array | null): Promise<RawPlace | null> => {
     if (log === null) return null;
     try {
-      // Filed by this machine's clock: a wrong Date header must not decide when a file expires.
+      // Use this machine's clock: a wrong Date header must not decide when a file expires.
       return await log.append(dayOf(clock.now()), describeRecord(record), record, body);
     } catch (thrown) {
       return giveUp(thrown);
@@ -184,13 +183,13 @@ async function openKeeper(
 
 function expiredLeft(days: number, today: string): Trouble {
   const message =
-    `raw pages of ${days} more ${days === 1 ? 'day' : 'days'} have expired by this machine's clock (${today}); one day is removed ` +
-    'at a time, in case that clock is wrong. If it is right, `sightline sync --accept-expiry` removes all of them';
+    `raw pages of ${days} more ${days === 1 ? 'day' : 'days'} have expired by this machine's clock (${today}); one day is removed per run ` +
+    'in case the clock is wrong. If the clock is right, run `sightline sync --accept-expiry` to remove all of them';
   return { chain: 'raw pages', code: 'expired', message };
 }
 
-// Pages that a killed run had kept and not committed when it ended. A warehouse that knows nothing of a file is not the
-// one that the file was written beside, and says nothing about its pages.
+// Finds pages that a killed run archived but did not commit. A warehouse without any committed page of a file did not
+// write that file, so its pages are skipped.
 async function findUncommitted(folder: string, { database }: Warehouse): Promise<RawRecord[]> {
   const found: RawRecord[] = [];
   const files = (await listRawFiles(folder)).slice(-FILES_LOOKED_AT);
@@ -251,7 +250,7 @@ function refOf({ runId, passId }: RunRef) {
   return { runId, passId };
 }
 
-// What a request fixes are texts; a key may be a number or null.
+// Values set by a request are text; a key may be a number or null.
 function plain(values: Readonly<Record<string, unknown>>): Record<string, string | number | boolean | null> {
   return values as Record<string, string | number | boolean | null>;
 }

@@ -16,21 +16,21 @@ import { type Gap, type Member, readMember, walkMembers } from './raw-format.ts'
 import { type RawPageRecord, type RawRecord, toRawRecord } from './raw-record.ts';
 import type { TableTally } from './tally.ts';
 
-/** Which pages are replayed. */
+/** Selection of the pages to replay. */
 export interface ReplayOptions {
-  /** First and last day, UTC, on which upstream sent them; null for no bound. */
+  /** First and last day, UTC, on which upstream sent the pages; null for no bound. */
   readonly from: string | null;
   readonly to: string | null;
   /** Resources; null for all. */
   readonly only: ReadonlySet<string> | null;
-  /** Whether runs are written too; they are not where the warehouse has them already. */
+  /** Whether to write runs too. False if the warehouse already contains them. */
   readonly runs: boolean;
 }
 
-/** What a replay works with. */
+/** Dependencies of a replay. */
 export interface ReplayParts {
   readonly catalogue: Catalogue;
-  /** Where the rows go; a page's drift is found as in a sync. */
+  /** Target of the rows; drift is detected as in a sync. */
   readonly warehouse: Warehouse;
   /** The folder of raw pages. */
   readonly folder: string;
@@ -40,21 +40,21 @@ export interface ReplayParts {
   readonly onProgress?: (done: number, of: number) => void;
 }
 
-/** A page, or a place in a file, that could not be replayed. */
+/** A page, or a part of a file, that could not be replayed. */
 export interface Damage {
   readonly file: string;
-  /** Bytes from the beginning of the file. */
+  /** Offset in bytes from the start of the file. */
   readonly position: number;
-  /** What stands there, where that can still be told. */
+  /** Description of the damaged page; null if unknown. */
   readonly page: string | null;
   readonly message: string;
 }
 
-/** What a replay did. */
+/** Result of a replay. */
 export interface ReplayResult {
   readonly files: number;
   readonly pages: number;
-  /** Pages left out: of other days or resources, never committed, or of a resource that there is no more. */
+  /** Skipped pages: of other days or resources, never committed, or of a resource that no longer exists. */
   readonly skipped: number;
   readonly tables: Readonly<Record<string, TableTally>>;
   readonly quarantined: number;
@@ -66,13 +66,13 @@ interface Found {
   readonly member: Member;
 }
 
-/** Damages that are listed one by one; the others are counted. */
+/** Limit of listed damages. */
 const DAMAGES_MAX = 1000;
 
 /**
- * Commits pages that were kept, in the order in which they came, through the readers and the commit of a sync. Goes on
- * behind what is damaged and concludes no deletion from a list of which a page is missing. Throws what the warehouse
- * throws, and the signal's reason.
+ * Commits archived pages in the order of their arrival, through the same parsing and commit as a sync. Skips damaged
+ * pages; a list with a missing page deletes no rows.
+ * @throws errors of the warehouse, and the signal's reason
  */
 export async function replayPages(parts: ReplayParts, options: ReplayOptions): Promise<ReplayResult> {
   const { folder, signal, onProgress } = parts;
@@ -117,15 +117,15 @@ function toRecord(header: unknown): RawRecord {
   }
 }
 
-// Every record by its header, which says how long it is. Half a record at the end of a file is what a killed sync leaves:
-// what stood there was not committed.
+// Reads the header of every record. A partial record at the end of a file is normal after a killed sync; its page was
+// not committed.
 async function findRecords(folder: string, files: readonly RawFile[], damages: Damage[]) {
   const found: Found[] = [];
   const voided = new Set<string>();
   const torn: { gap: Gap; file: string; last: Member | null }[] = [];
   for (const [index, { name: file, number }] of files.entries()) {
     const before = files[index - 1]?.number ?? number - 1;
-    if (number > before + 1) damages.push({ file, position: 0, page: null, message: 'the file before it is missing' });
+    if (number > before + 1) damages.push({ file, position: 0, page: null, message: 'the preceding file is missing' });
     const handle = await open(join(folder, file));
     let last: Member | null = null;
     try {
@@ -141,7 +141,7 @@ async function findRecords(folder: string, files: readonly RawFile[], damages: D
       await handle.close();
     }
   }
-  // A run that went on in another file was not killed in this one.
+  // If the run continued in a later file, it was not killed here, so the partial record is damage.
   for (const { gap, file, last } of torn) {
     const run = runOf(last);
     const goesOn = found.some((other) => other.file > file && run !== null && runOf(other.member) === run);
@@ -155,7 +155,7 @@ function runOf(member: Member | null): string | null {
 }
 
 function toDamage(file: string, { position, reason }: Gap, last: Member | null): Damage {
-  const after = last === null ? 'at its beginning' : `after ${last.comment}`;
+  const after = last === null ? 'at the start of the file' : `after ${last.comment}`;
   return { file, position, page: null, message: `${reason}, ${after}` };
 }
 
@@ -185,7 +185,7 @@ interface Place {
   readonly bytes: number;
 }
 
-// Does again what a sync did; returns whether there was anything to do.
+// Applies a record as the sync did; returns whether there was anything to apply.
 function createApplier(
   { catalogue, warehouse, clock }: ReplayParts,
   { from, to, only, runs: writesRuns }: ReplayOptions,
@@ -219,7 +219,7 @@ function createApplier(
   const applyPage = async (record: RawPageRecord, bytes: Buffer, place: Place): Promise<void> => {
     const { resource: name, chain: id, fixed, member, path, query, page, date } = record;
     const resource = catalogue.get(name);
-    // A chain that begins has forgotten how far it was; one of which a page is missing says nothing of what it lacks.
+    // Page 1 restarts the slice. If a page is missing, rows that the slice lacks must not be deleted.
     if (page === 1) await warehouse.restartChain(id);
     if (page === 1) doubtful.delete(id);
     const isGap = page > 1 && lastPages.get(id) !== page - 1;
@@ -255,7 +255,8 @@ function createApplier(
   };
 
   const apply = async (kept: RawRecord, body: Buffer, place: Place): Promise<boolean> => {
-    // Earlier versions stored whatever Date header came; a record from the future gets the date of the one before it.
+    // Earlier versions stored the Date header unchecked; a record from the future gets the date of the record before
+    // it.
     const record = kept.date > clock.now() + FUTURE_MS_MAX ? { ...kept, date: lastDate ?? clock.now() } : kept;
     lastDate = record.date;
     switch (record.kind) {
@@ -297,7 +298,8 @@ function readBody<T>(read: () => T): T {
   try {
     return read();
   } catch (thrown) {
-    if (thrown instanceof BodyError) throw new DamageError(`it cannot be read: ${thrown.message}`, { cause: thrown });
+    if (thrown instanceof BodyError)
+      throw new DamageError(`the page cannot be read: ${thrown.message}`, { cause: thrown });
     throw thrown;
   }
 }

@@ -33,43 +33,43 @@ import { planBrand, planWorkspace, withDependencies } from './plan.ts';
 import { createChainReader } from './read.ts';
 import { createTally, type TableTally, type Tally, type Trouble } from './tally.ts';
 
-/** What a run is asked to do. */
+/** Options of a run. */
 export interface SyncOptions {
-  /** Resources to read, with what they need; null for all. */
+  /** Resources to read, including those they depend on; null for all. */
   readonly only: readonly string[] | null;
-  /** Days to read, both included; null for the whole history. */
+  /** Days to read, both included; null for the complete history. */
   readonly range: DayRange | null;
-  /** Brands to read, by id; null for all. */
+  /** Ids of the brands to read; null for all. */
   readonly brands: readonly string[] | null;
-  /** Reads everything again, whatever is known of it. */
+  /** Reads everything again, even if it is up to date. */
   readonly full?: boolean;
-  /** Whether the plan may be far larger than the last one. */
+  /** Accepts a plan that is far larger than the last one. */
   readonly acceptPlan?: boolean;
-  /** Whether all expired raw pages are removed at the end, and not only those of one day. */
+  /** Removes all expired raw pages at the end, not only those of one day. */
   readonly acceptExpiry?: boolean;
-  /** Deletes rows that upstream no longer lists, however many they are. */
+  /** Deletes all rows that upstream no longer lists, without a limit. */
   readonly acceptDeletions?: boolean;
-  /** What the run may use at most; the next one goes on. */
+  /** Limit of the run; the next run continues. */
   readonly allowance?: Allowance;
 }
 
-/** What a run works with. */
+/** Dependencies of a run. */
 export interface SyncParts {
   readonly catalogue: Catalogue;
   readonly warehouse: Warehouse;
   readonly client: Client;
   readonly clock: Clock;
-  /** Default `checked`. */
+  /** Default: `checked`. */
   readonly clockPolicy?: ClockPolicy;
-  /** Chains read side by side. */
+  /** Slices read in parallel. */
   readonly connections: number;
-  /** Aborted to stop: pages under way are finished or dropped, nothing is left half-written. */
+  /** Aborted to stop the run; pages in flight are finished or dropped, and every commit is complete. */
   readonly signal: AbortSignal;
-  /** Called after everything that changes the tally. */
+  /** Called after every change of the sync stats. */
   readonly onProgress?: (tally: Tally) => void;
 }
 
-/** What a run did. */
+/** Result of a run. */
 export interface SyncSummary {
   readonly runId: string;
   readonly status: RunStatus;
@@ -78,22 +78,22 @@ export interface SyncSummary {
   readonly waitedMs: number;
   readonly tables: Readonly<Record<string, TableTally>>;
   readonly quarantined: number;
-  /** Chains that could not be finished; the next run reads them again. */
+  /** Unfinished slices; the next run reads them again. */
   readonly failures: readonly Trouble[];
   readonly warnings: readonly Trouble[];
-  /** Drift that no run had met before, where answers were watched. */
+  /** Drift that no earlier run has found; unset if drift was not watched. */
   readonly drift?: DriftCounts;
-  /** Why the run ended with work left, when an allowance was used up; null otherwise. */
+  /** Reason why the run ended early if an allowance was used up; null otherwise. */
   readonly allowance: string | null;
-  /** Requests that are left for the next run, as far as they are known. */
+  /** Known requests left for the next run. */
   readonly left: number;
-  /** What ended the run before its time, or null. */
+  /** Error that ended the run early, or null. */
   readonly error: SightlineError | null;
 }
 
 /**
- * Reads everything the options name from upstream into the warehouse, page by page. Does not throw for what upstream
- * or a signal does: the summary's status and error say how the run ended.
+ * Reads everything the options select from upstream into the warehouse, page by page. Errors of upstream and an aborted
+ * signal do not throw; the summary's status and error describe them.
  */
 export function runSync(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
   return inSpan('sync', { 'sightline.full': options.full === true }, async (span) => {
@@ -117,12 +117,12 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   try {
     await readAll({ ...parts, signal }, options, run, tally, (fatal) => stop.abort(fatal));
   } catch (thrown) {
-    // Where nothing more may be asked before the chains begin, the run ends as it does among them.
+    // An allowance used up before the slices start ends the run like one used up later.
     if (thrown instanceof AllowanceReached) tally.ranOut(thrown.message);
     else error = parts.signal.aborted ? null : toSightlineError(stop.signal.aborted ? stop.signal.reason : thrown);
   }
   if (parts.signal.aborted)
-    error = new SightlineError('interrupted', 'the sync was stopped; the next one goes on from here');
+    error = new SightlineError('interrupted', 'the sync was stopped; the next sync resumes here');
   const status = statusOf(error, tally);
   const tables = Object.fromEntries(tally.tables);
   const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = tally;
@@ -137,7 +137,7 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
 }
 
-// A run continues one that was asked for the same, whatever either was allowed.
+// A run continues the last one with the same options; limits and confirmations do not count.
 function identityOf({ only, range, brands, full }: SyncOptions): string {
   return JSON.stringify({ only, range, brands, ...(full === true ? { full } : {}) });
 }
@@ -162,7 +162,7 @@ async function readAll(
   const quarantined = await readQuarantined(database);
   const reader = createChainReader({ ...parts, clock }, run, tally, quarantined);
 
-  // The list of brands goes first and alone: it shows whether upstream can be reached and what day it is there.
+  // Read the list of brands first: it shows whether upstream is reachable, and sets the run's day.
   const provider = providerOf(catalogue, 'brand');
   const nothing = createContext(parts, options, {
     now: clock.now(),
@@ -178,7 +178,7 @@ async function readAll(
   });
   await removeImplausible(warehouse, date, tally);
   const names = await reader.learnNames();
-  // The agreed clock, as in the checkpoints.
+  // Use the run's agreed time, as the checkpoints do.
   const context: PlanContext = { ...(await readContext(parts, options, passId, date)), names };
   const checkPlan = await createPlanCheck(parts, options, context);
 
@@ -188,7 +188,7 @@ async function readAll(
     const run = async (): Promise<void> => {
       if (!signal.aborted && tally.allowance === null) await task();
     };
-    // The queue begins it within whatever ended before it.
+    // Keeps the trace span of the caller.
     queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
   };
   const add = (chains: readonly Chain[]): void => {
@@ -220,7 +220,7 @@ async function readAll(
   signal.addEventListener('abort', () => queue.clear(), { once: true });
   await drain();
 
-  // What was under way when the run began is closed by now: these chains begin at their first page.
+  // All slices left open by earlier runs are closed now, so these slices start at their first page.
   const performAnew = createPerformer({ ...parts, clock }, reader, tally, { ...context, open: [] });
   const readAnew = async (chains: readonly Chain[]): Promise<void> => {
     tally.planned(chains);
@@ -240,7 +240,7 @@ async function readAll(
   }
 }
 
-/** What is known of earlier runs at the time `now`. `passId` is the pass that is continued, if any. */
+/** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
 export async function readContext(
   parts: Pick<SyncParts, 'catalogue' | 'warehouse' | 'connections'>,
   options: SyncOptions,
@@ -249,7 +249,7 @@ export async function readContext(
 ): Promise<PlanContext> {
   const { database } = parts.warehouse;
   const closed = await readClosedChains(database, { passId, ...lastingChains(parts.catalogue) });
-  // Reads of days that do not exist, or made in the future, prove nothing; a run removes them, a mere plan leaves them.
+  // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
   const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
   const chains = closed.filter(
     ({ from, to, closedAt }) =>
@@ -290,15 +290,15 @@ function createContext(
   };
 }
 
-// Rows that an earlier version stored, or a run whose clock was ahead.
+// Removes rows that were stored by an earlier version, or by a run with a wrong clock.
 async function removeImplausible(warehouse: Warehouse, now: number, tally: Tally): Promise<void> {
   const rows = await warehouse.removeImplausible(now);
   if (rows === 0) return;
-  const message = `${rows} ${rows === 1 ? 'row' : 'rows'} with implausible times, or of days to come, marked as deleted`;
+  const message = `${rows} ${rows === 1 ? 'row' : 'rows'} with implausible times or future days marked as deleted`;
   tally.warned({ chain: 'warehouse', code: 'implausible_value', message });
 }
 
-// A brand exists whatever its creation says; only its age is not believed.
+// Keeps brands with an implausible creation date, and ignores the date.
 async function noteSince(
   warehouse: Warehouse,
   run: RunRef,
@@ -314,15 +314,15 @@ async function noteSince(
   const path = `data[].${provider.provides?.since ?? ''}`;
   const allowed = `within ${EARLIEST_DAY} to the day after today`;
   for (const { id, since } of wrong) {
-    const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if it were not known`;
+    const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if the date were missing`;
     tally.warned({ chain: provider.name, code: 'implausible_value', message });
   }
   const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
   if (values.length > 0) await warehouse.noteImplausible(run, provider.name, values, at);
 }
 
-// Counts the requests planned for brands that an earlier pass has read, and refuses far more than the last run took. What
-// was asked for in so many words, a range or everything, is not refused.
+// Counts the requests planned for brands that an earlier pass has read, and rejects a plan far larger than the last
+// run. A full read and an explicit range are always accepted.
 async function createPlanCheck(
   { warehouse }: SyncParts,
   options: SyncOptions,
@@ -339,8 +339,8 @@ async function createPlanCheck(
   };
 }
 
-// Windows and walks are planned by all that was ever read of them, totals of a day by whether they were; of the others
-// only what was read lately tells anything.
+// Windows and paged scans are planned from all earlier reads, daily totals from whether they were read. For other
+// resources only recent reads matter.
 function lastingChains(catalogue: Catalogue): { lasting: string[]; daily: string[] } {
   const named = (matters: (change: Resource['change']) => boolean): string[] =>
     catalogue.resources.filter(({ change }) => matters(change)).map(({ name }) => name);
@@ -350,20 +350,23 @@ function lastingChains(catalogue: Catalogue): { lasting: string[]; daily: string
   };
 }
 
-/** The brands that are listed now. */
+/** Reads the brands that upstream currently lists. */
 export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue' | 'warehouse'>): Promise<Member[]> {
   const provider = providerOf(catalogue, 'brand');
   const { id, since } = provider.provides as NonNullable<typeof provider.provides>;
   return readMembers(warehouse.database, provider, null, { id, since });
 }
 
-// What the run that this one continues has read just now is not asked for again, but what follows from it is.
+// Skips slices that the continued run has just read; slices that depend on them are still planned.
 function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
 }
 
-/** The brands that a run is about; throws `usage` for one that is not there. */
+/**
+ * Returns the selected brands.
+ * @throws `usage` for an unknown brand
+ */
 export function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
   if (wanted === null) return brands;
   for (const id of wanted) {

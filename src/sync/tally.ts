@@ -2,7 +2,7 @@ import type { Attempt } from '../contract/request.ts';
 import type { PageResult } from '../warehouse/warehouse.ts';
 import type { Chain } from './chain.ts';
 
-/** Rows of one table over a run. */
+/** Row counts of one table in a run. */
 export interface TableTally {
   read: number;
   inserted: number;
@@ -10,9 +10,9 @@ export interface TableTally {
   deleted: number;
 }
 
-/** One resource's progress over a run. */
+/** Progress of one resource in a run. */
 export interface ResourceTally {
-  /** Requests answered, and requests it should take in all. */
+  /** Completed requests, and the expected total. */
   done: number;
   expected: number;
   rows: number;
@@ -20,20 +20,20 @@ export interface ResourceTally {
   failed: number;
 }
 
-/** A chain that could not be finished, or something a user should know. */
+/** An unfinished slice, or a warning for the user. */
 export interface Trouble {
   readonly chain: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** Counts what a run does; read by progress while it runs and by the summary at its end. */
+/** Sync stats: counters of a run, shown as progress and in the final summary. */
 export interface Tally {
   readonly resources: ReadonlyMap<string, Readonly<ResourceTally>>;
   readonly tables: ReadonlyMap<string, Readonly<TableTally>>;
   readonly failures: readonly Trouble[];
   readonly warnings: readonly Trouble[];
-  /** Why no more may be asked, once an allowance is used up. */
+  /** Reason why the run stops sending requests (allowance used up); null while it may go on. */
   readonly allowance: string | null;
   readonly requests: number;
   readonly retries: number;
@@ -44,16 +44,16 @@ export interface Tally {
   page(chain: Chain, pages: number, last: boolean, result: PageResult): void;
   closed(chain: Chain, pages: number): void;
   failed(chain: Chain, pages: number, trouble: Trouble): void;
-  /** Rows of a table that were marked as deleted outside of a page. */
+  /** Counts rows that were marked as deleted outside of a page. */
   deleted(table: string, rows: number): void;
   warned(trouble: Trouble): void;
-  /** What was read is not proven to be what upstream has: the run is partial. */
+  /** Adds a failure because stored rows are not proven complete; the run becomes partial. */
   unproven(trouble: Trouble): void;
-  /** Nothing more may be asked: the chain is left to the next run. */
+  /** Records that the allowance is used up; the next run reads the slice. */
   ranOut(reason: string): void;
 }
 
-/** An empty tally. */
+/** Creates empty sync stats. */
 export function createTally(): Tally {
   const resources = new Map<string, ResourceTally>();
   const tables = new Map<string, TableTally>();
@@ -121,7 +121,7 @@ export function createTally(): Tally {
         resource.rows += changes.read;
       }
       if (result.deletionsSkipped !== null) {
-        const message = `deletions were not looked for: ${result.deletionsSkipped}`;
+        const message = `deletions were not checked: ${result.deletionsSkipped}`;
         warnings.push({ chain: chain.id, code: 'deletions_skipped', message });
       }
     },

@@ -1,35 +1,37 @@
 import { eachDay, earlierDay, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { DayRange } from './chain.ts';
 
-/** Part of its least size from which on a window may end. */
+/** Share of its minimum size from which a window may end. */
 const LEAST_FILLED = 0.9;
-/** Days, and with few items a day a page's worth of them, that are looked at for an end at which the last page is full. */
+/**
+ * Number of days searched for an end with a full last page; if days have few items, at least a page's worth of days.
+ */
 const LOOK_AHEAD_DAYS = 8;
-/** Part of a window's places that may stay empty without looking further. */
+/** Share of unused places in a window that ends the search. */
 const FULL_ENOUGH = 0.02;
 
-/** A range to be read by pages, with the items expected in it. */
+/** A range to read page by page, with the expected number of items. */
 export interface Window extends DayRange {
   readonly items: number;
 }
 
-/** What windows are made from. */
+/** Options of `packWindows`. */
 export interface WindowOptions {
   /** First and last day to cover. */
   readonly range: DayRange;
-  /** Items per day; a day that is not there has none. */
+  /** Items per day; missing days have none. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Days not to cover, because they are covered already or by a chain under way. */
+  /** Days to skip, because they are up to date or part of an unfinished slice. */
   readonly skip: readonly DayRange[];
   readonly pageItems: number;
-  /** Pages a window should at least have, so that its last, partly filled one weighs little. */
+  /** Minimum pages per window, so that a partly filled last page matters little. */
   readonly pagesMin: number;
 }
 
 /**
- * Tiles a range with windows: without gap or overlap, no longer than the API takes, each of several pages where its days
- * allow, and ended where its last page comes fullest. Windows can be read side by side, which is what keeps the budget
- * busy.
+ * Splits a range into windows without gaps or overlaps. A window is no longer than the API allows, has at least
+ * `pagesMin` pages if its days allow, and ends on the day that fills its last page best. Parallel windows keep the
+ * budget busy.
  */
 export function packWindows(options: WindowOptions): Window[] {
   const { range, counts, skip } = options;
@@ -47,7 +49,7 @@ export function packWindows(options: WindowOptions): Window[] {
   return [...windows, ...packDays(days, counts, options)];
 }
 
-// Days without a gap between them.
+// Packs consecutive days.
 function packDays(
   days: readonly string[],
   counts: ReadonlyMap<string, number>,
@@ -74,15 +76,15 @@ function packDays(
   return windows;
 }
 
-// Places on the last page that stay empty, of all the pages' places.
+// Share of the pages' places that stay empty.
 function emptyShare(items: number, pageItems: number): number {
   const pages = Math.max(1, Math.ceil(items / pageItems));
   return (pages * pageItems - items) / (pages * pageItems);
 }
 
 /**
- * Pages a window should have: enough windows to keep every connection busy a few times over, and not so many that
- * their last pages cost more than a twentieth.
+ * Returns the minimum pages per window. The result gives every connection several windows, and limits the cost of
+ * partly filled last pages to a twentieth.
  */
 export function pagesPerWindow(items: number, pageItems: number, connections: number): number {
   const pages = Math.ceil(items / pageItems);

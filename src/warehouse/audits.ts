@@ -2,20 +2,23 @@ import type { Database } from './database.ts';
 import { toTimestampText } from './ledger.ts';
 import { stage, staged } from './staging.ts';
 
-/** A day as it was last held against upstream's own count of it. */
+/** The last comparison of a day with upstream's own count. */
 export interface Audit {
   readonly day: string;
   readonly agreed: boolean;
-  /** Items of the day, by upstream's count and as held. */
+  /** Items of the day: counted by upstream, and stored here. */
   readonly upstream: number;
   readonly held: number;
-  /** Hash of both sides' figures; the same difference has the same hash. */
+  /** Hash of the figures of both sides; equal differences have equal hashes. */
   readonly figures: string;
-  /** Hash of the rows of both sides and of all else that the comparison depends on; null where neither has any. */
+  /**
+   * Hash of the rows of both sides and of everything else that the comparison depends on; null if neither side has
+   * rows.
+   */
   readonly mark: string | null;
-  /** Runs that read the day while it differed, or lacked rows that upstream counts; 0 if it is proven. */
+  /** Runs that read the day while it differed or lacked rows that upstream counts; 0 if the day is proven. */
   readonly tries: number;
-  /** When the day is read again, epoch milliseconds; null if it is proven. */
+  /** Time of the next read in epoch milliseconds; null if the day is proven. */
   readonly retryAt: number | null;
 }
 
@@ -33,7 +36,7 @@ const columns = [
   { name: 'retry_at', kind: 'timestamp' },
 ] as const;
 
-/** The last audit of every day of a resource, by day. */
+/** Reads the last audit of every day of a resource, keyed by day. */
 export async function readAudits(
   database: Database,
   resource: string,
@@ -64,7 +67,7 @@ export async function readAudits(
   );
 }
 
-/** Keeps audits in place of earlier ones of the same days; `checkedAt` is upstream's time, epoch milliseconds. */
+/** Replaces the audits of these days. `checkedAt` is upstream's time in epoch milliseconds. */
 export async function writeAudits(
   database: Database,
   resource: string,

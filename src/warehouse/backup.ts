@@ -7,19 +7,19 @@ import { registerOpen } from './open-files.ts';
 import { openReader, type Reader } from './reader.ts';
 import { literal, quoted, SCHEMA_VERSION } from './schema.ts';
 
-/** What copying may use in memory, in MB. */
+/** Memory limit of a copy, in MB. */
 const COPY_MEMORY_MB = 256;
 const SOURCE = 'copied_from';
-/** Without these a file is no warehouse, whatever its version. */
-const BOOKS = ['meta', 'runs', 'requests', 'coverage', 'checkpoints', 'quarantine'];
+/** A file without one of these tables is not a warehouse, whatever its version. */
+const LEDGER_TABLES = ['meta', 'runs', 'requests', 'coverage', 'checkpoints', 'quarantine'];
 
-/** A table, with its schema where that is not `main`, and how many rows it has. */
+/** A table and its number of rows; the name includes the schema unless it is `main`. */
 export interface CountedTable {
   readonly name: string;
   readonly rows: number;
 }
 
-/** Copies an open warehouse whole into a new file at `path`; returns the tables that the file has to have. */
+/** Copies an open warehouse completely into a new file at `path`; returns the tables that the copy must contain. */
 export async function copyOpened(database: Database, path: string): Promise<CountedTable[]> {
   return database.exclusive(async (session) => {
     const [row] = await session.all('SELECT current_database() AS name');
@@ -30,8 +30,9 @@ export async function copyOpened(database: Database, path: string): Promise<Coun
 }
 
 /**
- * Copies a file that nobody writes to, without opening it for writing; returns the tables that the copy has to have. A copy
- * `forReaders` is one that older versions of DuckDB read too, as all of an open warehouse are.
+ * Copies a file that nobody writes to, without opening it for writing; returns the tables that the copy must contain.
+ * With `forReaders`, older versions of DuckDB can read the copy, as for every copy of an open warehouse.
+ * @throws `warehouse_locked`, `warehouse_newer`, `warehouse_invalid`
  */
 export async function copyClosed(
   from: string,
@@ -48,7 +49,7 @@ export async function copyClosed(
       return counted;
     });
   } catch (thrown) {
-    // The session's own database is in memory, and DuckDB does not always name the file.
+    // The session's own database is in memory, and DuckDB does not always name the damaged file.
     const isUnnamed = thrown instanceof DamagedFile && thrown.path === database.path;
     throw isUnnamed ? toDatabaseError(from, thrown.cause) : toOpenError(from, thrown);
   } finally {
@@ -57,7 +58,10 @@ export async function copyClosed(
   }
 }
 
-/** Opens a copy read-only and holds it to the tables that were copied. Throws `warehouse_invalid` where it lacks any row. */
+/**
+ * Checks that a copy contains all rows of the copied tables.
+ * @throws `warehouse_invalid` if a count differs
+ */
 export async function checkCopy(path: string, expected: readonly CountedTable[]): Promise<void> {
   await reading(path, async (reader) => {
     await readVersion(reader, path);
@@ -65,40 +69,44 @@ export async function checkCopy(path: string, expected: readonly CountedTable[])
     for (const { name, rows } of expected) {
       if (found.get(name) === rows) continue;
       const has = found.has(name) ? `${found.get(name)} of ${rows} rows` : 'nothing';
-      throw new SightlineError('warehouse_invalid', `the copy has ${has} of ${name}; it was not put in place`);
+      throw new SightlineError('warehouse_invalid', `the copy has ${has} of ${name}; the target file was not replaced`);
     }
   });
 }
 
-/** What a file says of itself that a warehouse is to be restored from. */
+/** Metadata of a file to restore from. */
 export interface BackupFile {
   readonly schemaVersion: number;
-  /** When its last run ended, ISO 8601; null without one. */
+  /** End of its last run, ISO 8601; null if no run ended. */
   readonly asOf: string | null;
   readonly tables: readonly CountedTable[];
 }
 
 /**
- * Looks at a file from which a warehouse is to be restored. Throws `warehouse_invalid` for one that is no DuckDB database, is
- * no warehouse, or lacks tables of what it says it has read, and `warehouse_newer` for one of a later version.
+ * Reads the metadata of a file to restore from.
+ * @throws `warehouse_invalid` if the file is not a DuckDB database, is not a warehouse, or lacks tables of resources
+ * that it has read; `warehouse_newer` if its schema version is newer
  */
 export async function readBackupFile(path: string, catalogue: Catalogue): Promise<BackupFile> {
   return reading(path, async (reader) => {
     const schemaVersion = await readVersion(reader, path);
     const tables = await countAll(reader);
     const names = new Set(tables.map(({ name }) => name));
-    const lacking = BOOKS.map((name) => `sync.${name}`).filter((name) => !names.has(name));
-    if (lacking.length > 0) throw lacks(path, lacking);
+    const lacking = LEDGER_TABLES.map((name) => `sync.${name}`).filter((name) => !names.has(name));
+    if (lacking.length > 0) throw missingTables(path, lacking);
     const { rows: read } = await reader.query('SELECT DISTINCT resource FROM sync.coverage');
     const covered = new Set(read.map(([resource]) => String(resource)));
     lacking.push(...tablesOf(catalogue, covered, schemaVersion).filter((name) => !names.has(name)));
-    if (lacking.length > 0) throw lacks(path, lacking);
+    if (lacking.length > 0) throw missingTables(path, lacking);
     const { rows } = await reader.query("SELECT strftime(max(ended_at), '%Y-%m-%dT%H:%M:%SZ') FROM sync.runs");
     return { schemaVersion, asOf: (rows[0]?.[0] ?? null) as string | null, tables };
   });
 }
 
-/** Reads every value of a file, and so every checksum in it. Throws `warehouse_invalid` where a part of it is damaged. */
+/**
+ * Reads all values, and so verifies all checksums, of a file.
+ * @throws `warehouse_invalid` if a part is damaged
+ */
 export async function readWhole(path: string): Promise<void> {
   await reading(path, async (reader) => {
     const { rows } = await reader.query('SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal');
@@ -108,7 +116,7 @@ export async function readWhole(path: string): Promise<void> {
   });
 }
 
-// A table that is missing would be begun empty, and never be filled where its rows are held to have been read.
+// A missing table would be created empty and never filled, because its coverage says that it was read.
 function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>, schemaVersion: number): string[] {
   const read = catalogue.resources.filter(({ name }) => covered.has(name)).flatMap(({ derived }) => derived);
   const own = new Set(read.map(({ name }) => name));
@@ -117,7 +125,7 @@ function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>, schemaVers
   return [...new Set(all.map(({ name }) => name))];
 }
 
-function lacks(path: string, tables: readonly string[]): SightlineError {
+function missingTables(path: string, tables: readonly string[]): SightlineError {
   return new DamagedFile(path, `${path} is not a complete warehouse: it lacks ${tables.join(', ')}`);
 }
 
@@ -142,28 +150,28 @@ async function readVersion(reader: Reader, path: string): Promise<number> {
     throw new DamagedFile(path, `${path} is not a warehouse: it does not have a schema version`);
   }
   if (version > SCHEMA_VERSION) {
-    const found = `${path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
+    const found = `${path} has schema version ${version}; this version of sightline supports up to ${SCHEMA_VERSION}`;
     throw new SightlineError('warehouse_newer', found);
   }
   return version;
 }
 
-type Ask = (sql: string) => Promise<readonly (readonly unknown[])[]>;
+type RunQuery = (sql: string) => Promise<readonly (readonly unknown[])[]>;
 
 async function countAll(reader: Reader): Promise<CountedTable[]> {
-  const ask: Ask = async (sql) => (await reader.query(sql)).rows;
-  const [row] = await ask('SELECT current_database()');
-  return countTables(ask, String(row?.[0]));
+  const run: RunQuery = async (sql) => (await reader.query(sql)).rows;
+  const [row] = await run('SELECT current_database()');
+  return countTables(run, String(row?.[0]));
 }
 
-async function countTables(ask: Ask, database: string): Promise<CountedTable[]> {
-  const tables = await ask(
+async function countTables(run: RunQuery, database: string): Promise<CountedTable[]> {
+  const tables = await run(
     `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ${literal(database)} AND NOT internal
      ORDER BY ALL`,
   );
   const counted: CountedTable[] = [];
   for (const [schema, table] of tables.map((row) => row.map(String) as [string, string])) {
-    const [row] = await ask(`SELECT count(*) FROM ${quoted(database)}.${quoted(schema)}.${quoted(table)}`);
+    const [row] = await run(`SELECT count(*) FROM ${quoted(database)}.${quoted(schema)}.${quoted(table)}`);
     counted.push({ name: schema === 'main' ? table : `${schema}.${table}`, rows: Number(row?.[0]) });
   }
   return counted;

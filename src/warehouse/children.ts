@@ -9,13 +9,15 @@ import { insertSql, pickColumns, statementsOf } from './statements.ts';
 /** Writes the child rows of a table's rows. */
 export interface ChildWriter {
   insert(session: Session, rows: readonly Row[], shared: Values): Promise<void>;
-  /** Takes away the child rows of rows that are about to get new ones. */
+  /** Deletes the child rows of rows that are about to get new ones. */
   remove(session: Session, rows: readonly Row[], shared: Values): Promise<void>;
-  /** Counts the live child rows of rows that are stored, and how many of them the rows no longer have, by table. */
+  /** Counts, by table, the live child rows of stored rows and how many of them the new rows lack. */
   countLosses(session: Session, rows: readonly Row[], shared: Values): Promise<TableLoss[]>;
 }
 
-/** The writers of all child tables of `table`; `shared` names the columns that all rows of an answer have in common. */
+/**
+ * Creates the writer for all child tables of `table`; `shared` names the columns with one value for all rows of a page.
+ */
 export function createChildWriter(table: ResourceTable, shared: readonly string[]): ChildWriter {
   const writers = table.children.map((child, index) => childWriter(table, child, index, shared));
   return {
@@ -33,7 +35,7 @@ export function createChildWriter(table: ResourceTable, shared: readonly string[
   };
 }
 
-/** The key of a parent row under the names it has in a child table. */
+/** Returns the key of a parent row under the column names of a child table. */
 export function parentKeyOf(table: ResourceTable, child: ChildTable, key: Values): Values {
   const renamed: Record<string, unknown> = {};
   for (const { name, source } of child.columns) {
@@ -87,7 +89,7 @@ function isOwn(from: string, name: string): boolean {
   return from === 'item' || from === 'ordinal' || name === '_extra';
 }
 
-// One text a parent, with what its children share once and the children in a list.
+// One JSON text per parent: the shared values once, and the children as a list.
 function nested(inherited: readonly Column[], own: readonly Column[]): string {
   const typesOf = (columns: readonly Column[]) =>
     Object.fromEntries(columns.map(({ name, kind }) => [name, sqlTypes[kind]]));

@@ -1,6 +1,6 @@
 import { literal, quoted } from './schema.ts';
 
-/** What columns of the `sync` schema mean wherever they are. */
+/** Comments on columns that mean the same in every table of schema `sync`. */
 const everywhere: Readonly<Record<string, string>> = {
   resource: 'The resource of the API, as `sightline describe` and the flag --only name it.',
   brand_id: 'The brand; null for what belongs to the workspace.',
@@ -14,7 +14,7 @@ const everywhere: Readonly<Record<string, string>> = {
   last_seen_at: 'When it was met last (UTC).',
 };
 
-/** What columns mean in one table of the `sync` schema, beside those that mean the same everywhere. */
+/** Comments on columns of a single table of schema `sync`. */
 const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   checkpoints: {
     page: 'Place of the page in its chain, counted from 1.',
@@ -77,7 +77,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   vocabulary: { path: 'The field.', value: 'A label that was seen; null for what is known of the field itself.' },
 };
 
-/** Comments on the columns of the `sync` schema, as statements; `columns` are those that a table has. */
+/** Returns the COMMENT statements for `columns` of schema `sync`; columns without a text are skipped. */
 export function bookkeepingComments(columns: readonly { readonly table: string; readonly column: string }[]): string[] {
   return columns.flatMap(({ table, column }) => {
     const about = byTable[table]?.[column] ?? everywhere[column];

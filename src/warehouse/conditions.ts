@@ -6,14 +6,14 @@ import { addDays, DAY_MAX } from '../contract/time.ts';
 import type { Parameter as Value } from './database.ts';
 import { quoted, sqlTypes } from './schema.ts';
 
-/** The values of a statement's parameters, collected while its text is written. */
+/** The parameter values of a statement, collected while its SQL is built. */
 export interface Bindings {
   readonly values: readonly Value[];
-  /** Adds a value and returns its place, `$1`. */
+  /** Adds a value and returns its placeholder, such as `$1`. */
   bind(value: Value): string;
 }
 
-/** Starts a statement without parameters. */
+/** Creates bindings without values. */
 export function createBindings(): Bindings {
   const values: Value[] = [];
   return {
@@ -25,19 +25,25 @@ export function createBindings(): Bindings {
   };
 }
 
-/** What a statement's rows are taken from. */
+/** The rows that conditions apply to. */
 export interface Target {
-  /** The days asked for, where the rows have a time: nested arrays that repeat it are then read no further. */
+  /**
+   * The requested days, if the rows have a time. Nested arrays that repeat the time are then read only within the
+   * range.
+   */
   readonly range?: { readonly from: string; readonly to: string };
   readonly catalogue: Catalogue;
-  /** The table whose fields the parameters name. */
+  /** The table that contains the fields of the parameters. */
   readonly table: ResourceTable;
-  /** Its alias, or that of a child table that repeats the fields in question. */
+  /** Alias of the table, or of a child table that repeats its fields. */
   readonly alias: string;
   readonly brandId: string | null;
 }
 
-/** Conditions of the parameters of a request, its range excepted; those that name no field keep everything. */
+/**
+ * Returns the conditions of a request's parameters except its range. Parameters without a matching field add no
+ * condition.
+ */
 export function parameterConditions(
   target: Target,
   declared: Parameters,
@@ -56,21 +62,21 @@ export function parameterConditions(
   });
 }
 
-/** Conditions that keep what is there now, of the brand where the table has one. */
+/** Returns conditions for rows that are not deleted and belong to `brandId`, if it is given. */
 export function liveConditions(alias: string, brandId: string | null, bindings: Bindings): string[] {
   const live = `${alias}."_deleted_at" IS NULL`;
   return brandId === null ? [live] : [`${alias}.brand_id = CAST(${bindings.bind(brandId)} AS UUID)`, live];
 }
 
-/** Condition that a moment or a day lies within a range of days, both included. */
+/** Returns the condition that a time or a day lies within a range of days, both included. */
 export function rangeCondition(column: string, range: { from: string; to: string }, bindings: Bindings): string {
   const first = `${column} >= CAST(${bindings.bind(range.from)} AS DATE)`;
-  // The day after has five digits to its year, and cannot be written as a day.
+  // The day after `DAY_MAX` has a five-digit year, which is not a valid day.
   if (range.to === DAY_MAX) return first;
   return `${first} AND ${column} < CAST(${bindings.bind(addDays(range.to, 1))} AS DATE)`;
 }
 
-/** The column of a field, `topic.id` for one of a nested object; null when the table has none. */
+/** Finds the column of a field, `topic.id` for a nested one; null if the table has none. */
 export function columnAt({ columns }: { readonly columns: readonly Column[] }, path: string): Column | null {
   return columns.find(({ source }) => source.from === 'item' && source.path.join('.') === path) ?? null;
 }
@@ -121,7 +127,7 @@ function filterConditions(
   }
 }
 
-// Whether something is so is asked of truth values that may be null: what is not known to be so is not.
+// Treats null as false: a filter for `false` also matches null.
 function equals(alias: string, column: Column, value: string | number | boolean, bindings: Bindings): string {
   const name = `${alias}.${quoted(column.name)}`;
   if (typeof value === 'boolean') return value ? name : `${name} IS DISTINCT FROM true`;
@@ -134,21 +140,27 @@ function fieldOf(table: ResourceTable | ChildTable, path: string): Column {
   return column;
 }
 
-/** The one column by which rows of a list are told apart within their scope. */
+/**
+ * Returns the column that identifies rows of a list within their scope.
+ * @throws TypeError unless exactly one does
+ */
 export function ownKeyOf(table: ResourceTable): string {
   const own = table.key.filter((name) => !table.fixed.includes(name));
   if (own.length !== 1) throw new TypeError(`table ${table.name} has no key of one column`);
   return own[0] as string;
 }
 
-/** The table of a nested array. */
+/**
+ * Returns the table of a nested array.
+ * @throws TypeError if the table has no such array
+ */
 export function childOf(table: ResourceTable, field: string): ChildTable {
   const found = table.children.find((candidate) => candidate.field === field);
   if (found === undefined) throw new TypeError(`table ${table.name} has no nested array ${field}`);
   return found;
 }
 
-/** The column by which rows of a nested array name their parent, within its scope. */
+/** Returns the column of a child table that references its parent, within its scope. */
 export function parentKeyOf(table: ResourceTable, child: ChildTable): string {
   const key = ownKeyOf(table);
   const link = child.columns.find(({ source }) => source.from === 'parent' && source.column === key);

@@ -5,15 +5,15 @@ import { literal, quoted } from './schema.ts';
 
 const TARGET = 'copied_to';
 
-/** How a database is copied. */
+/** Options of `copyDatabase`. */
 export interface CopyDatabaseOptions {
-  /** The attached database to copy; the session's own unless told otherwise. */
+  /** Name of the attached database to copy; default: the session's own database. */
   readonly source?: string;
-  /** Whether versions of DuckDB before the warehouse's own storage version are to read it. */
+  /** Whether DuckDB versions older than the warehouse's storage version must be able to read the copy. */
   readonly forReaders: boolean;
 }
 
-/** Copies a database whole, views and comments included, into a new file at `path`. */
+/** Copies a complete database, including views and comments, into a new file at `path`. */
 export async function copyDatabase(
   session: Session,
   path: string,
@@ -23,20 +23,23 @@ export async function copyDatabase(
   await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
   try {
     await session.run(`COPY FROM DATABASE ${quoted(source ?? String(row?.['name']))} TO ${TARGET}`);
-    // Where the session keeps the log of its own file, it would keep this one's too.
+    // A session that keeps its own log would also keep the log of the copy.
     await session.run(`CHECKPOINT ${TARGET}`);
   } finally {
     await session.run(`DETACH ${TARGET}`);
   }
 }
 
-/** Throws `usage` for a path at which DuckDB cannot make a file: it takes what follows a question mark for parameters. */
+/**
+ * Rejects a path with a question mark: DuckDB parses the rest of the path as parameters.
+ * @throws `usage`
+ */
 export function checkDatabasePath(path: string): void {
   if (!path.includes('?')) return;
   throw new SightlineError('usage', `${JSON.stringify(path)} contains "?"; allowed: a path without it`);
 }
 
-/** Removes a database file that is made aside, with its log, where it is there. */
+/** Removes a database file and its log, if they exist. */
 export async function removeDatabase(path: string): Promise<void> {
   await rm(path, { force: true });
   await rm(`${path}.wal`, { force: true });

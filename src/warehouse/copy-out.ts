@@ -4,19 +4,19 @@ import { openReadOnly } from './read-only.ts';
 
 const MEMORY_LIMIT_MB = 512;
 
-/** A database opened for reading, whose rows may be written to files of one folder. */
+/** A read-only database; COPY may write query results into one folder. */
 export interface CopySource extends Pick<Session, 'run' | 'all' | 'query'> {
   /**
-   * Rows of a query in batches of about `batchRows`, in the order of its columns. A stream that breaks looks like one that
-   * has ended: whoever needs all rows counts them.
+   * Streams the rows of a query in batches of about `batchRows`, values in column order. A broken stream ends without
+   * an error, so a caller that needs every row must compare the count.
    */
   batches(sql: string, batchRows: number): AsyncGenerator<unknown[][]>;
   close(): void;
 }
 
 /**
- * Opens a DuckDB file read-only; COPY may write into `folder`, and nothing else can be reached. Throws `warehouse_locked`
- * when another process has the file open for writing.
+ * Opens a DuckDB file read-only. COPY may write into `folder`; no other file is accessible.
+ * @throws `warehouse_locked` if another process has the file open for writing
  */
 export async function openCopySource(path: string, folder: string): Promise<CopySource> {
   const instance = await openReadOnly(path, {

@@ -11,66 +11,67 @@ import { SightlineError } from '../base/errors.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './open-files.ts';
 
-/** How long a lock that a process just killed may linger. */
+/** Time to wait for the lock of a process that was just killed. */
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
 const MEMORY_MB_DEFAULT = 512;
-/** Closing a file does not write its log into it. */
+/** Keeps DuckDB from writing the log into the file on close. */
 const NO_LAST_CHECKPOINT = 'PRAGMA disable_checkpoint_on_shutdown';
 
-/** A value that a statement takes. Lists hold text; the statement casts. */
+/** A value of a statement parameter. Lists contain text; the statement casts it. */
 export type Parameter = string | number | boolean | null | readonly string[];
 
-/** A row as DuckDB gives it, by column. */
+/** A row by column name, values as DuckDB returns them. */
 export type ResultRow = Readonly<Record<string, unknown>>;
 
-/** Runs a query and returns all of its rows, values in the order of the columns; whole numbers as numbers. */
+/** Runs a query and returns all rows, values in column order; integers are numbers. */
 export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<unknown[][]>;
 
-/** Statements within the transaction that `Database.transaction` has open. */
+/** Runs statements; within `Database.transaction`, in that transaction. */
 export interface Session {
-  /** Runs a statement; prepared once per text. Returns the number of rows it changed. */
+  /** Runs a statement, prepared once per text. Returns the number of changed rows. */
   run(sql: string, parameters?: readonly Parameter[]): Promise<number>;
-  /** Runs a query and returns all of its rows. */
+  /** Runs a query and returns all rows. */
   all(sql: string, parameters?: readonly Parameter[]): Promise<ResultRow[]>;
-  /** Runs a query and returns all of its rows as lists, whole numbers as numbers. */
+  /** Runs a query and returns all rows as lists; integers are numbers. */
   query: Query;
 }
 
-/** The one handle of this process on a warehouse file. */
+/** The only handle of this process on a warehouse file. */
 export interface Database {
   readonly path: string;
-  /** Runs `work` alone and in one transaction: all of it is committed, or nothing. */
+  /** Runs `work` exclusively in a transaction: commits if it succeeds, rolls back if it throws. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** Runs `work` alone, outside a transaction: CHECKPOINT, ATTACH. */
+  /** Runs `work` exclusively outside a transaction, for CHECKPOINT or ATTACH. */
   exclusive<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** The damage that a statement met, or null. From then on all work is refused with it, and nothing is written any more. */
+  /** Damage found by a statement, or null. Afterwards every call throws it and nothing is written. */
   damage(): DamagedFile | null;
-  /** Waits for what is running, writes the log into the file unless that is to be kept, and lets go of it. */
+  /** Waits for running work, writes the log into the file unless `keepsLog` is set, and closes the file. */
   close(): Promise<void>;
 }
 
-/** Settings that trade memory for time. */
+/** Options of `openDatabase`. */
 export interface DatabaseOptions {
-  /** Memory DuckDB may use, in MB; the rest goes to the temporary folder. */
+  /** Memory that DuckDB may use, in MB; the rest spills to the temporary folder. */
   readonly memoryLimitMb?: number;
-  /** Threads DuckDB may use; default one a core. */
+  /** Threads that DuckDB may use; default: one per core. */
   readonly threads?: number;
-  /** Folder for what does not fit into memory. */
+  /** Folder for data that does not fit into memory. */
   readonly temporaryFolder?: string;
   /**
-   * Leaves what is committed in the log until somebody writes it into the file by CHECKPOINT, also when the file is closed:
-   * for who sends the log away piece by piece.
+   * Keeps commits in the log until a CHECKPOINT statement, even when the file is closed. For callers that ship the log
+   * piece by piece.
    */
   readonly keepsLog?: boolean;
-  /** Who holds the file, for the message when it is locked. */
+  /** Describes the process that has the file open, for the message of `warehouse_locked`. */
   readonly describeOwner?: (pid: number | null) => string;
 }
 
 /**
- * Opens, or creates, the warehouse for reading and writing. Throws `warehouse_locked` when another process has it and
- * `warehouse_invalid` (`DamagedFile`) when the file is no DuckDB database or damaged. A second open of one file in this
- * process would lose data without an error, so it throws `warehouse_locked`.
+ * Opens or creates the warehouse for reading and writing.
+ * @throws `warehouse_locked` if another process has the file open; `warehouse_invalid` (`DamagedFile`) if the file is
+ * damaged or not a DuckDB database; `internal` or `warehouse_locked` if this process has it open, because a second
+ * handle would lose data
  */
 export async function openDatabase(path: string, options: DatabaseOptions = {}): Promise<Database> {
   const release = path === ':memory:' ? () => undefined : registerOpen(path, 'write');
@@ -91,21 +92,21 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   const session = createSession(connection, path, (found) => {
     if (found.path === path) damage ??= found;
   });
-  let turn: Promise<unknown> = Promise.resolve();
+  let tail: Promise<unknown> = Promise.resolve();
   let closed = false;
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(() => {
+  const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = tail.then(() => {
       if (closed) throw new SightlineError('internal', 'the warehouse is closed');
       if (damage !== null) throw damage;
       return work();
     });
-    turn = mine.catch(() => undefined);
-    return mine;
+    tail = result.catch(() => undefined);
+    return result;
   };
   return {
     path,
     transaction: (work) =>
-      alone(async () => {
+      enqueue(async () => {
         await session.run('BEGIN TRANSACTION');
         try {
           const value = await work(session);
@@ -116,10 +117,10 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
           throw thrown;
         }
       }),
-    exclusive: (work) => alone(() => work(session)),
+    exclusive: (work) => enqueue(() => work(session)),
     damage: () => damage,
     close: async () => {
-      await turn;
+      await tail;
       if (closed) return;
       closed = true;
       if (damage !== null) await connection.run(NO_LAST_CHECKPOINT).catch(() => undefined);
@@ -131,7 +132,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   };
 }
 
-/** Statements on a connection to the database at `path`, each text prepared once. `onDamage` is told of a damaged file. */
+/** Runs statements on a connection to the database at `path`. Calls `onDamage` if a statement finds damage. */
 export function createSession(
   connection: DuckDBConnection,
   path: string,
@@ -157,7 +158,7 @@ export function createSession(
   return {
     run: async (sql, parameters = []) => {
       try {
-        // The binding prepares one statement at a time; what takes no values may be several.
+        // The binding prepares one statement at a time; SQL without parameters may contain several.
         const result =
           parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
         return result.rowsChanged;
@@ -185,7 +186,7 @@ export function createSession(
       } catch (thrown) {
         throw toError(thrown);
       } finally {
-        // A statement that is kept keeps the hash tables of its last run, which a sync's memory has no room for.
+        // A cached statement keeps the hash tables of its last run, which would exceed the memory limit of a sync.
         statement?.destroySync();
       }
     },
@@ -196,12 +197,12 @@ export function createSession(
   };
 }
 
-/** Rows in which whole numbers are numbers; queries give what JSON could not carry exactly as text. */
+/** Converts integers (BigInt) to numbers; queries cast integers that JSON cannot represent exactly to text. */
 export function toSimpleRows(rows: readonly (readonly DuckDBValue[])[]): unknown[][] {
   return rows.map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
 }
 
-/** Binds a value to the parameter of that number, counted from 1. */
+/** Binds a value to a parameter; `index` counts from 1. */
 export function bindValue(statement: DuckDBPreparedStatement, index: number, value: Parameter): void {
   if (value === null) statement.bindNull(index);
   else if (typeof value === 'string') statement.bindVarchar(index, value);
@@ -212,7 +213,7 @@ export function bindValue(statement: DuckDBPreparedStatement, index: number, val
   } else statement.bindList(index, value, LIST(VARCHAR));
 }
 
-/** Settings with which DuckDB fetches and loads nothing by itself. */
+/** Settings that keep DuckDB from downloading and loading extensions. */
 export const NO_EXTENSIONS = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' } as const;
 
 async function createInstance(path: string, options: DatabaseOptions): Promise<DuckDBInstance> {
@@ -220,7 +221,7 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
     memory_limit: `${options.memoryLimitMb ?? MEMORY_MB_DEFAULT}MB`,
     ...NO_EXTENSIONS,
     storage_compatibility_version: 'v1.5.0',
-    // From the beginning: what is read of a long log is written into the file otherwise.
+    // Set at open: otherwise DuckDB writes a long log into the file while it replays it.
     ...(options.keepsLog === true ? { checkpoint_threshold: '1TB' } : {}),
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),

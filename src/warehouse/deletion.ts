@@ -8,49 +8,52 @@ import type { HistoryWriter } from './history.ts';
 import { quoted, sqlTypes } from './schema.ts';
 import { sameKey, stage, staged } from './staging.ts';
 
-// The keys of earlier pages, and those of the page that closes the chain.
+// Keys of the earlier pages and of the page that closes the slice.
 const SEEN = `list_concat((SELECT flatten(list(seen)) FROM sync.checkpoints WHERE chain = $1 AND table_name = $2),
   CAST($3 AS VARCHAR[]))`;
 
-/** What a whole read accounted for. */
+/** The rows that a complete read should have listed. */
 export interface ReadExtent {
   readonly fixed: Values;
-  /** Days of the range, both included, where the extent is a time. */
+  /** First and last day of the range, both included, if the extent is a time. */
   readonly from: string | null;
   readonly to: string | null;
 }
 
-/** A live row of the extent that a chain did not list. */
+/** A live row of the extent that a slice did not list. */
 export interface UnseenRow {
   readonly key: Values;
-  /** The row's day, if the extent is a time, otherwise empty. */
+  /** The row's day if the extent is a time, otherwise an empty string. */
   readonly day: string;
 }
 
-/** The number of rows of each day. */
+/** Counts the rows of each day. */
 export function countByDay(rows: readonly UnseenRow[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { day } of rows) counts.set(day, (counts.get(day) ?? 0) + 1);
   return counts;
 }
 
-/** Writes the deletion marks of a table and of its children. */
+/** Sets the tombstones (`_deleted_at`) of a table and its child tables. */
 export interface TableReaper {
   readonly extent: Extent;
   /**
-   * Returns the live rows of the extent that chain `chain` did not see, neither on its earlier pages nor on the last one,
-   * whose keys are `seen`. Only for a chain whose every page was read without error.
+   * Returns the live rows of the extent that neither the checkpoints of slice `chain` nor the keys in `seen` (its last
+   * page) list. Call it only if every page of the slice was read without error.
    */
   findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
-  /** Counts the live rows of the extent, and the `unseen` ones among them, by day. */
+  /** Counts the live rows of the extent and the `unseen` ones among them, by day. */
   countLosses(session: Session, unseen: readonly UnseenRow[], extent: ReadExtent): Promise<Map<string, Loss>>;
-  /** Marks the live rows that a condition on the table's columns holds for, and returns how many. */
+  /** Sets the tombstones of live rows that match a condition on the table's columns; returns their number. */
   markWhere(session: Session, condition: string, at: string): Promise<number>;
-  /** Marks the rows with these keys. */
+  /** Sets the tombstones of the rows with these keys; returns their number. */
   mark(session: Session, keys: readonly Values[], at: string): Promise<number>;
 }
 
-/** The reaper of a table; `childTables` are all tables that hold children of its rows, details' included. */
+/**
+ * Creates the reaper of a table; `childTables` are all tables whose children belong to its rows, including those of
+ * details.
+ */
 export function createTableReaper(
   table: ResourceTable,
   childTables: readonly ResourceTable[],
@@ -68,7 +71,7 @@ export function createTableReaper(
     FROM ${quoted(table.name)} t WHERE "_deleted_at" IS NULL ${extentSql.where} AND NOT EXISTS (
       SELECT 1 FROM ${staged(keys, SEEN)} s
       WHERE ${sameKey('t', 's', table.key)})`;
-  // The extent's parameters begin at $4, after those of the chain, which this statement does not have.
+  // This statement has no slice parameters, so renumber the extent's parameters from $4 to $1.
   const liveSql = `SELECT ${extentSql.day} AS day, CAST(count(*) AS BIGINT) AS live FROM ${quoted(table.name)} t
     WHERE "_deleted_at" IS NULL ${extentSql.where} GROUP BY 1`.replaceAll(
     /\$(\d+)/g,
@@ -122,7 +125,7 @@ function markOf(table: string, key: readonly Column[]): string {
     WHERE ${sameKey('t', 's', names)} AND t."_deleted_at" IS NULL`;
 }
 
-// Condition on `t` for the rows that a read accounted for, its parameters from $4 on, and the day of a row.
+// Condition on `t` for the rows of an extent, with parameters from $4 on, and SQL of a row's day.
 function extentOf(table: ResourceTable): {
   where: string;
   day: string;

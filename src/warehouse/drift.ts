@@ -3,22 +3,22 @@ import type { Database, Query, Session } from './database.ts';
 import { toTimestampText } from './ledger.ts';
 import { stage, staged } from './staging.ts';
 
-/** Findings of a page that the warehouse does not hold yet, and what the page taught. */
+/** New findings of a page, and the values and fields that the page added to the vocabulary. */
 export interface DriftNotes {
   readonly resource: string;
   readonly findings: readonly Finding[];
   readonly knowledge: readonly Knowledge[];
 }
 
-/** A finding of some resource, with how often it was seen since it was written last. */
+/** A finding of a resource with its count since the last write. */
 export interface Sighting {
   readonly resource: string;
   readonly finding: Finding;
-  /** Epoch milliseconds, upstream's. */
+  /** Upstream's time, epoch milliseconds. */
   readonly at: number;
 }
 
-/** One way in which upstream's answers depart from the declarations, as it stands in sync.drift. */
+/** A row of sync.drift: one way in which upstream's responses differ from the declarations. */
 export interface DriftRow {
   readonly resource: string;
   readonly table: string | null;
@@ -32,7 +32,7 @@ export interface DriftRow {
   readonly example: string | null;
 }
 
-/** Drift by the newest first, at most `rowsMax` rows. */
+/** Reads at most `rowsMax` rows of drift, newest first. */
 export async function readDrift(query: Query, rowsMax = 1000): Promise<DriftRow[]> {
   const rows = await query(
     `SELECT resource, table_name, path, kind, detail, count, epoch_ms(first_seen_at), epoch_ms(last_seen_at), example
@@ -51,7 +51,7 @@ export async function readDrift(query: Query, rowsMax = 1000): Promise<DriftRow[
   }));
 }
 
-/** What earlier runs have learned, by resource, and the identities of what they found. */
+/** Reads the vocabulary of earlier runs by resource, and the identities of their findings. */
 export async function readDriftMemory(
   database: Database,
 ): Promise<{ knowledge: Map<string, Knowledge[]>; known: Set<string> }> {
@@ -83,7 +83,7 @@ export async function readDriftMemory(
   return { knowledge, known };
 }
 
-/** Text that is equal for findings of the same thing in the same resource. */
+/** Returns a text that is equal for equal findings of the same resource. */
 export function sightingIdentity(
   resource: string,
   finding: Pick<Finding, 'table' | 'path' | 'kind' | 'detail'>,
@@ -100,7 +100,7 @@ const knowledgeColumns = ['t', 'path', 'kind', 'value'].map(text);
 const insertKnowledge = `INSERT INTO sync.vocabulary
   SELECT $2, s.t, s.path, s.kind, s.value, CAST($3 AS TIMESTAMP) FROM ${staged(knowledgeColumns, '$1')} s`;
 
-/** Writes findings that are not there yet, and what was learned. */
+/** Inserts new findings and new vocabulary. */
 export async function writeDrift(session: Session, runId: string, notes: DriftNotes, at: number): Promise<void> {
   const { resource, findings, knowledge } = notes;
   const seenAt = toTimestampText(at);
@@ -119,7 +119,7 @@ const countAgain = `UPDATE sync.drift SET count = count + $6, last_seen_at = gre
   WHERE resource = $1 AND table_name IS NOT DISTINCT FROM $2 AND path = $3 AND kind = $4
     AND (kind IN ('unknown_field', 'vanished_field') OR detail IS NOT DISTINCT FROM $5)`;
 
-/** Counts findings that are there already. */
+/** Adds the counts of findings that are already stored. */
 export async function countDrift(session: Session, runId: string, sightings: Iterable<Sighting>): Promise<void> {
   for (const { resource, finding, at } of sightings) {
     const { table, path, kind, detail, count } = finding;

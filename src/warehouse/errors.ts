@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 
-/** A database file that cannot be used as it is: damaged, no DuckDB database, or no warehouse. */
+/** A database file that cannot be used: damaged, not a DuckDB database, or not a warehouse. */
 export class DamagedFile extends SightlineError {
   readonly path: string;
 
@@ -12,7 +12,7 @@ export class DamagedFile extends SightlineError {
   }
 }
 
-/** What a query can report about the file it reads, whatever its SQL is. */
+/** DuckDB errors that mean a damaged file, whichever query runs. */
 const DAMAGE_ON_READING: readonly (readonly [RegExp, string])[] = [
   [/replaying WAL|WAL file|WAL does not match/, 'its write-ahead log cannot be replayed'],
   [/checksum|Corrupt database/i, 'a block has a wrong checksum'],
@@ -20,7 +20,7 @@ const DAMAGE_ON_READING: readonly (readonly [RegExp, string])[] = [
   [/not a valid DuckDB database/, 'it is not a DuckDB database'],
 ];
 
-/** What else means damage when the SQL is sightline's own and known to work. */
+/** DuckDB errors that mean a damaged file only if the SQL is sightline's own and known to be valid. */
 const DAMAGE: readonly (readonly [RegExp, string])[] = [
   ...DAMAGE_ON_READING,
   [/^Serialization Error|Failed to deserialize/, 'its content cannot be decoded'],
@@ -28,23 +28,23 @@ const DAMAGE: readonly (readonly [RegExp, string])[] = [
   [/^FATAL Error|database has been invalidated/, 'DuckDB stopped using it after an error'],
 ];
 
-/** Kinds of DuckDB errors that a damaged file causes; the texts of others may quote data. */
+/** Kinds of DuckDB errors that a damaged file causes; messages of other kinds may quote data. */
 const DAMAGE_KINDS = /^(IO|Serialization|INTERNAL|FATAL|TransactionContext) Error/;
 
 /**
- * Translates an error of a statement on the database at `path` into the code a user can act on. DuckDB's own text of a
- * damaged file is kept as `cause` only.
+ * Maps an error of a statement on the database at `path` to a SightlineError. DuckDB's text about a damaged file is
+ * kept only as `cause`.
  */
 export function toDatabaseError(path: string, thrown: unknown): SightlineError {
-  return toOther(thrown) ?? toDamage(path, thrown, DAMAGE) ?? toSightlineError(thrown);
+  return toMachineError(thrown) ?? toDamage(path, thrown, DAMAGE) ?? toSightlineError(thrown);
 }
 
-/** As `toDatabaseError`, for a statement that a user wrote: null unless the file is damaged. */
+/** Like `toDatabaseError`, for SQL written by a user: returns null unless the file is damaged. */
 export function toReadError(path: string, thrown: unknown): DamagedFile | null {
   return toDamage(path, thrown, DAMAGE_ON_READING);
 }
 
-/** Translates DuckDB's refusal to open a file. `describeOwner` names the process that has it open. */
+/** Maps an error of DuckDB's open. `describeOwner` names the process that has the file open. */
 export function toOpenError(
   path: string,
   thrown: unknown,
@@ -57,20 +57,20 @@ export function toOpenError(
     return new SightlineError('warehouse_locked', `${owner} owns the warehouse ${path}`, { cause: thrown });
   }
   if (/version number \d+.*can only read/is.test(message)) {
-    return new SightlineError('warehouse_newer', `a newer DuckDB wrote ${path}`, { cause: thrown });
+    return new SightlineError('warehouse_newer', `${path} was written by a newer version of DuckDB`, { cause: thrown });
   }
   const system = /Permission denied|Read-only file system|File name too long|No such file or directory/i.exec(message);
   if (system !== null) {
     return new SightlineError('folder_unwritable', `cannot open ${path}: ${system[0]}`, { cause: thrown });
   }
-  const other = toOther(thrown) ?? toDamage(path, thrown, DAMAGE);
+  const other = toMachineError(thrown) ?? toDamage(path, thrown, DAMAGE);
   if (other !== null) return other;
   if (/Too many open files/i.test(message)) return toSightlineError(thrown);
   return new DamagedFile(path, `${path} is damaged: DuckDB cannot open it`, { cause: thrown });
 }
 
-// What is wrong with the machine and not with the file. A fatal error repeats the text of the one that caused it.
-function toOther(thrown: unknown): SightlineError | null {
+// Errors of the machine, not of the file. A fatal error repeats the text of the error that caused it.
+function toMachineError(thrown: unknown): SightlineError | null {
   const known = toSightlineError(thrown);
   if (known.code !== 'internal' || thrown instanceof SightlineError) return known;
   if (!/Out of Memory Error|failed to (allocate|pin)/i.test(textOf(thrown))) return null;

@@ -1,5 +1,5 @@
-// Runs SQL of users in a process of its own: it has no keys, no environment and no file open for writing, and dies alone if
-// a query takes too much memory or DuckDB aborts. Its parent, guarded-sql.ts, sends one task at a time.
+// Runs user SQL in a separate process without keys, environment or files open for writing. If a query takes too much
+// memory or DuckDB aborts, only this process ends. Its parent, guarded-sql.ts, sends one task at a time.
 import {
   type DuckDBConnection,
   type DuckDBMaterializedResult,
@@ -17,14 +17,17 @@ import { type AllowedStatement, type Audience, allowStatements, type Parse } fro
 
 const INTERRUPT_EVERY_MS = 20;
 const MEMORY_EVERY_MS = 100;
-/** Memory of Node itself, and the part of the rest that DuckDB's own accounting may use; it does not count single values. */
+/**
+ * Memory of Node itself, and the share of the rest that DuckDB may use. DuckDB's accounting does not include single
+ * values.
+ */
 const NODE_MEMORY_MB = 150;
 const DUCKDB_SHARE = 0.7;
 
 interface Opened {
   readonly path: string;
   readonly connection: DuckDBConnection;
-  /** Parses, so that what a query leaves in its connection changes nothing. */
+  /** A separate connection for parsing, unaffected by the state that queries leave behind. */
   readonly parser: DuckDBConnection;
   readonly audience: Audience;
   readonly limits: QueryLimits;
@@ -40,11 +43,11 @@ process.on('message', (request: Request) => {
     (thrown: unknown) => send(failure(thrown)),
   );
 });
-// Ctrl-C in a terminal reaches the parent, which decides, and this process.
+// Ctrl-C in a terminal reaches this process too; the parent handles it.
 process.on('SIGINT', () => undefined);
-// A query under way would keep this process alive for as long as it takes.
+// A running query would keep this process alive until it ends.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// On Linux the parent reads it by itself.
+// On Linux the parent reads the memory itself.
 if (process.platform !== 'linux') {
   setInterval(() => send({ kind: 'memory', bytes: process.memoryUsage.rss() }), MEMORY_EVERY_MS).unref();
 }
@@ -52,8 +55,8 @@ if (process.platform !== 'linux') {
 let isBusy = false;
 let interrupts: NodeJS.Timeout | undefined;
 
-// An interrupt that comes before the query has begun is lost, so it is repeated until the task ends. One that comes after the
-// task has ended is dropped.
+// DuckDB ignores an interrupt that arrives before the query starts, so repeat it until the task ends. An interrupt
+// after the end of the task is dropped.
 function interrupt(): void {
   if (!isBusy) return;
   opened?.connection.interrupt();
@@ -91,10 +94,10 @@ async function query(
   resultsMax: number,
 ): Promise<number> {
   const statements = await allowStatements(sql, audience, parserOf(parser));
-  if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query holds no statement');
+  if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query contains no statement');
   const results = statements.filter(({ type }) => type !== 'SET').length;
   if (results > resultsMax) {
-    const message = `${results} statements return rows; allowed for this format: ${resultsMax}, beside SET VARIABLE`;
+    const message = `${results} statements return rows; allowed for this format: ${resultsMax}, plus any number of SET VARIABLE`;
     throw new SightlineError('sql_rejected', message);
   }
   const counted = { rows: 0, bytes: 0 };
@@ -105,7 +108,7 @@ async function query(
   return counted.rows;
 }
 
-// The whole result, because a stream that is interrupted looks like one that has ended.
+// Materializes the complete result, because an interrupted stream looks like a finished one.
 async function run(connection: DuckDBConnection, statement: AllowedStatement): Promise<DuckDBMaterializedResult> {
   const prepared = await prepareChecked(connection, statement);
   try {
@@ -121,7 +124,7 @@ async function prepareChecked(
 ): Promise<DuckDBPreparedStatement> {
   const extracted = await connection.extractStatements(sql);
   if (extracted.count !== 1) {
-    throw new SightlineError('sql_rejected', `DuckDB reads ${extracted.count} statements where one was checked`);
+    throw new SightlineError('sql_rejected', `DuckDB found ${extracted.count} statements in one checked statement`);
   }
   const prepared = await extracted.prepare(0);
   const found = StatementType[prepared.statementType];
@@ -139,8 +142,8 @@ function parserOf(parser: DuckDBConnection): Parse {
   return async (sql) => {
     const reader = await parser.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
     const parsed: unknown = JSON.parse(String(reader.getRows()[0]?.[0]));
-    // Throws DuckDB's own message, with the place of the mistake, which the parsed form does not have. It comes second because
-    // it does more than parse: it reads the files of IMPORT DATABASE.
+    // Throws DuckDB's own message with the position of the error, which the serialized form lacks. Called second
+    // because it does more than parse: it reads the files of IMPORT DATABASE.
     if (isRecord(parsed) && parsed['error_type'] === 'parser') await parser.extractStatements(sql);
     return parsed;
   };
@@ -172,14 +175,14 @@ async function sendResult(
   }
 }
 
-// The statement was parsed by itself as one query, so its text cannot end the parentheses or the COPY around it.
+// The statement was parsed separately as one query, so its text cannot close the parentheses or the COPY around it.
 async function writeParquet({ connection, parser, audience, limits, output }: Opened, sql: string): Promise<number> {
   if (output === null) throw new SightlineError('internal', 'the database was opened without a file to write');
   const statements = await allowStatements(sql, audience, parserOf(parser));
   const last = statements.at(-1);
   const others = statements.slice(0, -1).filter(({ type }) => type !== 'SET');
   if (last?.type !== 'SELECT' || others.length > 0) {
-    const message = 'parquet takes one statement that returns rows, beside SET VARIABLE, and no EXPLAIN';
+    const message = 'Parquet output requires exactly one SELECT as the last statement; allowed before it: SET VARIABLE';
     throw new SightlineError('sql_rejected', message);
   }
   for (const statement of statements.slice(0, -1)) await run(connection, statement);
@@ -198,7 +201,7 @@ async function writeParquet({ connection, parser, audience, limits, output }: Op
   return rows;
 }
 
-// Columns that every reader of Parquet takes: no ids of their own type, nothing nested, no time zones, nothing of 128 bits.
+// Casts columns to types that every Parquet reader supports: no UUIDs, nested types, time zones or 128-bit integers.
 function flat(column: string, type: string): string {
   if (/[[(]|^JSON$|^MAP|^UNION/.test(type) && !/^(DECIMAL|ENUM)\(/.test(type))
     return `CAST(to_json(${column}) AS VARCHAR)`;
@@ -224,12 +227,12 @@ function failure(thrown: unknown): Reply {
   if (damage !== null) return fail(damage.code, damage.message, true);
   if (/^Out of Memory Error|^std::bad_alloc|bad allocation/i.test(said)) {
     const allowed = `${opened?.limits.memoryMb ?? 0} MB`;
-    // What was freed stays with the allocator, and the next query would have too little.
-    return fail('query_limit', `the query needs more memory than is allowed: ${allowed}`, true);
+    // Freed memory stays with the allocator, so the next query would have too little.
+    return fail('query_limit', `the query needs more memory than its limit of ${allowed}`, true);
   }
-  if (thrown instanceof RangeError) return fail('query_limit', 'a value of the result is too long to be read');
+  if (thrown instanceof RangeError) return fail('query_limit', 'a value of the result is too long to read');
   if (/^(INTERNAL|FATAL) Error|database has been invalidated/i.test(said)) {
-    return fail('query_crashed', 'DuckDB failed at this query with an internal error', true);
+    return fail('query_crashed', 'DuckDB failed with an internal error while running this query', true);
   }
   if (/^Permission Error/.test(said)) {
     return fail('sql_rejected', 'the query reads or writes a file, or loads an extension, which is not allowed');
@@ -245,7 +248,7 @@ function send(reply: Reply): void {
   process.send?.(reply);
 }
 
-// Waits until the parent has taken it, so that a large result does not pile up here.
+// Resolves when the parent has received the reply, so that a large result does not accumulate here.
 function sent(reply: Reply): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(reply, undefined, undefined, (error) => (error === null ? resolve() : reject(error)));

@@ -9,55 +9,56 @@ import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
 import type { QueryResult } from './reader.ts';
 import type { Audience } from './sql-gate.ts';
 
-// Tests import this file from src; the child is always the one that was built, because Node alone does not read TypeScript.
+// Tests import this file from src, but the child is always the built file, because plain Node cannot run TypeScript.
 const CHILD = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/src/warehouse/guarded-child.js' : './guarded-child.js',
     import.meta.url,
   ),
 );
-/** Queries that may wait for the one under way. */
+/** Limit of queries that wait for the running one. */
 const WAITING_MAX = 128;
-/** A warehouse of 20 GB opens within a second; its log of 1 GB is read in 10. */
+/** A 20 GB warehouse opens within a second; a 1 GB log takes 10 seconds. */
 const OPEN_TIMEOUT_MS = 120_000;
-/** How long a query may take to end after an interrupt before its process is killed. */
+/** Time after an interrupt until the process of a query that has not ended is killed. */
 const INTERRUPT_GRACE_MS = 2_000;
-/** How often the memory of the child is read. */
+/** Interval of memory checks of the child. */
 const WATCH_EVERY_MS = 50;
-/** Characters kept of what the child wrote to its standard error. */
+/** Characters kept of the child's standard error. */
 const STDERR_MAX = 2_000;
 
-/** What a service of guarded SQL may do. */
+/** Options of `openGuardedSql`. */
 export interface GuardedOptions {
   readonly audience: Audience;
   readonly limits: QueryLimits;
-  /** The one file that `writeParquet` writes. */
+  /** The only file that `writeParquet` may write. */
   readonly output?: string;
 }
 
 /**
- * Runs SQL that somebody else wrote, on one database file. Only statements that read are allowed, see sql-gate.ts; they run in
- * a child process without keys, in which DuckDB can open no other file. One query runs at a time. Every query throws
- * `sql_rejected`, `sql_invalid`, `query_limit`, `query_crashed` or `overloaded`; the next query is answered all the same.
+ * Runs untrusted SQL on one database file. Only read statements are allowed, see sql-gate.ts. They run in a child
+ * process without keys, in which DuckDB can open no other file. One query runs at a time. A failed query does not
+ * affect the next one.
+ * @throws `sql_rejected`, `sql_invalid`, `query_limit`, `query_crashed` or `overloaded` from every query
  */
 export interface GuardedSql {
   /**
-   * Runs one statement or several and returns every result; SET VARIABLE has none. `resultsMax` rejects a text of which more
-   * statements return rows, before it runs.
+   * Runs one or more statements and returns every result; SET VARIABLE has none. Rejects the text before it runs if
+   * more than `resultsMax` statements return rows.
    *
    * @example const [result] = await sql.query('SELECT count(*) FROM brands', 1);
    */
   query(sql: string, resultsMax?: number): Promise<QueryResult[]>;
-  /** Writes the rows of one query to `output` as Parquet with flat columns; returns how many. */
+  /** Writes the rows of one query to `output` as Parquet with flat columns; returns their number. */
   writeParquet(sql: string): Promise<number>;
-  /** Ends the query under way, which then throws. */
+  /** Interrupts the running query, which then throws. */
   interrupt(): void;
   close(): void;
 }
 
 /**
- * Opens a database file for guarded SQL. Throws what opening the file throws, such as `warehouse_invalid` or
- * `warehouse_locked`.
+ * Opens a database file for guarded SQL.
+ * @throws errors of opening the file, such as `warehouse_invalid` or `warehouse_locked`
  */
 export async function openGuardedSql(path: string, options: GuardedOptions): Promise<GuardedSql> {
   const queue = new PQueue({ concurrency: 1 });
@@ -65,7 +66,7 @@ export async function openGuardedSql(path: string, options: GuardedOptions): Pro
   let isClosed = false;
   const perform = <T>(work: (worker: Worker) => Promise<T>): Promise<T> => {
     if (queue.size >= WAITING_MAX) {
-      return Promise.reject(new SightlineError('overloaded', `${WAITING_MAX} queries are waiting already`));
+      return Promise.reject(new SightlineError('overloaded', `${WAITING_MAX} queries are already waiting`));
     }
     return queue.add(async () => {
       if (isClosed) throw new SightlineError('interrupted', 'the database was closed');
@@ -88,11 +89,11 @@ export async function openGuardedSql(path: string, options: GuardedOptions): Pro
   };
 }
 
-/** The child, with the database open. */
+/** The child process with the database open. */
 interface Worker {
   ask(request: Task): Promise<Answer>;
   interrupt(): void;
-  /** Whether it has ended, or is about to: it answers nothing more. */
+  /** Whether the child has ended or is being killed, so that it accepts no more tasks. */
   isOver(): boolean;
   end(): void;
 }
@@ -104,7 +105,7 @@ interface Answer {
   readonly rows: number;
 }
 
-/** The task under way. */
+/** The running task. */
 interface Pending {
   readonly results: { columns: QueryResult['columns']; rows: unknown[][] }[];
   readonly settle: (outcome: { answer: Answer } | { error: unknown }) => void;
@@ -124,8 +125,8 @@ async function startWorker(path: string, options: GuardedOptions): Promise<Worke
   }
 }
 
-// The system bounds the memory that the child may ask for, so that a single value cannot take what is left of the machine
-// between two looks; where the shell cannot set that bound, watching remains. Without output the system lets no file grow.
+// The system limits the child's memory, so that a single value cannot exhaust the machine between two checks. If the
+// shell cannot set the limit, the checks remain. Without output, the file size limit is 0.
 function spawnChild({ memoryMb }: QueryLimits, writes: boolean): ChildProcess {
   const bounds = `ulimit -c 0; ulimit -d ${Math.ceil(memoryMb * 1024)} 2>/dev/null; ${writes ? '' : 'ulimit -f 0;'}`;
   const hasShell = process.platform !== 'win32';
@@ -144,7 +145,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   let pending: Pending | null = null;
   let isOver = false;
   let stderr = '';
-  /** Why this process kills the child; null if it dies by itself. */
+  /** Reason why this process kills the child; null if the child ended by itself. */
   let verdict: SightlineError | null = null;
   const hide = (message: string): string => (audience === 'owner' ? message : withoutPaths(message, path));
   const settle: Pending['settle'] = (outcome) => {
@@ -159,7 +160,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   };
   const watch = (bytes: number): void => {
     if (pending === null || bytes <= limits.memoryMb * 1024 ** 2) return;
-    kill(new SightlineError('query_limit', `the query needs more memory than is allowed: ${limits.memoryMb} MB`));
+    kill(new SightlineError('query_limit', `the query needs more memory than its limit of ${limits.memoryMb} MB`));
   };
   child.stderr?.on('data', (bytes: Buffer) => {
     stderr = (stderr + bytes.toString()).slice(-STDERR_MAX);
@@ -204,7 +205,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
         const timeoutMs = isOpening ? OPEN_TIMEOUT_MS : limits.timeoutMs;
         const late = new SightlineError(
           isOpening ? 'query_crashed' : 'query_limit',
-          `${isOpening ? 'opening the database' : 'the query'} takes longer than is allowed: ${timeoutMs / 1000} s`,
+          `${isOpening ? 'opening the database' : 'the query'} takes longer than its limit of ${timeoutMs / 1000} s`,
         );
         const timer = setTimeout(() => kill(late), timeoutMs);
         const watching = setInterval(() => watch(residentBytes(child.pid)), WATCH_EVERY_MS);
@@ -230,7 +231,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   };
 }
 
-// 0 on systems where it cannot be read; there the child reports it.
+// Returns 0 on systems without /proc; there the child reports its memory.
 function residentBytes(pid: number | undefined): number {
   try {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
@@ -239,7 +240,7 @@ function residentBytes(pid: number | undefined): number {
   }
 }
 
-/** The message without the database's path, and without anything else that looks like one. */
+/** Replaces the database's path, and anything else that looks like a path, in a message. */
 function withoutPaths(message: string, path: string): string {
   return message
     .replaceAll(path, '<database>')

@@ -2,7 +2,7 @@ import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import type { Query, Session } from './database.ts';
 import type { ChainRef } from './ledger.ts';
 
-/** Deletions of one read that were not made, because nothing confirms so large a loss. */
+/** Deletions of one read that were held back because nothing confirms the loss. */
 export interface HeldDeletionRow extends TableLoss {
   readonly resource: string;
   readonly brandId: string | null;
@@ -10,7 +10,7 @@ export interface HeldDeletionRow extends TableLoss {
   readonly heldAt: string;
 }
 
-/** Records a held deletion until the chain is read without one. `at` is upstream's time, a UTC timestamp text. */
+/** Records a held deletion until a later read of the slice. `at` is upstream's time as UTC timestamp text. */
 export async function writeHeldDeletion(
   session: Session,
   runId: string,
@@ -25,14 +25,14 @@ export async function writeHeldDeletion(
   );
 }
 
-/** Removes the record of a chain that is read again. */
+/** Deletes the record of a slice that is read again. */
 export async function forgetHeldDeletion(session: Session, chainId: string): Promise<void> {
   await session.run('DELETE FROM sync.held_deletions WHERE chain = $1', [chainId]);
 }
 
 /**
- * Removes records of earlier runs about lists that run `runId` has read: a list whose range moves from day to day is
- * another chain each day.
+ * Deletes records of earlier runs about lists that run `runId` has read. Needed because a list with a moving range has
+ * another slice id each day.
  */
 export async function forgetEarlierHeldDeletions(session: Session, runId: string): Promise<void> {
   await session.run(
@@ -43,7 +43,7 @@ export async function forgetEarlierHeldDeletions(session: Session, runId: string
   );
 }
 
-/** The deletions that are held now; none in a file that an earlier version wrote. */
+/** Reads the current held deletions; empty for a file of an earlier schema version. */
 export async function readHeldDeletions(query: Query): Promise<HeldDeletionRow[]> {
   const exists = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'sync' AND table_name = 'held_deletions'";
   if ((await query(exists)).length === 0) return [];

@@ -6,24 +6,24 @@ import { literal, quoted } from './schema.ts';
 import { stage, staged } from './staging.ts';
 
 /**
- * Keeps the versions of a table's rows: at any moment of a row's life exactly one is valid. Runs after the rows were
- * written, in the same transaction, and takes from them what they are now.
+ * Writes the versions of a table's rows. Exactly one version is valid at any moment of a row's life. Call it after the
+ * rows were written, in the same transaction: it reads their current values from the table.
  */
 export interface HistoryWriter {
   /**
-   * Begins a version for each of these rows that is unlike its latest one, at upstream's time `at`. A row in which only
-   * what does not tell moved keeps its version, which takes it over.
+   * Adds a version, valid from upstream's time `at`, for each row that differs from its latest version. If only columns
+   * outside `telling` changed, updates the latest version in place.
    */
   record(session: Session, keys: readonly Values[], at: string): Promise<void>;
-  /** Begins the first version of rows that are known to have none. */
+  /** Adds the first version of rows that have none. */
   begin(session: Session, keys: readonly Values[], at: string): Promise<void>;
-  /** Completes the latest versions with what a detail has brought for them. */
+  /** Updates the latest versions with columns that a detail has added. */
   complete(session: Session, keys: readonly Values[]): Promise<void>;
-  /** Ends the versions of rows that are gone, and notes when that was found. */
+  /** Ends the open versions of deleted rows and adds a `deleted` version at `at`. */
   end(session: Session, keys: readonly Values[], at: string): Promise<void>;
 }
 
-/** For a table without a history. */
+/** A writer for tables without a history; does nothing. */
 export const noHistory: HistoryWriter = {
   record: () => Promise.resolve(),
   begin: () => Promise.resolve(),
@@ -31,12 +31,12 @@ export const noHistory: HistoryWriter = {
   end: () => Promise.resolve(),
 };
 
-/** Upstream's time, or just after what is already known, whatever upstream's clock did since. */
+/** Smallest distance between two versions. Keeps them in order even if upstream's clock goes back. */
 const STEP = 'INTERVAL 1 MICROSECOND';
 const at = 'CAST($2 AS TIMESTAMP)';
 const ending = `greatest(${at}, h.${VALID_FROM} + ${STEP})`;
 
-/** The writer of a history; its SQL is built once. */
+/** Creates the writer of a history and builds its SQL once. */
 export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const { rowKey, kept, children } = history;
   const name = quoted(history.name);
@@ -48,36 +48,36 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const open = `h.${VALID_TO} IS NULL`;
   const columns = [VALID_FROM, VALID_TO, CHANGE, ...content];
   const insert = `INSERT INTO ${name} (${columns.map(quoted).join(', ')})`;
-  const taken = content.map((column) => `n.${quoted(column)}`).join(', ');
+  const currentValues = content.map((column) => `n.${quoted(column)}`).join(', ');
   const telling = [...history.telling.map((column) => column.name), ...(children.length === 0 ? [] : [CHILDREN])];
   const differs = telling.map((column) => `h.${quoted(column)} IS DISTINCT FROM n.${quoted(column)}`).join(' OR ');
-  const close = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${now} n
+  const closeSql = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${now} n
     WHERE ${same('h', 'n')} AND ${open} AND (${differs || 'false'})`;
-  const latest = `(SELECT ${keys.map((column) => `h.${quoted(column.name)}`).join(', ')},
+  const latestSql = `(SELECT ${keys.map((column) => `h.${quoted(column.name)}`).join(', ')},
       max(h.${VALID_TO}) AS _ended, max(h.${VALID_FROM}) AS _began, arg_max(h.${CHANGE}, h.${VALID_FROM}) AS _event,
       bool_or(${open}) AS _open
     FROM ${name} h JOIN ${rows} s ON ${same('h', 's')} GROUP BY ALL)`;
-  const next = `${insert} SELECT greatest(${at}, l._ended, l._began + ${STEP}), NULL,
-      CASE l._event WHEN 'deleted' THEN 'restored' ELSE if(l._event IS NULL, 'inserted', 'updated') END, ${taken}
-    FROM ${now} n LEFT JOIN ${latest} l ON ${same('n', 'l')} WHERE l._open IS NOT true`;
-  // What was just written has this time: a large table is not searched for it.
-  const first = `${insert} SELECT ${at}, NULL, 'inserted', ${taken} FROM (${currentRows(history, rows)} AND t._synced_at = ${at}) n`;
+  const nextSql = `${insert} SELECT greatest(${at}, l._ended, l._began + ${STEP}), NULL,
+      CASE l._event WHEN 'deleted' THEN 'restored' ELSE if(l._event IS NULL, 'inserted', 'updated') END, ${currentValues}
+    FROM ${now} n LEFT JOIN ${latestSql} l ON ${same('n', 'l')} WHERE l._open IS NOT true`;
+  // New rows have this `_synced_at`, which saves a search of a large table.
+  const firstSql = `${insert} SELECT ${at}, NULL, 'inserted', ${currentValues} FROM (${currentRows(history, rows)} AND t._synced_at = ${at}) n`;
   const assigned = content.filter((column) => !rowKey.includes(column));
   const complete = `UPDATE ${name} AS h SET ${assigned.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')}
     FROM ${now} n WHERE ${same('h', 'n')} AND ${open}`;
-  const gone = `${insert} SELECT ${ending}, ${ending}, 'deleted', ${content.map((column) => `h.${quoted(column)}`).join(', ')}
+  const deletedSql = `${insert} SELECT ${ending}, ${ending}, 'deleted', ${content.map((column) => `h.${quoted(column)}`).join(', ')}
     FROM ${name} h JOIN ${rows} s ON ${same('h', 's')} WHERE ${open}`;
   const end = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${rows} s WHERE ${same('h', 's')} AND ${open}`;
   return {
     record: async (session, changed, time) => {
       if (changed.length === 0) return;
       const list = stage(changed);
-      await session.run(close, [list, time]);
-      const begun = await session.run(next, [list, time]);
+      await session.run(closeSql, [list, time]);
+      const begun = await session.run(nextSql, [list, time]);
       if (begun < changed.length) await session.run(complete, [list]);
     },
     begin: async (session, fresh, time) => {
-      if (fresh.length > 0) await session.run(first, [stage(fresh), time]);
+      if (fresh.length > 0) await session.run(firstSql, [stage(fresh), time]);
     },
     complete: async (session, completed) => {
       if (completed.length > 0) await session.run(complete, [stage(completed)]);
@@ -85,13 +85,13 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
     end: async (session, ended, time) => {
       if (ended.length === 0) return;
       const list = stage(ended);
-      await session.run(gone, [list, time]);
+      await session.run(deletedSql, [list, time]);
       await session.run(end, [list, time]);
     },
   };
 }
 
-/** SQL that begins a history with the rows its table holds, deleted ones included. */
+/** Returns SQL that fills a new history from the rows of its table, deleted rows included. */
 export function backfillSql(history: HistoryTable): string {
   const content = contentOf(history).map(quoted);
   const columns = [VALID_FROM, VALID_TO, CHANGE].map(quoted);
@@ -106,7 +106,7 @@ function contentOf({ kept, children }: HistoryTable): string[] {
   return [...kept.map((column) => column.name), ...(children.length === 0 ? [] : [CHILDREN])];
 }
 
-// The live rows of the staged keys, with their nested arrays.
+// SQL of the live rows with the staged keys, nested arrays included.
 function currentRows(history: HistoryTable, rows: string): string {
   const { rowKey, of } = history;
   const nested = history.children.map((child) => ({ child, links: linksOf(child, rowKey) }));
@@ -119,7 +119,7 @@ function currentRows(history: HistoryTable, rows: string): string {
     WHERE t._deleted_at IS NULL`;
 }
 
-// All rows, each with its place in the table.
+// SQL of all rows with their rowid as `_place`.
 function allRows(history: HistoryTable): string {
   const joins = history.children.map((child, index) => {
     const links = linksOf(child, history.rowKey);
@@ -135,7 +135,7 @@ function selectOf({ kept, children }: HistoryTable): string {
   return `${columns.join(', ')}, json_object(${lists.join(', ')}) AS ${CHILDREN}`;
 }
 
-// A plain comparison lets DuckDB skip what lies outside the staged keys.
+// With `=`, DuckDB skips row groups outside the staged keys; with IS NOT DISTINCT FROM it does not.
 function sameValue({ present }: HistoryTable, left: string, right: string, column: string): string {
   return `${left} ${present.includes(column) ? '=' : 'IS NOT DISTINCT FROM'} ${right}.${quoted(column)}`;
 }

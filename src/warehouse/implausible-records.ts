@@ -1,19 +1,19 @@
 import type { Query, Session } from './database.ts';
 import { literal } from './schema.ts';
 
-/** Records of schema `sync` that no sync can have written rightly. */
+/** Number of records in a table of schema `sync` that no correct sync can have written. */
 export interface ImplausibleRecords {
   readonly table: string;
   readonly rows: number;
 }
 
-/** A file of raw pages that is there, relative to their folder. */
+/** An existing file of raw pages; the name is relative to their folder. */
 export interface RawFileSize {
   readonly name: string;
   readonly bytes: number;
 }
 
-/** What records are compared with. */
+/** Bounds of valid records. */
 export interface RecordBounds {
   /** First and last day that a record may be about or may have been written on, both included. */
   readonly earliest: string;
@@ -21,10 +21,10 @@ export interface RecordBounds {
   readonly rawFiles: readonly RawFileSize[];
 }
 
-/** Counts the records of each table that lie outside the bounds; tables without any are left out. */
+/** Counts the out-of-bounds records of each table; omits tables without any. */
 export async function findImplausibleRecords(query: Query, bounds: RecordBounds): Promise<ImplausibleRecords[]> {
   const found: ImplausibleRecords[] = [];
-  // A warehouse of an older version lacks some of the tables.
+  // A warehouse of an earlier schema version lacks some of the tables.
   const tables = await query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'sync' AND NOT internal");
   const existing = new Set(tables.map(([name]) => String(name)));
   for (const [table, condition] of conditionsOf(bounds)) {
@@ -36,14 +36,14 @@ export async function findImplausibleRecords(query: Query, bounds: RecordBounds)
   return found;
 }
 
-/** Deletes the records outside the bounds. The next sync reads again what they were about. */
+/** Deletes out-of-bounds records. The next sync reads their data again. */
 export async function dropImplausibleRecords(session: Session, bounds: RecordBounds): Promise<void> {
   for (const [table, condition] of conditionsOf(bounds))
     await session.run(`DELETE FROM sync.${table} WHERE ${condition}`);
 }
 
-// A chain is dropped with all of its checkpoints: the pages after a missing one cannot be continued. Conventions are
-// written as a whole, and learned again if there are none.
+// A slice loses all of its checkpoints, because pages after a missing one cannot be continued. Conventions are deleted
+// together, and the next calibration writes them again.
 function conditionsOf({ earliest, latest, rawFiles }: RecordBounds): [table: string, condition: string][] {
   const within = (column: string): string =>
     `coalesce(CAST(${column} AS DATE) BETWEEN DATE ${literal(earliest)} AND DATE ${literal(latest)}, true)`;

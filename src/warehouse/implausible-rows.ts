@@ -10,10 +10,10 @@ import { toTimestampText } from './ledger.ts';
 import { literal, quoted } from './schema.ts';
 
 /**
- * Removes what a wrong date or clock has left behind, as of the run's time `now`: rows whose times are implausible and
- * rows of ranges that lie in the future are marked as deleted; coverage, checkpoints and audits of such days, and those
- * made in the future, are dropped; the engine's own times that lie in the future become `now`. Nothing is scanned but
- * what the statistics of the columns leave. Returns how many rows were marked.
+ * Removes the effects of wrong dates and clocks, as of the run's time `now`. Marks rows with implausible times and rows
+ * of future ranges as deleted. Drops coverage, checkpoints and audits of such days, and those with a future time of
+ * their own. Sets the engine's own future times to `now`. Column statistics let DuckDB skip most data. Returns the
+ * number of marked rows.
  */
 export async function removeImplausible(
   session: Session,
@@ -27,7 +27,7 @@ export async function removeImplausible(
   let marked = 0;
   for (const { resource, table, where } of await suspects(session, catalogue, today)) {
     marked += await reaperOf(resource.name, table).markWhere(session, where, at);
-    // The next read of the resource must not take the marked rows, or what differed because of them, for settled.
+    // Otherwise the next read of the resource would treat the marked rows, or differences caused by them, as settled.
     await session.run('DELETE FROM sync.coverage WHERE resource = $1 AND range_from IS NULL', [resource.name]);
     await session.run('DELETE FROM sync.audits WHERE NOT agreed');
   }
@@ -49,7 +49,7 @@ interface Suspect {
   readonly where: string;
 }
 
-// The tables that hold implausible rows: one statement asks all of them, because most runs find none.
+// Finds the tables with implausible rows. One statement queries all tables, because most runs find none.
 async function suspects(session: Session, catalogue: Catalogue, today: string): Promise<Suspect[]> {
   const all = catalogue.resources
     .filter(({ provides }) => provides === undefined)
@@ -79,7 +79,7 @@ function rangeConditions(table: ResourceTable, today: string): string[] {
   return table.extent.kind === 'range' ? [`range_to > DATE ${literal(today)}`] : [];
 }
 
-// A series is dated by when it was observed, which is part of its key; its future rows are observed again.
+// The time of observation is part of a series' key, so future rows are deleted and observed again.
 async function resetFuture(
   session: Session,
   catalogue: Catalogue,
@@ -104,7 +104,7 @@ async function resetFuture(
   );
   for (const row of await session.all(asked.join(' UNION ALL '))) {
     const { table, column } = times[Number(row['found'])] as (typeof times)[number];
-    // Versions follow one another by microseconds; they keep their order.
+    // Keep the microseconds, which order the versions of a row.
     await session.run(
       `UPDATE ${quoted(table)} SET ${quoted(column)} = TIMESTAMP ${literal(at)} + to_microseconds(epoch_us(${quoted(column)}) % 1000)
        WHERE ${quoted(column)} > ${future}`,

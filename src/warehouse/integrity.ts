@@ -3,17 +3,20 @@ import { CHANGE, type HistoryTable, VALID_FROM, VALID_TO } from '../contract/his
 import type { Query } from './database.ts';
 import { quoted } from './schema.ts';
 
-/** Rows of a table that cannot be right. */
+/** Invalid rows of a table. */
 export interface Flaw {
   readonly table: string;
   readonly kind: 'repeated key' | 'no parent' | 'several open versions' | 'gap or overlap of versions';
-  /** Keys that several rows or open versions have, rows without a parent, or versions that do not follow each other. */
+  /**
+   * Number of repeated keys, of rows with several open versions, of children without a parent, or of versions not
+   * followed by the next.
+   */
   readonly count: number;
 }
 
 /**
- * Looks through all tables for keys that several rows have, and for nested rows whose parent is not there, and through all
- * histories for rows of which several versions are valid at once, or none between two.
+ * Checks all tables for repeated keys, all child tables for rows without a parent, and all histories for overlapping
+ * versions and for gaps between versions.
  */
 export async function findFlaws(query: Query, { resources, tables, histories }: Catalogue): Promise<Flaw[]> {
   const flaws: Flaw[] = [];
@@ -50,7 +53,7 @@ function repeatedSql(source: string, key: readonly string[], isQuery = false): s
   return `SELECT count(*) FROM ${isQuery ? source : quoted(source)} ${group} HAVING count(*) > 1`;
 }
 
-// A version ends when the next one begins. A deletion is a moment without length, after which there may be none for a while.
+// A version ends when the next one begins. A deletion has no duration and may be followed by a gap.
 function brokenSql({ name, rowKey }: HistoryTable): string {
   const keys = rowKey.map(quoted).join(', ') || '1';
   const steps = `SELECT ${VALID_FROM}, ${VALID_TO}, ${CHANGE}, lead(${VALID_FROM}) OVER later AS _next_from, lead(${CHANGE}) OVER later AS _next

@@ -5,31 +5,31 @@ import { quoted } from './schema.ts';
 
 type Item = Record<string, unknown>;
 
-/** Turns rows of a table back into the items they were made from. */
+/** Converts table rows back to the items that upstream sent. */
 export interface ItemReader {
-  /** What to select, in the order in which `read` takes the values. */
+  /** Expressions to select, in the order that `read` expects. */
   readonly select: readonly string[];
-  /** The item of a row; `nested` gives the elements of its nested arrays by field. */
+  /** Returns the item of a row; `nested` returns the elements of a nested array by field name. */
   read(row: readonly unknown[], nested: (field: string) => readonly unknown[]): Item;
 }
 
-/** What an item is read from. */
+/** Columns and fields of the items to read. */
 export interface ItemSource {
   readonly fields: Fields;
   readonly columns: readonly Column[];
   readonly alias: string;
-  /** SQL of the unknown fields, as JSON text. */
+  /** SQL of the undeclared fields, as JSON text. */
   readonly extra: string;
-  /** Digits of a second's fraction, as upstream writes them; more are kept where there are more. */
+  /** Minimum number of fractional digits of a second, as upstream writes them. */
   readonly timeDigits: number;
 }
 
-/** Compiles the reader of a table's items: fields in the declared order, then those that nobody declared. */
+/** Creates the reader of a table's items. Declared fields come first, in declared order, then undeclared ones. */
 export function createItemReader({ fields, columns, alias, extra, timeDigits }: ItemSource): ItemReader {
   const select = [`CAST(${extra} AS VARCHAR)`];
   const readFields = fieldsReader(fields, [], (path) => {
     const column = columns.find(({ source }) => source.from === 'item' && source.path.join('.') === path.join('.'));
-    if (column === undefined) throw new TypeError(`no column holds the field ${path.join('.')}`);
+    if (column === undefined) throw new TypeError(`no column for the field ${path.join('.')}`);
     const place = select.push(selected(alias, column)) - 1;
     const convert = converterOf(column.kind, timeDigits);
     return (row) => {
@@ -70,14 +70,14 @@ function fieldsReader(
       item[field] = value;
       isEmpty &&= value === null;
     }
-    // A nested object of which nothing is there was null.
+    // Null and a nested object of nulls are stored alike; return null.
     return at.length > 0 && isEmpty ? null : item;
   };
 }
 
 type Nested = (field: string) => readonly unknown[];
 
-// Of a nested object, unknown fields stand under its own name.
+// Undeclared fields of a nested object are stored under the object's name.
 function addExtra(item: Item, extra: unknown, fields: Fields): void {
   if (!isRecord(extra)) return;
   for (const [name, value] of Object.entries(extra)) {
@@ -88,7 +88,7 @@ function addExtra(item: Item, extra: unknown, fields: Fields): void {
       addExtra(inner, value, meta.fields);
       item[name] = inner;
     } else {
-      // Defined, not assigned: upstream may name a field __proto__.
+      // Assignment would change the prototype if upstream names a field `__proto__`.
       Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true });
     }
   }
@@ -107,7 +107,7 @@ function converterOf(kind: ColumnKind, timeDigits: number): ((text: string) => u
   return null;
 }
 
-/** DuckDB's text of a UTC timestamp as ISO 8601 with Z and at least so many digits of a second's fraction. */
+/** Converts DuckDB's text of a UTC timestamp to ISO 8601 with Z and at least `digits` fractional digits. */
 export function toIsoTime(text: string, digits: number): string {
   const [whole = '', fraction = ''] = text.replace(' ', 'T').split('.');
   const kept = fraction.replace(/0+$/, '').padEnd(digits, '0');

@@ -1,33 +1,33 @@
-/** Bits of the filter: 4 MB, under 1 false alarm in 1,000 with a million keys. */
+/** Size of the filter in bits (4 MB); the false positive rate is below 0.1 % at one million keys. */
 const BITS = 2 ** 25;
 const PROBES = 3;
 
 /**
- * Remembers keys written since a table was empty, so that a page of keys never seen needs no look at the table. It may
- * take a new key for a known one, which costs a look, and never the other way round (Bloom, 1970).
+ * A Bloom filter (Bloom, 1970) of the keys written since a table was empty. If all keys of a page are new, the table
+ * need not be queried. False positives cost a query; false negatives do not occur.
  */
 export interface KeyFilter {
-  /** Adds the key; true when it may have been there before. */
+  /** Adds the key; returns true if it may have been added before. */
   add(key: string): boolean;
 }
 
-/** An empty filter. */
+/** Creates an empty filter. */
 export function createKeyFilter(): KeyFilter {
   const bits = new Uint32Array(BITS / 32);
   return {
     add: (key) => {
-      let known = true;
+      let mayExist = true;
       let hash = fnv1a(key, 0x811c9dc5);
       const step = fnv1a(key, 0x9747b28c) | 1;
       for (let probe = 0; probe < PROBES; probe++) {
         const bit = hash & (BITS - 1);
         const word = bit >>> 5;
         const mask = 1 << (bit & 31);
-        if (((bits[word] as number) & mask) === 0) known = false;
+        if (((bits[word] as number) & mask) === 0) mayExist = false;
         bits[word] = (bits[word] as number) | mask;
         hash = (hash + step) | 0;
       }
-      return known;
+      return mayExist;
     },
   };
 }

@@ -5,29 +5,29 @@ import type { Rejected, Values } from '../contract/rows.ts';
 import type { Database, Session } from './database.ts';
 import { stage, staged, wellFormed } from './staging.ts';
 
-/** A chain of pages, as the ledger knows it. */
+/** A slice, as stored in the ledger. */
 export interface ChainRef {
-  /** Stable from run to run: resource, scope, range and parameters. */
+  /** Stable across runs; derived from resource, scope, range and parameters. */
   readonly id: string;
   readonly resource: string;
   readonly fixed: Values;
   readonly from: string | null;
   readonly to: string | null;
-  /** What is kept of the read when it is closed, where that tells whether another is due. */
+  /** State stored when the slice is complete; decides whether it has to be read again. Unset for most resources. */
   readonly state?: string | null;
 }
 
-/** What a page brought. */
+/** Row counts of a page. */
 export interface PageCounts {
   readonly rows: number;
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
-  /** Version of the data once the page is in. */
+  /** Data version after the page was committed. */
   readonly dataVersion: number;
 }
 
-/** Epoch milliseconds as a UTC timestamp literal, `YYYY-MM-DD HH:MM:SS.fff`. */
+/** Converts epoch milliseconds to UTC timestamp text, `YYYY-MM-DD HH:MM:SS.fff`. */
 export function toTimestampText(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', '');
 }
@@ -35,7 +35,7 @@ export function toTimestampText(epochMs: number): string {
 const insertRequest = `INSERT INTO sync.requests
   SELECT CAST($1 AS UUID), CAST($2 AS TIMESTAMP), $3, $4, $5, CAST($6 AS JSON), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17`;
 
-/** Writes requests; the page's counts stand with the one that was answered. */
+/** Records requests; the page's counts are stored with the successful one. */
 export async function writeRequests(
   session: Session,
   runId: string,
@@ -44,7 +44,7 @@ export async function writeRequests(
   counts: PageCounts | null,
 ): Promise<void> {
   for (const request of requests) {
-    const answered = request.error === null ? counts : null;
+    const pageCounts = request.error === null ? counts : null;
     await session.run(insertRequest, [
       runId,
       toTimestampText(request.sentAt),
@@ -57,17 +57,17 @@ export async function writeRequests(
       Math.round(request.waitedMs),
       Math.round(request.tookMs),
       request.bytes,
-      answered?.rows ?? null,
-      answered?.inserted ?? null,
-      answered?.updated ?? null,
-      answered?.deleted ?? null,
+      pageCounts?.rows ?? null,
+      pageCounts?.inserted ?? null,
+      pageCounts?.updated ?? null,
+      pageCounts?.deleted ?? null,
       request.error,
-      answered?.dataVersion ?? null,
+      pageCounts?.dataVersion ?? null,
     ]);
   }
 }
 
-/** The version of the data: it grows with every page, or deletion, that changes a row. */
+/** Reads the data version, which increases with every page or deletion that changes a row. */
 export async function readDataVersion(database: Database): Promise<number> {
   const [row] = await database.exclusive((session) =>
     session.all(
@@ -81,14 +81,14 @@ export async function readDataVersion(database: Database): Promise<number> {
 const insertCheckpoint = `INSERT INTO sync.checkpoints
   SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID), $7, $8, $9, $10, $11, CAST($12 AS TIMESTAMP)`;
 
-/** What a page saw of one table. */
+/** The keys that a page listed for one table. */
 export interface SeenRows {
   readonly table: string;
   readonly keys: readonly Values[];
   readonly unidentified: number;
 }
 
-/** Notes that a page of a chain is in, what it saw and where the next one begins. */
+/** Records a committed page of a slice: its keys and the cursor of the next page. */
 export async function writeCheckpoint(
   session: Session,
   passId: string,
@@ -113,12 +113,15 @@ export async function writeCheckpoint(
   }
 }
 
-/** Forgets the pages of a chain: it is whole, or begins anew. */
+/** Deletes the checkpoints of a slice that is complete or starts again. */
 export async function clearCheckpoints(session: Session, chainId: string): Promise<void> {
   await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [chainId]);
 }
 
-/** How many items of the chain had no readable key, how many rows it saw, and when its first page was read. */
+/**
+ * Sums the checkpoints of a slice: items without a readable key, listed rows, and the time of the first page (null if
+ * none).
+ */
 export async function sumCheckpoints(
   session: Session,
   chainId: string,
@@ -137,7 +140,7 @@ export async function sumCheckpoints(
   };
 }
 
-/** Notes that a chain was read whole; `at` is when its first page was, for what came later may not be among its rows. */
+/** Records that a slice was read completely. `at` is the time of its first page, because later rows may be missing. */
 export async function writeCoverage(
   session: Session,
   run: { runId: string; passId: string },
@@ -164,12 +167,12 @@ export async function writeCoverage(
   );
 }
 
-/** Forgets that a chain was read whole. */
+/** Deletes the record that a slice was read completely. */
 export async function forgetCoverage(session: Session, chainId: string): Promise<void> {
   await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chainId]);
 }
 
-/** Forgets every read of the chain's resource and brand that has a day in common with the chain. */
+/** Deletes the coverage of all slices of the same resource and brand that overlap this slice's days. */
 export async function forgetDays(session: Session, chain: ChainRef): Promise<void> {
   await session.run(
     `DELETE FROM sync.coverage WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)
@@ -178,7 +181,7 @@ export async function forgetDays(session: Session, chain: ChainRef): Promise<voi
   );
 }
 
-/** An item that could not be taken as a row; the id is a hash of what it is. */
+/** An item that could not be converted to a row; `id` is a hash of the item and the reason. */
 export interface QuarantinedItem {
   readonly id: string;
   readonly table: string;
@@ -188,7 +191,7 @@ export interface QuarantinedItem {
 
 const quarantineColumns = ['id', 'table', 'reason', 'json'].map((name) => ({ name, kind: 'text' }) as const);
 
-/** Keeps the items of a page that could not be taken as rows; for an item that is kept already only the date is renewed. */
+/** Stores quarantined items of a page; an item that is already stored only gets a new date. */
 export async function writeQuarantine(
   session: Session,
   runId: string,
@@ -212,10 +215,10 @@ export async function writeQuarantine(
   );
 }
 
-/** Items in quarantine that are remembered of earlier runs, the newest. */
+/** Limit of quarantined items loaded from earlier runs, newest first. */
 const REMEMBERED_MAX = 100_000;
 
-/** Identities (`quarantineIdentity`) of the items that earlier runs put in quarantine. */
+/** Reads the identities (`quarantineIdentity`) of the items that earlier runs put in quarantine. */
 export async function readQuarantined(database: Database): Promise<ReadonlySet<string>> {
   const rows = await database.exclusive((session) =>
     session.all(
@@ -226,12 +229,12 @@ export async function readQuarantined(database: Database): Promise<ReadonlySet<s
   return new Set(rows.map(({ identity }) => String(identity)));
 }
 
-/** Text that is equal for the same rejected item, whatever request it came with. */
+/** Returns a text that is equal for equal rejected items, whichever request returned them. */
 export function quarantineIdentity({ table, item }: Rejected): string {
   return `${table} ${createHash('md5').update(quarantinedText(item)).digest('hex')}`;
 }
 
-/** An item as `sync.quarantine` stores it: JSON without halves of surrogate pairs. */
+/** Returns an item as `sync.quarantine` stores it: JSON without unpaired surrogates. */
 export function quarantinedText(item: unknown): string {
   return wellFormed(item === undefined ? 'null' : toExactJson(item));
 }

@@ -4,13 +4,13 @@ import type { Session } from './database.ts';
 import type { ChainRef } from './ledger.ts';
 import { quoted } from './schema.ts';
 
-/** SQL that puts the rows of `t` into the order in which upstream listed them; later rows, which it did not, go last. */
+/** SQL that sorts the rows of `t` as upstream listed them; rows that the stored list lacks come last. */
 export interface ListingOrder {
   readonly join: string;
   readonly orderBy: string;
 }
 
-/** The order of a list that names none itself. */
+/** Returns SQL for the stored order of a list whose resource declares no order. */
 export function listingOrder(
   resource: string,
   table: ResourceTable,
@@ -26,7 +26,7 @@ export function listingOrder(
   };
 }
 
-/** Keeps the order of a list's keys as upstream gave it; returns whether it is another one than before. */
+/** Stores the order of a list's keys; returns whether it changed. */
 export async function writeListing(
   session: Session,
   chain: ChainRef,
@@ -34,15 +34,15 @@ export async function writeListing(
   keys: readonly string[],
 ): Promise<boolean> {
   const brandId = (chain.fixed['brand_id'] ?? null) as string | null;
-  const where = `resource = $1 AND table_name = $2 AND brand_id IS NOT DISTINCT FROM CAST($3 AS UUID)`;
-  const same = await session.all(`SELECT 1 FROM sync.listings WHERE ${where} AND keys = $4`, [
+  const condition = `resource = $1 AND table_name = $2 AND brand_id IS NOT DISTINCT FROM CAST($3 AS UUID)`;
+  const same = await session.all(`SELECT 1 FROM sync.listings WHERE ${condition} AND keys = $4`, [
     chain.resource,
     table,
     brandId,
     keys,
   ]);
   if (same.length > 0) return false;
-  await session.run(`DELETE FROM sync.listings WHERE ${where}`, [chain.resource, table, brandId]);
+  await session.run(`DELETE FROM sync.listings WHERE ${condition}`, [chain.resource, table, brandId]);
   await session.run('INSERT INTO sync.listings SELECT $1, $2, CAST($3 AS UUID), $4', [
     chain.resource,
     table,

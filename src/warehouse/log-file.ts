@@ -4,7 +4,10 @@ import { openDatabase } from './database.ts';
 import { logOf } from './open-files.ts';
 import { openReadOnly } from './read-only.ts';
 
-/** Writes a closed warehouse's log into its file, which is whole by itself then. Throws `warehouse_locked` and `warehouse_invalid`. */
+/**
+ * Writes the log of a closed warehouse into its database file.
+ * @throws `warehouse_locked`, `warehouse_invalid`
+ */
 export async function foldLog(path: string): Promise<void> {
   if (!existsSync(logOf(path))) return;
   const database = await openDatabase(path);
@@ -15,7 +18,10 @@ export async function foldLog(path: string): Promise<void> {
   }
 }
 
-/** Throws `warehouse_locked` where a process has a warehouse open for writing; whether it could be opened at all is no matter. */
+/**
+ * Checks that no process has a warehouse open for writing; ignores other errors.
+ * @throws `warehouse_locked`
+ */
 export async function refuseIfOpen(path: string, spill: string): Promise<void> {
   if (!existsSync(path)) return;
   try {

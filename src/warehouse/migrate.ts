@@ -8,16 +8,16 @@ import { backfillSql } from './history.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
 
 /**
- * Brings an opened warehouse to this version and to the catalogue's tables, in one transaction: takes the steps that an
- * older file has not taken, creates tables that are missing, histories with what is known so far, adds new columns, and
- * says of each what is said of it now. Throws `warehouse_newer` for a file of a later version and `warehouse_invalid` for
- * a table that contradicts the catalogue.
+ * Migrates an open warehouse to the current schema version and to the catalogue, in one transaction. Runs the missing
+ * schema steps, creates missing tables, fills new histories with the current rows, adds new columns and updates
+ * comments.
+ * @throws `warehouse_newer` if the file has a newer schema version; `warehouse_invalid` if a column has another type
  */
 export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
   const changed = await database.transaction(async (session) => {
     const version = await readVersion(database.path, session);
     if (version !== null && version > SCHEMA_VERSION) {
-      const found = `${database.path} has schema version ${version}, this sightline knows ${SCHEMA_VERSION}`;
+      const found = `${database.path} has schema version ${version}; this version of sightline supports up to ${SCHEMA_VERSION}`;
       throw new SightlineError('warehouse_newer', found);
     }
     const statements = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
@@ -25,20 +25,20 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
     for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
     for (const history of catalogue.histories) {
       statements.push(...tableStatements(database.path, history, existing));
-      // A table that had no history until now begins one with the rows it holds.
+      // Fill a new history from the rows of an existing table.
       if (existing.has(history.of) && !existing.has(history.name)) statements.push(backfillSql(history));
     }
-    // At once: a thousand of them one by one take twice as long.
+    // Run all statements in one call: a thousand single calls take twice as long.
     if (statements.length > 0) await session.run(statements.join(';\n'));
-    if (version !== SCHEMA_VERSION) await commentBooks(session);
+    if (version !== SCHEMA_VERSION) await commentLedger(session);
     return statements.length > 0;
   });
-  // A log that holds schema changes is not left for a crash to replay.
+  // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
 }
 
-// Those that the steps have said nothing of.
-async function commentBooks(session: Session): Promise<void> {
+// Comments on the columns of schema `sync` that the schema steps left without one.
+async function commentLedger(session: Session): Promise<void> {
   const bare = await session.query(
     `SELECT table_name, column_name FROM duckdb_columns()
      WHERE database_name = current_database() AND schema_name = 'sync' AND comment IS NULL`,
@@ -64,7 +64,7 @@ async function readVersion(path: string, session: Session): Promise<number | nul
   throw new DamagedFile(path, `${path} does not have a schema version`);
 }
 
-/** A table as it is in the file. */
+/** A table of the file. */
 interface Existing {
   readonly comment: string | null;
   readonly columns: Map<string, { readonly type: string; readonly comment: string | null }>;
@@ -100,7 +100,7 @@ function tableStatements(path: string, table: WarehouseTable, existing: Readonly
       throw new DamagedFile(path, is);
     } else if (known.comment !== column.about) reworded.push(column);
   }
-  // Without a default: a function as the default of an added column can make the file unopenable after a crash.
+  // Without a default: if an added column has a function as its default, a crash can make the file unopenable.
   const additions = added.map(
     (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${sqlTypes[column.kind]}`,
   );

@@ -22,7 +22,7 @@ interface Descriptor {
 }
 
 const LOG_SUFFIX = '.wal';
-/** Locks belong to the process, so this record does too. */
+/** POSIX locks belong to the process, so this record is kept per process. */
 const opened = new Map<string, Opened>();
 /** By path. */
 const descriptors = new Map<string, Descriptor[]>();
@@ -38,21 +38,21 @@ export function logOf(path: string): string {
  */
 export function registerOpen(path: string, mode: 'read' | 'write'): () => void {
   const key = resolve(path);
-  const now = opened.get(key) ?? { writers: 0, readers: 0 };
-  if (now.writers > 0 || (mode === 'write' && now.readers > 0)) {
-    const code = now.writers > 0 && mode === 'write' ? 'internal' : 'warehouse_locked';
-    const how = now.writers > 0 ? 'writing' : 'reading';
+  const uses = opened.get(key) ?? { writers: 0, readers: 0 };
+  if (uses.writers > 0 || (mode === 'write' && uses.readers > 0)) {
+    const code = uses.writers > 0 && mode === 'write' ? 'internal' : 'warehouse_locked';
+    const how = uses.writers > 0 ? 'writing' : 'reading';
     throw new SightlineError(code, `this process has ${path} open for ${how} already`);
   }
   const count = mode === 'write' ? 'writers' : 'readers';
-  now[count] += 1;
-  opened.set(key, now);
+  uses[count] += 1;
+  opened.set(key, uses);
   let isOpen = true;
   return () => {
     if (!isOpen) return;
     isOpen = false;
-    now[count] -= 1;
-    if (now.writers + now.readers > 0) return;
+    uses[count] -= 1;
+    if (uses.writers + uses.readers > 0) return;
     opened.delete(key);
     for (const each of [key, logOf(key)]) closeUnused(each);
   };

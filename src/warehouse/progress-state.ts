@@ -1,7 +1,7 @@
 import type { Database, Query, ResultRow } from './database.ts';
 import { stage, staged } from './staging.ts';
 
-/** A chain of pages that was read whole; times are ISO 8601, UTC, and days YYYY-MM-DD. */
+/** A slice that was read completely. Times are ISO 8601, UTC; days are YYYY-MM-DD. */
 export interface CoverageRow {
   readonly chain: string;
   readonly resource: string;
@@ -15,7 +15,7 @@ export interface CoverageRow {
   readonly state: string | null;
 }
 
-/** A page of a chain that is not finished. */
+/** A committed page of a slice that is not finished. */
 export interface CheckpointRow {
   readonly chain: string;
   readonly resource: string;
@@ -31,13 +31,13 @@ export interface CheckpointRow {
   readonly readAt: string;
 }
 
-/** What a sync goes on from: what was read whole, and how far the rest has come. */
+/** The state from which a sync resumes: completed slices, and the pages of unfinished ones. */
 export interface ProgressState {
   readonly coverage: readonly CoverageRow[];
   readonly checkpoints: readonly CheckpointRow[];
 }
 
-/** Which part of the state; null for all of it. */
+/** The selected part of the state; null selects all resources or all brands. */
 export interface StateScope {
   readonly resources: readonly string[] | null;
   readonly brands: readonly string[] | null;
@@ -46,13 +46,13 @@ export interface StateScope {
 const scopeColumns = `chain, resource, CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'),
   strftime(range_to, '%Y-%m-%d'), CAST(pass_id AS VARCHAR)`;
 
-/** Reads the state, or a part of it. */
+/** Reads the selected part of the state. */
 export async function readProgressState(query: Query, scope: StateScope): Promise<ProgressState> {
   const [withState] = await query(
     `SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'sync'
        AND table_name = 'coverage' AND column_name = 'state'`,
   );
-  // A copy that an earlier version published has no such column.
+  // Files written by earlier versions lack this column.
   const state = withState === undefined ? 'NULL' : 'state';
   const coverage = await query(
     `SELECT ${scopeColumns}, CAST(run_id AS VARCHAR), ${iso('closed_at')}, CAST(rows AS DOUBLE), ${state}
@@ -62,12 +62,12 @@ export async function readProgressState(query: Query, scope: StateScope): Promis
     `SELECT ${scopeColumns}, CAST(page AS DOUBLE), table_name, next_cursor, seen, CAST(unidentified AS DOUBLE),
        ${iso('read_at')} FROM sync.checkpoints ORDER BY chain, page, table_name`,
   );
-  const kept = <T extends { resource: string; brandId: string | null }>(rows: readonly T[]): T[] =>
+  const select = <T extends { resource: string; brandId: string | null }>(rows: readonly T[]): T[] =>
     rows.filter((row) => isWithin(scope, row));
-  return { coverage: kept(coverage.map(toCoverage)), checkpoints: kept(checkpoints.map(toCheckpoint)) };
+  return { coverage: select(coverage.map(toCoverage)), checkpoints: select(checkpoints.map(toCheckpoint)) };
 }
 
-/** Puts a state in place of the one that is there. Rows of resources stay as they are. */
+/** Replaces the whole state. Rows of resources do not change. */
 export async function replaceProgressState(database: Database, state: ProgressState): Promise<void> {
   await database.transaction(async (session) => {
     await session.run('DELETE FROM sync.coverage');
@@ -115,18 +115,18 @@ export async function replaceProgressState(database: Database, state: ProgressSt
   });
 }
 
-/** Forgets the state, or a part of it, so that the next sync reads that again. Returns how many chains are forgotten. */
+/** Deletes the selected state, so that the next sync reads those slices again. Returns the number of slices. */
 export async function resetProgressState(database: Database, scope: StateScope): Promise<number> {
   return database.transaction(async (session) => {
-    const where = `($1 OR list_contains($2, resource)) AND ($3 OR list_contains($4, CAST(brand_id AS VARCHAR)))`;
+    const condition = `($1 OR list_contains($2, resource)) AND ($3 OR list_contains($4, CAST(brand_id AS VARCHAR)))`;
     const values = [scope.resources === null, scope.resources ?? [], scope.brands === null, scope.brands ?? []];
     const [row] = (await session.all(
-      `SELECT CAST(count(DISTINCT chain) AS INTEGER) AS chains FROM (SELECT chain FROM sync.coverage WHERE ${where}
-         UNION ALL SELECT chain FROM sync.checkpoints WHERE ${where})`,
+      `SELECT CAST(count(DISTINCT chain) AS INTEGER) AS chains FROM (SELECT chain FROM sync.coverage WHERE ${condition}
+         UNION ALL SELECT chain FROM sync.checkpoints WHERE ${condition})`,
       values,
     )) as [ResultRow];
     for (const table of ['coverage', 'checkpoints'])
-      await session.run(`DELETE FROM sync.${table} WHERE ${where}`, values);
+      await session.run(`DELETE FROM sync.${table} WHERE ${condition}`, values);
     return Number(row['chains']);
   });
 }

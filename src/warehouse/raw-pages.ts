@@ -1,18 +1,18 @@
 import type { Database, Session } from './database.ts';
 import { type ChainRef, toTimestampText } from './ledger.ts';
 
-/** Where an answer is kept as it came. */
+/** Position of an archived page in the raw pages. */
 export interface RawPlace {
   /** Relative to the folder of raw pages. */
   readonly file: string;
-  /** Where it begins in the file, and how many bytes of it it takes. */
+  /** Offset and length in the file, in bytes. */
   readonly position: number;
   readonly bytes: number;
-  /** Hash of the answer, hex digits. */
+  /** SHA-256 of the uncompressed page, hex. */
   readonly sha256: string;
 }
 
-/** Notes where a page is kept. */
+/** Records the position of a page. */
 export async function writeRawPage(
   session: Session,
   runId: string,
@@ -38,7 +38,7 @@ export async function writeRawPage(
   );
 }
 
-/** Positions of the committed pages in a file; none when the warehouse knows nothing of the file. */
+/** Reads the positions of the committed pages in a file; empty if the file is unknown to the warehouse. */
 export async function readCommitted(database: Database, file: string): Promise<ReadonlySet<number>> {
   const rows = await database.exclusive((session) =>
     session.all('SELECT position FROM sync.raw_pages WHERE file = $1', [file]),
@@ -46,7 +46,7 @@ export async function readCommitted(database: Database, file: string): Promise<R
   return new Set(rows.map((row) => Number(row['position'])));
 }
 
-/** Forgets pages whose file is not among those that are there. */
+/** Deletes the records of pages whose file is not among `files`. */
 export async function forgetRawPages(database: Database, files: readonly string[]): Promise<void> {
   await database.transaction((session) =>
     session.run('DELETE FROM sync.raw_pages WHERE NOT list_contains($1, file)', [files]),

@@ -9,26 +9,27 @@ import { spillFolder } from './spill.ts';
 
 /** Enough for a catalog of hundreds of tables. */
 const CHECK_MEMORY_MB = 64;
-/** DuckDB's file begins with three headers. */
+/** A DuckDB file begins with three headers. */
 const HEADER_BYTES = 3 * 4096;
 
-/** What a file that is opened for reading may use. */
+/** Limits of a file opened read-only. */
 export interface ReadOnlyOptions {
   readonly memoryLimitMb: number;
-  /** Where it puts aside what memory does not hold; a folder of its own beside the file unless told otherwise. */
+  /** Spill folder; default: a new folder beside the file. */
   readonly spill?: string;
   /**
-   * What COPY may write to: one file, or what is in one folder. Nothing unless told otherwise. With `none` DuckDB can open no
-   * file at all from then on, not even those that it adds to `allowed_paths` by itself: the opened file and its log. So it
-   * cannot spill either: a query that needs more memory fails.
+   * Targets that COPY may write: one file, or the files of one folder; default: nothing. With `none` DuckDB can open no
+   * file at all, not even the opened file and its log, which it adds to `allowed_paths` itself. It then cannot spill
+   * either: a query that needs more memory fails.
    */
   readonly writable?: { readonly file: string } | { readonly folder: string } | 'none';
 }
 
 /**
- * Opens a DuckDB file read-only, without access to other files, extensions or the network but for what is `writable`. Any
- * number of processes may do so while none has the file open for writing. Throws `warehouse_locked` when one has, this
- * process included, and `warehouse_invalid` when the file is damaged or shorter than its header says.
+ * Opens a DuckDB file read-only, without access to other files (except `writable`), extensions or the network. Any
+ * number of processes can do so as long as none has the file open for writing.
+ * @throws `warehouse_locked` if a process, including this one, has the file open for writing; `warehouse_invalid` if
+ * the file is damaged or shorter than its header requires
  */
 export async function openReadOnly(
   path: string,
@@ -38,7 +39,7 @@ export async function openReadOnly(
     access_mode: 'READ_ONLY',
     ...NO_EXTENSIONS,
     memory_limit: `${memoryLimitMb}MB`,
-    // Before access to files is closed, after which it cannot be set.
+    // Cannot be set after external access is disabled.
     temp_directory: writable === 'none' ? '' : spill,
     ...(typeof writable === 'object' ? {} : { enable_external_access: 'false' }),
   };
@@ -65,7 +66,10 @@ export async function openReadOnly(
   }
 }
 
-/** Opens a database file read-only and closes it again. Throws what `openReadOnly` throws. */
+/**
+ * Opens a database file read-only and closes it again.
+ * @throws the errors of `openReadOnly`
+ */
 export async function checkOpens(path: string): Promise<void> {
   const instance = await openReadOnly(path, { memoryLimitMb: CHECK_MEMORY_MB, writable: 'none' });
   instance.closeSync();
@@ -93,15 +97,15 @@ async function prepare(
   }
 }
 
-// DuckDB opens a file that was cut off, and fails when a query reads what is missing. Free blocks at the end of a sound file
-// may never have been written, so that only the blocks in use give a least length.
+// DuckDB opens a truncated file and fails only when a query reads a missing block. Free blocks at the end of a sound
+// file may never have been written, so only the used blocks give a minimum length.
 async function checkLength(connection: DuckDBConnection, path: string, inode: number): Promise<void> {
   const reader = await connection.runAndReadAll(
     'SELECT block_size * used_blocks FROM pragma_database_size() WHERE database_name = current_database()',
   );
   const least = HEADER_BYTES + Number(reader.getRows()[0]?.[0] ?? 0);
   const { size, ino } = await stat(path);
-  // Another file may have been put in place since; that one is not open here.
+  // If the file was replaced after the open, its size says nothing about the opened one.
   if (size >= least || ino !== inode) return;
-  throw new DamagedFile(path, `${path} is damaged: it has ${size} bytes of at least ${least}`);
+  throw new DamagedFile(path, `${path} is damaged: it has ${size} bytes but needs at least ${least}`);
 }

@@ -16,32 +16,33 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toReadError } from './errors.ts';
 import { openReadOnly } from './read-only.ts';
 
-/** What the binding says of a text that holds no statement, such as a lone semicolon. */
-const SAID_OF_NOTHING = 'Error in native callback';
+/** The binding's error message for text without a statement, such as a lone semicolon. */
+const NO_STATEMENT_MESSAGE = 'Error in native callback';
 
-/** DuckDB's own bound would be most of the machine. */
+/** DuckDB's default limit is most of the machine's memory. */
 const MEMORY_LIMIT_MB = 1_000;
 
-/** A query's result, whole. */
+/** The complete result of a query. */
 export interface QueryResult {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Values in the columns' order: null, boolean, number, text, or nested arrays and objects of them. */
+  /** Values in column order: null, boolean, number, text, or nested arrays and objects of these. */
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** A database opened for reading only. */
+/** A database opened read-only. */
 export interface Reader {
   /**
-   * Runs SQL, one statement or several, and returns the last one's rows; throws `sql_invalid` with DuckDB's message, and
-   * `warehouse_invalid` when the file is damaged.
+   * Runs one or more SQL statements and returns the rows of the last one.
+   * @throws `sql_invalid` with DuckDB's message, and `warehouse_invalid` if the file is damaged
    */
   query(sql: string): Promise<QueryResult>;
   close(): void;
 }
 
 /**
- * Opens a DuckDB file read-only, for queries of sightline itself; SQL that a user wrote goes to guarded-sql.ts. Any number of
- * processes may do so while none has the file open for writing; throws `warehouse_locked` when one has.
+ * Opens a DuckDB file read-only for sightline's own queries; SQL written by a user goes to guarded-sql.ts. Any number
+ * of processes can read the file as long as none has it open for writing.
+ * @throws `warehouse_locked` if a process has the file open for writing
  */
 export async function openReader(path: string): Promise<Reader> {
   const instance = await openReadOnly(path, { memoryLimitMb: MEMORY_LIMIT_MB });
@@ -49,7 +50,7 @@ export async function openReader(path: string): Promise<Reader> {
   await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
   const query = async (sql: string): Promise<QueryResult> => {
     try {
-      // Without values, even none, the binding returns the first statement's rows.
+      // Without the empty parameter list the binding returns the rows of the first statement.
       const reader = await connection.runAndReadAll(sql, []);
       const types = reader.columnTypes();
       const columns = reader.columnNames().map((name, index) => ({ name, type: String(types[index]) }));
@@ -59,8 +60,8 @@ export async function openReader(path: string): Promise<Reader> {
       if (known.code === 'disk_full') throw known;
       const damage = toReadError(path, thrown);
       if (damage !== null) throw damage;
-      const said = thrown instanceof Error ? thrown.message : String(thrown);
-      const message = said === SAID_OF_NOTHING ? 'the query holds no statement' : said;
+      const text = thrown instanceof Error ? thrown.message : String(thrown);
+      const message = text === NO_STATEMENT_MESSAGE ? 'the query contains no statement' : text;
       throw new SightlineError('sql_invalid', message, { cause: thrown });
     }
   };
@@ -74,8 +75,8 @@ export async function openReader(path: string): Promise<Reader> {
 }
 
 /**
- * A DuckDB value as JSON has it: numbers while JSON carries them exactly and text beyond, moments as ISO 8601 with Z,
- * days as YYYY-MM-DD, everything without a JSON form as DuckDB writes it.
+ * Converts a DuckDB value to JSON: integers and decimals as numbers if exact and otherwise as text, times as ISO 8601
+ * with Z, days as YYYY-MM-DD, and other types as DuckDB prints them.
  */
 export function toPlain(value: DuckDBValue): unknown {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
@@ -96,13 +97,13 @@ export function toPlain(value: DuckDBValue): unknown {
 
 type Moment = Extract<DuckDBValue, { readonly isFinite: boolean }>;
 
-// With a time zone, the binding would write the machine's own; the moment itself is in UTC.
+// The binding prints TIMESTAMPTZ in the machine's time zone, so convert it to a UTC timestamp first.
 function toIsoTime(value: Moment): string {
   const text = (value instanceof DuckDBTimestampTZValue ? new DuckDBTimestampValue(value.micros) : value).toString();
   return /^\d{4,}-\d{2}-\d{2} [\d:.]+$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
 }
 
-// Up to 15 digits a double gives back what was put in.
+// A double represents up to 15 digits exactly.
 function toExactNumber(value: DuckDBDecimalValue): number | string {
   const text = value.toString();
   return text.replace(/[-.]/g, '').replace(/^0+/, '').length <= 15 ? Number(text) : text;

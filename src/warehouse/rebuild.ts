@@ -4,13 +4,13 @@ import type { Database, Session } from './database.ts';
 import { literal, quoted } from './schema.ts';
 import { sameKey } from './staging.ts';
 
-/** Rows of a table that one warehouse has and another lacks. */
+/** Number of rows of a table that one warehouse has and another lacks. */
 export interface MissingRows {
   readonly table: string;
   readonly rows: number;
 }
 
-/** Tables of schema `sync` that a replay fills itself; the others say what no page says, and are carried over. */
+/** Tables of schema `sync` that a replay fills. The others cannot be rebuilt from pages, so `carryOver` copies them. */
 const REPLAYED = [
   'meta',
   'coverage',
@@ -22,16 +22,16 @@ const REPLAYED = [
   'held_deletions',
   'raw_pages',
 ];
-/** Those of them that say which resource they are about. */
+/** Replayed tables with a column `resource`. */
 const BY_RESOURCE = REPLAYED.filter((table) => table !== 'meta');
 const OTHER = 'other_warehouse';
 
-/** Copies a warehouse whole into a new file at `path`. */
+/** Copies the complete warehouse into a new file at `path`. */
 export async function copyWarehouse(database: Database, path: string): Promise<void> {
   await database.exclusive((session) => copyDatabase(session, path, { forReaders: false }));
 }
 
-/** Empties the tables that the resources fill, and forgets what was read of them. */
+/** Deletes all rows of the resources and the state of their slices. */
 export async function emptyResources(
   database: Database,
   catalogue: Catalogue,
@@ -47,8 +47,8 @@ export async function emptyResources(
 }
 
 /**
- * Completes the warehouse at `path`, made from pages that were kept, from this one: with the ledgers that pages do not
- * tell of, and with a later version of the data than either has had, so that nobody takes it for what it was before.
+ * Completes the warehouse at `path`, which was rebuilt from raw pages. Copies the ledgers that pages do not contain,
+ * and sets a data version higher than that of either warehouse, so that readers notice the change.
  */
 export async function carryOver(database: Database, path: string): Promise<void> {
   await withOther(database, path, async (session) => {
@@ -59,8 +59,8 @@ export async function carryOver(database: Database, path: string): Promise<void>
       const table = `${OTHER}.sync.${quoted(name)}`;
       const own = `sync.${quoted(name)}`;
       if (name === 'runs') await session.run(`DELETE FROM ${table} WHERE run_id IN (SELECT run_id FROM ${own})`);
-      const [any] = name === 'runs' ? [] : await session.all(`SELECT 1 FROM ${table} LIMIT 1`);
-      if (any === undefined) await session.run(`INSERT INTO ${table} BY NAME SELECT * FROM ${own}`);
+      const [firstRow] = name === 'runs' ? [] : await session.all(`SELECT 1 FROM ${table} LIMIT 1`);
+      if (firstRow === undefined) await session.run(`INSERT INTO ${table} BY NAME SELECT * FROM ${own}`);
     }
     const latest = (database: string): string => `SELECT max(data_version) AS version FROM ${database}sync.runs
       UNION ALL SELECT max(data_version) FROM ${database}sync.requests`;
@@ -70,12 +70,12 @@ export async function carryOver(database: Database, path: string): Promise<void>
   });
 }
 
-/** The rows of this warehouse, deleted ones and history included, whose key the warehouse at `path` lacks. */
+/** Counts rows of this warehouse, deleted rows and history included, whose key the warehouse at `path` lacks. */
 export async function findMissing(database: Database, path: string, catalogue: Catalogue): Promise<MissingRows[]> {
   return withOther(database, path, async (session) => {
     const missing: MissingRows[] = [];
     for (const { name, key } of [...catalogue.tables, ...catalogue.histories]) {
-      // A table without a key of its own has one row a scope; how many there are says enough.
+      // A table without its own key has one row per scope, so comparing counts is enough.
       const lacking =
         key.length === 0
           ? `(SELECT count(*) FROM ${quoted(name)}) - (SELECT count(*) FROM ${OTHER}.main.${quoted(name)})`
@@ -104,7 +104,7 @@ async function withOther<T>(database: Database, path: string, work: (session: Se
     await session.run(`ATTACH ${literal(path)} AS ${OTHER}`);
     try {
       const result = await work(session);
-      // Where the session keeps the log of its own file, it would keep this one's too.
+      // A session that keeps its own log would also keep the log of the other file.
       await session.run(`CHECKPOINT ${OTHER}`);
       return result;
     } finally {

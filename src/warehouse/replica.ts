@@ -5,36 +5,40 @@ import { bindValue, type Query, toSimpleRows } from './database.ts';
 import { toReadError } from './errors.ts';
 import { openReadOnly } from './read-only.ts';
 
-/** Statements that a connection keeps prepared. */
+/** Limit of prepared statements per connection. */
 const STATEMENTS_MAX = 128;
 
-/** Between two interrupts of a query that is to end: one that comes before the query has begun is lost. */
+/**
+ * Interval between interrupts of a query that has to stop. DuckDB ignores an interrupt that arrives before the query
+ * starts.
+ */
 const INTERRUPT_EVERY_MS = 20;
 
-/** A database file opened read-only, with a bounded number of queries at a time. */
+/** A read-only database file with a limit on concurrent queries. */
 export interface Replica {
   /**
-   * Gives `task` a connection of its own for as long as it takes. Throws `overloaded` when too many tasks wait,
-   * `query_timeout` when it takes too long, the signal's reason when that is aborted.
+   * Runs `task` with a connection of its own.
+   * @throws `overloaded` if too many tasks wait, `query_timeout` if the task takes too long, and the signal's reason if
+   * the signal is aborted
    */
   work<T>(task: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Tasks that run and that wait. */
+  /** Number of running and waiting tasks. */
   load(): { readonly running: number; readonly waiting: number };
-  /** Waits for what is under way. */
+  /** Waits for running and waiting tasks, then closes the file. */
   close(): Promise<void>;
 }
 
-/** What a replica may use. */
+/** Limits of a replica. */
 export interface ReplicaOptions {
-  /** Queries at a time; below the 4 threads that Node has for such work, or files and names would wait for queries. */
+  /** Concurrent queries. Keep it below 4, the size of Node's thread pool, because file and DNS calls share the pool. */
   readonly connections: number;
-  /** Tasks that may wait for a connection. */
+  /** Limit of tasks that wait for a connection. */
   readonly waitingMax: number;
   readonly timeoutMs: number;
   readonly memoryLimitMb: number;
 }
 
-/** Sizes that serve well; the time is the command line's default. */
+/** Defaults; the timeout is that of the command line. */
 export const REPLICA_OPTIONS: ReplicaOptions = {
   connections: 3,
   waitingMax: 128,
@@ -42,7 +46,7 @@ export const REPLICA_OPTIONS: ReplicaOptions = {
   memoryLimitMb: 320,
 };
 
-/** Opens a file that nobody writes to, such as the analysts' copy; without access to other files or the network. */
+/** Opens a file that nobody writes to, such as the replica, without access to other files or the network. */
 export async function openReplica(path: string, options: ReplicaOptions = REPLICA_OPTIONS): Promise<Replica> {
   const instance = await openReadOnly(path, options);
   const idle: ReplicaConnection[] = [];
@@ -58,14 +62,14 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
     work: (task, signal) => {
       signal?.throwIfAborted();
       if (queue.size >= options.waitingMax) {
-        const message = `${options.waitingMax} queries are waiting already`;
+        const message = `${options.waitingMax} queries are already waiting`;
         return Promise.reject(new SightlineError('overloaded', message));
       }
       return queue.add(async () => {
         signal?.throwIfAborted();
         const connection = idle.pop() as ReplicaConnection;
         try {
-          return await limited(connection, path, task, options.timeoutMs, signal);
+          return await runWithLimits(connection, path, task, options.timeoutMs, signal);
         } finally {
           idle.push(connection);
         }
@@ -86,8 +90,8 @@ interface ReplicaConnection {
   close(): void;
 }
 
-// Interrupts end the query that runs; the check before each query ends a task that is between two.
-async function limited<T>(
+// Interrupts stop the running query. The check before each query stops a task that is between two queries.
+async function runWithLimits<T>(
   connection: ReplicaConnection,
   path: string,
   task: (query: Query) => Promise<T>,
@@ -101,12 +105,12 @@ async function limited<T>(
     connection.interrupt();
     interrupts ??= setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
   };
-  const leave = (): void => end(signal?.reason);
+  const onAbort = (): void => end(signal?.reason);
   const timer = setTimeout(
     () => end(new SightlineError('query_timeout', `the query was stopped after ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
-  signal?.addEventListener('abort', leave, { once: true });
+  signal?.addEventListener('abort', onAbort, { once: true });
   const query: Query = async (sql, parameters) => {
     stop.signal.throwIfAborted();
     try {
@@ -121,7 +125,7 @@ async function limited<T>(
   } finally {
     clearTimeout(timer);
     clearInterval(interrupts);
-    signal?.removeEventListener('abort', leave);
+    signal?.removeEventListener('abort', onAbort);
   }
 }
 
@@ -130,7 +134,7 @@ function createConnection(connection: DuckDBConnection): ReplicaConnection {
   const prepare = async (sql: string): Promise<DuckDBPreparedStatement> => {
     const known = statements.get(sql);
     const statement = known ?? (await connection.prepare(sql));
-    // Put behind all others, so that the first of the map is the one that was not used for longest.
+    // Reinserting moves the statement to the end of the map, so the first entry is the least recently used.
     statements.delete(sql);
     statements.set(sql, statement);
     const [oldest] = statements.size > STATEMENTS_MAX ? statements : [];

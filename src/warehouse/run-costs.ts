@@ -1,12 +1,12 @@
 import type { Query } from './database.ts';
 import { literal } from './schema.ts';
 
-/** What something cost and brought. */
+/** Requests of a run or of one resource, and the rows that they changed. */
 export interface Cost {
   readonly requests: number;
-  /** Requests that were second and later attempts. */
+  /** Second and later attempts. */
   readonly retries: number;
-  /** Rows that upstream sent, and of these those that were new, other than before, or gone. */
+  /** Rows that upstream sent, then the inserted, updated and deleted ones among them. */
   readonly rows: number;
   readonly inserted: number;
   readonly updated: number;
@@ -26,11 +26,11 @@ export interface RunCost extends Cost {
   readonly endedAt: string | null;
   readonly durationMs: number | null;
   readonly error: string | null;
-  /** Null where nothing was new. */
+  /** Null if no row was inserted. */
   readonly requestsPerNewRow: number | null;
 }
 
-/** What a run spent on one resource. */
+/** Cost of one resource in a run. */
 export interface ResourceCost extends Cost {
   readonly resource: string;
   readonly requestsPerNewRow: number | null;
@@ -51,21 +51,21 @@ const costs = [
   .map((column) => `CAST(${column} AS DOUBLE)`)
   .join(', ');
 
-// A page that completes rows with their detail changes the data's version, although no row is new or other than before.
+// A page that adds details to existing rows changes the data version, although it inserts and updates no row.
 const LEDGER = `(SELECT *, lag(data_version IGNORE NULLS) OVER (ORDER BY rowid) AS version_before FROM sync.requests)`;
 
-/** The runs that came last, newest first. */
+/** Reads the latest runs, newest first. */
 export async function readRuns(query: Query, limit: number): Promise<RunCost[]> {
   return toRuns(await query(runsSql(`ORDER BY started_at DESC, rowid DESC LIMIT ${limit}`)));
 }
 
-/** Runs whose id begins with a text, two at most. */
+/** Finds runs by the beginning of their id; returns at most two, which shows whether the prefix is unique. */
 export async function findRuns(query: Query, prefix: string): Promise<RunCost[]> {
   const matches = `starts_with(CAST(run_id AS VARCHAR), ${literal(prefix.toLowerCase())})`;
   return toRuns(await query(runsSql(`WHERE ${matches} ORDER BY started_at DESC, rowid DESC LIMIT 2`)));
 }
 
-/** What a run spent, by resource, the costliest first. */
+/** Reads the cost of a run by resource, most requests first. */
 export async function readResourceCosts(query: Query, runId: string): Promise<ResourceCost[]> {
   const rows = await query(
     `SELECT q.resource, ${costs} FROM ${LEDGER} q WHERE CAST(q.run_id AS VARCHAR) = ${literal(runId)}
@@ -77,8 +77,8 @@ export async function readResourceCosts(query: Query, runId: string): Promise<Re
   });
 }
 
-function runsSql(which: string): string {
-  return `WITH chosen AS (SELECT *, rowid AS number FROM sync.runs ${which})
+function runsSql(clause: string): string {
+  return `WITH chosen AS (SELECT *, rowid AS number FROM sync.runs ${clause})
     SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
       CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), r.error, ${costs}
     FROM chosen r LEFT JOIN ${LEDGER} q ON q.run_id = r.run_id

@@ -2,17 +2,17 @@ import type { Query, Session } from './database.ts';
 import { forgetEarlierHeldDeletions } from './held-deletions.ts';
 import { toTimestampText } from './ledger.ts';
 
-/** How a run ended; `running` until then. */
+/** Final status of a run; while it runs, the stored status is `running`. */
 export type RunStatus = 'complete' | 'partial' | 'failed' | 'interrupted';
 
-/** A run that has begun. */
+/** A started run. */
 export interface RunRef {
   readonly runId: string;
-  /** Runs that continue one another share a pass: what one of them closed, the next need not read again. */
+  /** A run that continues another has the same pass. It does not read slices again that the pass has completed. */
   readonly passId: string;
 }
 
-/** What a run cost and brought. */
+/** Final status and counters of a run. */
 export interface RunTotals {
   readonly status: RunStatus;
   readonly requests: number;
@@ -22,18 +22,18 @@ export interface RunTotals {
   readonly tables: unknown;
   readonly error: string | null;
   /**
-   * Whether the run failed, or upstream contradicted itself: lists that it read are read again by the next run, which
-   * continues only chains that are not finished.
+   * Whether the run failed or upstream contradicted itself. The next run then reads completed slices again and
+   * continues only unfinished ones.
    */
   readonly isDoubtful?: boolean;
 }
 
-/** Pass of chains that no run continues. */
+/** Pass of slices that no run continues. */
 const NO_PASS = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Begins a run. When the last run with the same options did not complete, the new one continues its pass.
- * A run that a killed process left running is closed as interrupted.
+ * Starts a run. It continues the pass of the last run with the same options unless that run is complete. Runs of killed
+ * processes are closed as interrupted.
  */
 export async function beginRun(
   session: Session,
@@ -51,7 +51,8 @@ export async function beginRun(
   );
   const continues = last !== undefined && last['status'] !== 'complete';
   const passId = continues ? String(last['pass_id']) : run.runId;
-  // Too old for any run to go on from; both dates are upstream's. What was begun and is forgotten here is read whole next.
+  // Checkpoints older than 2 days are not resumed; both dates are upstream's. Their slices are read from the first
+  // page.
   const tooOld = 'WHERE read_at < (SELECT max(read_at) FROM sync.checkpoints) - INTERVAL 2 DAY';
   await session.run(
     `UPDATE sync.coverage SET state = NULL WHERE chain IN (SELECT chain FROM sync.checkpoints ${tooOld})`,
@@ -65,14 +66,14 @@ export async function beginRun(
   return { runId: run.runId, passId, continues };
 }
 
-/** Ends a run. */
+/** Stores the final status and counters of a run. */
 export async function endRun(
   session: Session,
   run: RunRef,
   totals: RunTotals & { readonly dataVersion: number },
   now: number,
 ): Promise<void> {
-  // What a complete pass left begun, it has read in other ranges since.
+  // Checkpoints left by a complete pass are obsolete: the pass has read those rows in slices with other ranges.
   if (totals.status === 'complete') {
     await session.run('DELETE FROM sync.checkpoints WHERE pass_id = CAST($1 AS UUID)', [run.passId]);
   }
@@ -110,7 +111,7 @@ export async function readLastRequests(query: Query, options: string): Promise<n
   return row?.[0] === null || row?.[0] === undefined ? null : Number(row[0]);
 }
 
-/** When the last complete run ended that was not narrowed to a part, epoch milliseconds; null where there was none. */
+/** End of the last complete run without a filter, in epoch milliseconds; null if there was none. */
 export async function readLastWholeRun(query: Query): Promise<number | null> {
   const [row] = await query(
     `SELECT CAST(epoch_ms(max(ended_at)) AS DOUBLE) FROM sync.runs WHERE status = 'complete'

@@ -1,6 +1,6 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
-/** Version of the tables in schema `sync`; resource tables follow the catalogue and need none. */
+/** Version of the tables in schema `sync`; resource tables are migrated to the catalogue without a version. */
 export const SCHEMA_VERSION = 4;
 
 /** The SQL type of each column kind. */
@@ -15,17 +15,17 @@ export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   json: 'JSON',
 };
 
-/** A name as SQL takes it, whatever it is. */
+/** Quotes an SQL identifier. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text as an SQL literal. */
+/** Returns a text as an SQL string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The path of one existing file as SQL takes it where a pattern is expected, such as in `read_parquet`. */
+/** Returns the path of an existing file as a literal for functions that expect a pattern, such as `read_parquet`. */
 export function fileLiteral(path: string): string {
   return literal(path.replace(/[*?[]/g, '[$&]'));
 }
@@ -147,5 +147,5 @@ COMMENT ON COLUMN sync.held_deletions.rows_lost IS 'Those of them that upstream 
 COMMENT ON COLUMN sync.held_deletions.held_at IS 'When upstream sent the list without them (UTC).';
 `;
 
-/** What brings a file from each version to the next, the first from nothing. */
+/** SQL that migrates a file from each version to the next; the first step creates the tables. */
 export const steps: readonly string[] = [firstTables, servingTables, recordTables, proofTables];

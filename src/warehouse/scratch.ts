@@ -2,20 +2,20 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { createSession, NO_EXTENSIONS, type ResultRow } from './database.ts';
 
 /**
- * Settings with which DuckDB gives memory back as soon as it is free. By itself it keeps several times what it uses, which
- * is faster where large statements follow each other all day.
+ * Settings that return freed memory to the system at once. By default DuckDB keeps several times the memory in use,
+ * which is faster only for a process that runs large statements all day.
  */
 export const GIVE_MEMORY_BACK =
   "SET allocator_flush_threshold = '4MB'; SET allocator_bulk_deallocation_flush_threshold = '4MB'";
 
-/** A database that holds nothing, for reading files with. */
+/** An empty in-memory database for queries that read files. */
 export interface Scratch {
   /** Runs a query and returns all of its rows. */
   all(sql: string): Promise<ResultRow[]>;
   close(): void;
 }
 
-/** Opens an empty database in memory, on one thread; it works beside the warehouse's and knows nothing of it. */
+/** Opens an empty in-memory database with one thread. It is independent of the warehouse. */
 export async function openScratch(options: { memoryLimitMb: number; temporaryFolder: string }): Promise<Scratch> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',

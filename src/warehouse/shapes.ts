@@ -1,11 +1,11 @@
 import { FORMS } from '../contract/forms.ts';
 import type { Query, Session } from './database.ts';
 
-/** How upstream's answers look where the specification leaves it open, as they were last seen. */
+/** The last seen forms of upstream's responses where the specification leaves them open. */
 export interface Shapes {
-  /** A form of a resource, such as its envelope; null while none was seen. */
+  /** Returns a form of a resource, such as its envelope; null if none was seen yet. */
   get(resource: string, name: string): string | null;
-  /** All of them as one text, for comparing. */
+  /** All forms as one text, for comparison. */
   readonly text: string;
 }
 
@@ -16,18 +16,18 @@ export async function readShapes(query: Query): Promise<Shapes> {
   return { get: (resource, name) => values.get(`${resource} ${name}`) ?? null, text: JSON.stringify(rows) };
 }
 
-/** Keeps forms of a resource in place of those before; of digits the most that were seen. */
+/** Stores forms of a resource. Replaces earlier values, except that the number of time digits only grows. */
 export async function writeShapes(
   session: Session,
   resource: string,
   forms: ReadonlyMap<string, string>,
 ): Promise<void> {
   for (const [name, value] of forms) {
-    const where = 'resource = $1 AND name = $2';
-    const [row] = await session.all(`SELECT value FROM sync.shapes WHERE ${where}`, [resource, name]);
+    const condition = 'resource = $1 AND name = $2';
+    const [row] = await session.all(`SELECT value FROM sync.shapes WHERE ${condition}`, [resource, name]);
     const known = row?.['value'];
     if (known === value || (name === FORMS.timeDigits && Number(known ?? -1) > Number(value))) continue;
-    await session.run(`DELETE FROM sync.shapes WHERE ${where}`, [resource, name]);
+    await session.run(`DELETE FROM sync.shapes WHERE ${condition}`, [resource, name]);
     await session.run('INSERT INTO sync.shapes SELECT $1, $2, $3', [resource, name, value]);
   }
 }

@@ -6,14 +6,15 @@ import { DAY_MS } from '../contract/time.ts';
 const MARK = '.spill-';
 
 /**
- * A folder for what one reader of a file puts aside when memory runs short; DuckDB makes it when it must, and removes it.
- * By itself DuckDB has one folder for all that read a file, and two that spill at once end in a segmentation fault.
+ * Returns the path of a new spill folder for one reader of a file. DuckDB creates it when needed and removes it. By
+ * default DuckDB uses one folder for all readers of a file, and two readers that spill at once cause a segmentation
+ * fault.
  */
 export function spillFolder(path: string): string {
   return `${path}${MARK}${randomUUID()}`;
 }
 
-/** Removes what readers of a file left that were killed: folders in which nothing was made for a day. `now` is epoch ms. */
+/** Removes spill folders that killed readers of a file left: those unchanged for a day. `now` is epoch milliseconds. */
 export async function clearSpills(path: string, now: number): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder)) {

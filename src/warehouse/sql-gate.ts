@@ -3,48 +3,48 @@ import { isRecord } from '../base/json.ts';
 import { skipBlank, splitStatements, wordsOf } from './sql-text.ts';
 
 /**
- * Who reads the results: `owner` can read the files anyway; `remote` is a caller over the network, who must not see paths or
+ * The reader of the results: `owner` can read the files anyway; `remote` is a network client that must not see paths or
  * settings of the machine.
  */
 export type Audience = 'owner' | 'remote';
 
-/** A statement that may run, in the words in which it is to run. */
+/** An allowed statement, with the SQL text to run. */
 export interface AllowedStatement {
   readonly sql: string;
-  /** The type that DuckDB must give to it once more when it is prepared. */
+  /** The type that DuckDB must report when the statement is prepared. */
   readonly type: 'SELECT' | 'EXPLAIN' | 'SET';
 }
 
-/** Longest text of one call, in characters. */
+/** Maximum length of the SQL of one call, in characters. */
 const SQL_CHARACTERS_MAX = 1_000_000;
-/** Statements of one call. */
+/** Maximum statements of one call. */
 const STATEMENTS_MAX = 100;
 const WORDS_READ_MAX = 1_000;
 
 const ALLOWED = 'SELECT, FROM, WITH, VALUES, TABLE, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN of one of these, SET VARIABLE';
-/** DuckDB's error for a text that it parsed and that holds another statement. */
+/** DuckDB's error for valid SQL that is not a SELECT. */
 const NOT_SELECT = 'Only SELECT statements can be serialized to json!';
 
-/** Table functions that read nothing but their arguments, tables and the catalog. All others are rejected. */
+/** Table functions that read only their arguments, tables and the catalog. All others are rejected. */
 const TABLE_FUNCTIONS = new Set(
   `duckdb_columns duckdb_constraints duckdb_dependencies duckdb_functions duckdb_indexes duckdb_keywords duckdb_optimizers
   duckdb_schemas duckdb_sequences duckdb_tables duckdb_types duckdb_views generate_series icu_calendar_names json_each json_tree
   pg_timezone_names pragma_collations pragma_metadata_info pragma_show pragma_storage_info pragma_table_info pragma_version
   range repeat repeat_row summary test_all_types unnest`.split(/\s+/),
 );
-/** Table functions that show paths, settings or memory of the machine, for its owner alone. */
+/** Table functions that show paths, settings or memory of the machine; allowed for the owner only. */
 const OWNER_TABLE_FUNCTIONS = new Set(
   'duckdb_databases duckdb_memory duckdb_settings duckdb_variables pragma_database_size pragma_platform'.split(' '),
 );
-/** Scalar functions that change something, read the machine, or bind SQL that was not checked. */
+/** Scalar functions that change state, read the machine, or bind unchecked SQL. */
 const REJECTED_FUNCTIONS = new Set('currval getenv json_serialize_plan nextval write_log'.split(' '));
 const OWNER_FUNCTIONS = new Set(['current_setting']);
-/** Views of DuckDB that show logs, with the text of other statements. */
+/** Views of DuckDB that show logs or the text of other statements. */
 const REJECTED_VIEWS = new Set(['duckdb_logs', 'pg_prepared_statements']);
 const OWNER_VIEWS = new Set(['duckdb_databases', 'pg_settings', 'pragma_database_list']);
-/** Nodes of queries. DuckDB may come to know others, such as one that inserts. */
+/** Allowed query nodes. A later version of DuckDB may add others, such as one that inserts. */
 const QUERY_NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
-/** A name with one of these is a file, a pattern of files or an address, which DuckDB would read as a table. */
+/** A table name that matches is a file, a glob pattern or a URL, which DuckDB would read as a table. */
 const FILE_LIKE = /[/\\:*?[\].]/;
 /** DuckDB reads a qualified name with one of these at its end as a file, such as rows.csv. */
 const FILE_ENDING = /^(csv|tsv|parquet|jsonl?|ndjson|gz|zst|db|duckdb|xlsx|arrow|feather|avro|vortex)$/i;
@@ -54,14 +54,14 @@ const TABLE_MACROS = new Set(['histogram', 'histogram_values']);
 const READING = /^(SELECT|FROM|WITH|VALUES|TABLE|DESCRIBE|DESC|SHOW|SUMMARIZE|PIVOT|PIVOT_WIDER)$/;
 
 /**
- * Has DuckDB parse a text and returns its `json_serialize_sql` value. Nothing is bound or run. Throws DuckDB's own message
- * where the text is no SQL.
+ * Parses SQL with DuckDB and returns its `json_serialize_sql` value, without binding or running it.
+ * @throws DuckDB's error if the text is not valid SQL
  */
 export type Parse = (sql: string) => Promise<unknown>;
 
 /**
- * Decides which statements of a text may run; all are decided before the first runs. Throws `sql_rejected` with the name of the
- * statement, function or file that is not allowed, and what `parse` throws.
+ * Decides which statements of a text may run, before the first one runs.
+ * @throws `sql_rejected` with the name of the statement, function or file that is not allowed; errors of `parse`
  */
 export async function allowStatements(sql: string, audience: Audience, parse: Parse): Promise<AllowedStatement[]> {
   if (sql.length > SQL_CHARACTERS_MAX) {
@@ -93,7 +93,7 @@ async function allow(text: string, audience: Audience, parse: Parse): Promise<Al
   return { sql: text, type: 'SELECT' };
 }
 
-// What is explained is parsed by itself, because DuckDB does not show what EXPLAIN holds.
+// Parse the inner statement separately, because DuckDB's parse tree does not contain it.
 function explained(text: string): { options: string; inner: string } {
   const start = skipBlank(text, 0);
   let at = skipBlank(text, start + 'EXPLAIN'.length);
@@ -143,7 +143,7 @@ async function checkSelect(text: string, audience: Audience, parse: Parse): Prom
   checkTree(statements[0], audience);
 }
 
-// The statement by name, such as COPY; a common table expression before it does not hide it.
+// Names the statement, such as COPY, also after a common table expression.
 function nameOf(text: string): string {
   const words = wordsOf(text, WORDS_READ_MAX);
   const [first = 'this statement'] = words;

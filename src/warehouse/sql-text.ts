@@ -1,14 +1,17 @@
-/** A statement cut out of a text, with its place. */
+/** A statement of a text. */
 export interface Piece {
-  /** The statement without its semicolon; line breaks stand for the lines before it, so that errors name the right line. */
+  /**
+   * The statement without its semicolon. Line breaks replace the lines before it, so that errors have the right line
+   * number.
+   */
   readonly text: string;
   /** False if the text ends inside a quote or a comment, or without a semicolon. */
   readonly isTerminated: boolean;
 }
 
 /**
- * Splits a text at the semicolons that are outside of quotes and comments. Pieces with nothing but blanks and comments are
- * left out. It follows DuckDB's lexer, but nothing depends on that: each piece is parsed again by DuckDB before it runs.
+ * Splits a text at semicolons outside of quotes and comments; omits pieces that contain only blanks and comments.
+ * Follows DuckDB's lexer, but safety does not depend on it: DuckDB parses each piece again before it runs.
  */
 export function splitStatements(sql: string): Piece[] {
   const pieces: Piece[] = [];
@@ -34,7 +37,8 @@ export function splitStatements(sql: string): Piece[] {
 }
 
 /**
- * Whether a typed text is finished: its last character outside of comments is a semicolon, and no quote or comment is open.
+ * Whether a typed text is complete: its last character outside of comments is a semicolon, and no quote or comment is
+ * open.
  */
 export function isFinished(sql: string): boolean {
   let last: Token['kind'] = 'blank';
@@ -48,7 +52,7 @@ export function isFinished(sql: string): boolean {
 }
 
 /**
- * The words of a statement that are outside of quotes and comments, in upper case; at most `most`. Those in parentheses are
+ * Returns the first `most` words of a statement outside of quotes and comments, in upper case. Words in parentheses are
  * left out unless `nested`.
  */
 export function wordsOf(sql: string, most: number, { nested = false } = {}): string[] {
@@ -65,7 +69,7 @@ export function wordsOf(sql: string, most: number, { nested = false } = {}): str
   return words;
 }
 
-/** Where the first token that is no blank or comment begins, from `at` on. */
+/** Returns the offset of the first token at or after `at` that is not blank or a comment. */
 export function skipBlank(sql: string, at: number): number {
   let next = at;
   while (next < sql.length) {
@@ -79,11 +83,11 @@ export function skipBlank(sql: string, at: number): number {
 interface Token {
   readonly kind: 'blank' | 'semicolon' | 'other';
   readonly end: number;
-  /** False if the closing quote, or the end of the comment, is missing. */
+  /** False if the closing quote or the end of the comment is missing. */
   readonly isClosed: boolean;
 }
 
-/** Patterns of tokens; what fits none is one character. Sticky, so that nothing is copied for each token. */
+/** Token patterns; anything else is a token of one character. Sticky, to avoid copying the text. */
 const BLANK = /\s+|--[^\n]*\n?/y;
 const WORD = /[\p{L}_][\p{L}\p{N}_$]*|\d[\w.]*/uy;
 const DOLLAR = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
@@ -107,7 +111,7 @@ function tokenAt(sql: string, at: number): Token {
   return { kind: 'other', end: at + (word?.length ?? 1), isClosed: true };
 }
 
-// A doubled quote is found as the end of one text and the beginning of the next, which comes to the same.
+// A doubled quote ends one text and starts the next, which gives the same result.
 function quoteAt(sql: string, at: number, quote: string, hasEscapes: boolean): Token {
   for (let next = at + 1; next < sql.length; next++) {
     if (hasEscapes && sql[next] === '\\') next += 1;
@@ -117,7 +121,7 @@ function quoteAt(sql: string, at: number, quote: string, hasEscapes: boolean): T
   return { kind: 'other', end: sql.length, isClosed: false };
 }
 
-// Comments of this kind nest.
+// Block comments nest.
 function commentAt(sql: string, at: number): Token {
   let depth = 0;
   for (let next = at; next < sql.length; ) {

@@ -3,27 +3,27 @@ import type { Column } from '../contract/tables.ts';
 import { literal, quoted, sqlTypes } from './schema.ts';
 
 /**
- * Rows travel to DuckDB as a list of JSON texts, one a row, and are cast to the columns' types there. Measured against
- * one large JSON text and against appending value by value, this is the fastest that leaves the event loop free.
+ * Converts rows to a list parameter for DuckDB, one JSON text per row; `staged` casts them to the column types. Of the
+ * ways that keep the event loop free, this measured fastest, compared with one large JSON text and with appending value
+ * by value.
  */
 export function stage(rows: readonly Readonly<Record<string, unknown>>[]): string[] {
   return rows.map((row) => wellFormed(toExactJson(row)));
 }
 
-/** SQL of a subquery whose rows are those of list parameter `$index`, with these columns. */
+/** Returns SQL of a subquery with the rows of list parameter `list` (such as `$1`) and these columns. */
 export function staged(columns: readonly Pick<Column, 'name' | 'kind'>[], list: string): string {
   const types = Object.fromEntries(columns.map(({ name, kind }) => [name, sqlTypes[kind]]));
   return `(SELECT unnest(item) FROM (SELECT from_json(text, ${literal(JSON.stringify(types))}) AS item
     FROM (SELECT unnest(${list}) AS text)))`;
 }
 
-/** SQL condition that two rows have the same key; nulls are equal to each other. */
+/** Returns the SQL condition that two rows have the same key; null equals null. */
 export function sameKey(left: string, right: string, key: readonly string[]): string {
   return key.map((name) => `${left}.${quoted(name)} IS NOT DISTINCT FROM ${right}.${quoted(name)}`).join(' AND ');
 }
 
-// JSON.stringify escapes exactly those halves of surrogate pairs that stand alone.
-/** JSON text without halves of surrogate pairs, which have no UTF-8 form. */
+/** Replaces unpaired surrogates, which have no UTF-8 form, with U+FFFD. `JSON.stringify` escapes only unpaired ones. */
 export function wellFormed(json: string): string {
   if (!json.includes('\\ud')) return json;
   return json.replace(

@@ -3,16 +3,16 @@ import { columnOf, type ResourceTable } from '../contract/tables.ts';
 import type { Database, Parameter } from './database.ts';
 import { quoted } from './schema.ts';
 
-/** A row of a list as planning sees it: its id, and since when it has data. */
+/** A row of a list, as planning needs it. */
 export interface Member {
   readonly id: string;
-  /** Day, `YYYY-MM-DD`, or null when upstream gives none. */
+  /** First day with data, `YYYY-MM-DD`, or null if upstream does not send one. */
   readonly since: string | null;
-  /** Whether its detail was read since the row is as it is; false where it has none. */
+  /** Whether the detail of the current row was read; false for resources without details. */
   readonly detailed: boolean;
 }
 
-/** A chain that was read whole in a pass. */
+/** A slice that was read completely. */
 export interface ClosedChain {
   readonly id: string;
   readonly resource: string;
@@ -20,29 +20,29 @@ export interface ClosedChain {
   readonly from: string | null;
   readonly to: string | null;
   readonly closedAt: number;
-  /** The pass in which it was read last. */
+  /** The last pass that read it. */
   readonly passId: string;
-  /** Rows it had. */
+  /** Number of rows. */
   readonly rows: number;
-  /** What the read was of, where that tells whether another is due. */
+  /** State stored with the read; decides whether it has to be read again. */
   readonly state: string | null;
 }
 
-/** A chain that a pass has begun and not finished. */
+/** A slice that was started but not finished. */
 export interface OpenChain {
   readonly id: string;
   readonly resource: string;
   readonly brandId: string | null;
   readonly from: string | null;
   readonly to: string | null;
-  /** Pages that are in. */
+  /** Number of committed pages. */
   readonly pages: number;
-  /** Cursor of the page to ask for next. */
+  /** Cursor of the next page. */
   readonly next: string | null;
   readonly at: number;
 }
 
-/** The live rows of a list, in the brand where it has one. `id` and `since` are fields of the list. */
+/** Reads the live rows of a list, of brand `brandId` unless it is null. `id` and `since` are fields of the list. */
 export async function readMembers(
   database: Database,
   resource: Resource,
@@ -70,7 +70,7 @@ export async function readMembers(
   }));
 }
 
-/** The first day within the range for which a brand has a live row, or null. */
+/** Returns the first day within the range with a live row of the brand, or null. */
 export async function readFirstDay(
   database: Database,
   table: string,
@@ -93,20 +93,20 @@ export async function readFirstDay(
 const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
   strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
 
-/** Which reads matter, of all that there ever were: every night adds some of each brand, and most say nothing later. */
+/** Selects the slices that planning needs. Every night adds slices of each brand, and most are irrelevant later. */
 export interface ChainScope {
-  /** The pass of which every chain matters, if any. */
+  /** The pass to continue, all of whose slices are needed; null if there is none. */
   readonly passId: string | null;
-  /** Resources of which every chain matters, however old. */
+  /** Resources of which every slice is needed, whatever its age. */
   readonly lasting: readonly string[];
-  /** Resources of which the chains of a single day matter, however old. */
+  /** Resources of which every slice of a single day is needed, whatever its age. */
   readonly daily: readonly string[];
 }
 
-/** What else is as old as this, counted from the newest, is not looked at. */
+/** Other slices are needed only if they are newer than this, counted from the newest slice. */
 const RECENT = 'INTERVAL 8 DAY';
 
-/** The chains that were read whole and matter, the latest read of each, in the order in which they were closed. */
+/** Reads the completed slices selected by the scope, the latest read of each, by time of completion. */
 export function readClosedChains(database: Database, { passId, lasting, daily }: ChainScope): Promise<ClosedChain[]> {
   return closedChains(
     database,
@@ -116,12 +116,12 @@ export function readClosedChains(database: Database, { passId, lasting, daily }:
   );
 }
 
-/** The chains of one resource of a brand that were ever read whole, in the order in which they were closed. */
+/** Reads all completed slices of a brand's resource, by time of completion. */
 export function readChainsOf(database: Database, resource: string, brandId: string): Promise<ClosedChain[]> {
   return closedChains(database, 'resource = $1 AND brand_id = CAST($2 AS UUID)', [resource, brandId]);
 }
 
-/** The ranges of a brand's resource that a run has read whole. */
+/** Reads the ranges of a brand's resource that a run has read completely. */
 export async function readRangesOf(
   database: Database,
   runId: string,
@@ -156,13 +156,13 @@ async function closedChains(database: Database, where: string, values: readonly 
   }));
 }
 
-/** Ids of all chains that any pass has begun and not finished. */
+/** Reads the ids of all slices that any pass has started but not finished. */
 export async function readBegunChains(database: Database): Promise<ReadonlySet<string>> {
   const rows = await database.exclusive((session) => session.all('SELECT DISTINCT chain FROM sync.checkpoints'));
   return new Set(rows.map((row) => String(row['chain'])));
 }
 
-/** Chains that a pass has begun and not finished. */
+/** Reads the slices that a pass has started but not finished. */
 export async function readOpenChains(database: Database, passId: string): Promise<OpenChain[]> {
   const rows = await database.exclusive((session) =>
     session.all(

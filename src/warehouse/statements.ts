@@ -5,23 +5,23 @@ import { quoted, sqlTypes } from './schema.ts';
 import { sameKey, staged } from './staging.ts';
 
 /**
- * The SQL of one table. Rows come as list parameter $1, `s` in the statements; what all rows of an answer share (the
- * brand, a range, the time, the run) comes as parameters of its own from $2 on and is not repeated in every row.
+ * SQL fragments of one table. Rows are list parameter $1, aliased `s`. Values that all rows of a page share (brand,
+ * range, time, run) are separate parameters from $2 on and not repeated in each row.
  */
 export interface Statements {
-  /** Columns that each staged row carries. */
+  /** Columns of each staged row. */
   readonly staged: readonly Column[];
-  /** Staged columns that are part of the key. */
+  /** Staged columns that belong to the key. */
   readonly keys: readonly Column[];
-  /** Condition that `t` has the key of `s`. */
+  /** Condition that `t` and `s` have the same key. */
   readonly matches: string;
-  /** SQL of a column's value: of the staged row, or of its parameter. */
+  /** SQL of a column's value, from the staged row or from its parameter. */
   value(column: Column): string;
-  /** $1 and the shared parameters. */
+  /** The values of $1 and of the shared parameters. */
   parameters(rows: readonly string[], shared: Values): Parameter[];
 }
 
-/** Statements over `columns`, of which those named in `shared` come as parameters. */
+/** Builds the fragments for `columns`; those named in `shared` are parameters. */
 export function statementsOf(
   columns: readonly Column[],
   key: readonly string[],
@@ -53,14 +53,14 @@ export function statementsOf(
   };
 }
 
-/** INSERT of staged rows. */
+/** Returns an INSERT of the staged rows, or of the rows of `source`. */
 export function insertSql(table: string, columns: readonly Column[], statements: Statements, source?: string): string {
   const names = columns.map((column) => quoted(column.name)).join(', ');
   const values = columns.map((column) => statements.value(column)).join(', ');
   return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${source ?? staged(statements.staged, '$1')} s`;
 }
 
-/** The named columns of a row and nothing else. */
+/** Returns only the named columns of a row, null if missing. */
 export function pickColumns(values: Values, columns: readonly Column[]): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const { name } of columns) picked[name] = values[name] ?? null;

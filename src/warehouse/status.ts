@@ -9,39 +9,41 @@ import { type HeldDeletionRow, readHeldDeletions } from './held-deletions.ts';
 import { quoted, SCHEMA_VERSION } from './schema.ts';
 import { readVerifiedThrough } from './verifications.ts';
 
-/** Gaps of a list that are told one by one; the count has all. */
+/** Limit of listed gaps per resource; `gapDays` counts all of them. */
 const GAPS_MAX = 20;
-/** Kinds of drift that are told one by one. */
+/** Limit of listed drift rows. */
 const DRIFT_MAX = 100;
-/** Days that differ that are listed. */
+/** Limit of listed days that differ. */
 const DIFFERING_MAX = 500;
 
-/** What a warehouse tells of itself; times are ISO 8601, UTC. */
+/** Status of a warehouse; times are ISO 8601, UTC. */
 export interface WarehouseStatus {
   readonly lastRun: RunStatusRow | null;
   readonly resources: readonly ResourceStatus[];
   readonly brands: readonly BrandStatus[];
   readonly quarantined: number;
   readonly drift: readonly DriftStatus[];
-  /** Conventions of which upstream's numbers do not tell, with the reason. */
+  /** Conventions that could not be inferred from upstream's numbers, with the reason. */
   readonly unlearned: readonly { readonly name: string; readonly note: string | null }[];
   readonly key: KeyHealth;
-  /** Days that differ from upstream's day counts after they were read, oldest first. */
+  /** Days that still differ from upstream's day counts after they were read, oldest first. */
   readonly differing: readonly DifferingDay[];
-  /** Mass deletions that were not made. */
+  /** Mass deletions that were held back. */
   readonly heldDeletions: readonly HeldDeletionRow[];
 }
 
-/** A day of a list whose stored rows are not proven to be all that upstream has. */
+/** A day of a list whose stored rows are not proven to be complete. */
 export interface DifferingDay {
   readonly resource: string;
   readonly brandId: string;
   readonly day: string;
   readonly counted: number;
   readonly stored: number;
-  /** Runs that read the day in vain. */
+  /** Runs that read the day without resolving the difference. */
   readonly tries: number;
-  /** Whether the retries are used up: the difference is upstream's own and no run is partial because of it. */
+  /**
+   * Whether the retries are used up. The difference then counts as upstream's own and no longer makes a run partial.
+   */
   readonly isPermanent: boolean;
   /** Earliest time of the next retry; null if the next sync reads the day. */
   readonly nextRetryAt: string | null;
@@ -58,19 +60,21 @@ export interface RunStatusRow {
   readonly error: string | null;
 }
 
-/** How current one resource is. */
+/** Freshness of one resource. */
 export interface ResourceStatus {
   readonly resource: string;
-  /** When it was last read whole; null when never. */
+  /** Time of the last complete read; null if there was none. */
   readonly readAt: string | null;
-  /** Ranges of days that were never read whole, newest first, 20 at most; `gapDays` counts all of their days. */
+  /**
+   * Ranges of days that were never read completely, newest first, at most 20; `gapDays` counts the days of all ranges.
+   */
   readonly gaps: readonly { readonly brandId: string; readonly from: string; readonly to: string }[];
   readonly gapDays: number;
-  /** Chains of pages that were begun and not finished. */
+  /** Slices that were started but not finished. */
   readonly unfinished: number;
 }
 
-/** How far a brand was verified. */
+/** Verification status of a brand. */
 export interface BrandStatus {
   readonly brandId: string;
   readonly name: string | null;
@@ -79,7 +83,7 @@ export interface BrandStatus {
   readonly differingDays: number;
 }
 
-/** Where upstream departs from the declarations. */
+/** A difference between upstream's responses and the declarations. */
 export interface DriftStatus {
   readonly resource: string;
   readonly path: string;
@@ -87,21 +91,21 @@ export interface DriftStatus {
   readonly detail: string | null;
   readonly count: number;
   readonly firstSeenAt: string;
-  /** Whether it was first seen in the last complete run, or since. */
+  /** Whether it was first seen during or after the last complete run. */
   readonly isNew: boolean;
 }
 
-/** Whether upstream takes the key: what it last said about it. */
+/** Whether upstream accepts the API key, by its last response. */
 export interface KeyHealth {
   readonly state: 'accepted' | 'refused' | 'unknown';
-  /** The last answer that refused it, also one that is over. */
+  /** The last response that refused the key, even if the key was accepted later. */
   readonly lastRefusal: { readonly status: number; readonly at: string } | null;
 }
 
-/** Reads a warehouse's or a copy's status. `nowMs` tells which days are over. */
+/** Reads the status of a warehouse or replica. `nowMs` decides which days are over. */
 export async function readStatus(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus> {
   const [version] = await query("SELECT value FROM sync.meta WHERE name = 'schema_version'");
-  // A copy that an earlier version published lacks what that version did not know.
+  // A replica of an earlier schema version lacks some tables.
   const isCurrent = Number(version?.[0]) >= SCHEMA_VERSION;
   return {
     lastRun: await readLastRun(query),
@@ -165,9 +169,9 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
   for (const { name, change } of catalogue.resources) {
     const gaps = change.kind === 'window' ? await readGaps(query, catalogue, name, nowMs) : [];
     const gapDays = gaps.reduce((sum, { days }) => sum + days, 0);
-    const told = gaps.slice(0, GAPS_MAX).map(({ brandId, from, to }) => ({ brandId, from, to }));
+    const listed = gaps.slice(0, GAPS_MAX).map(({ brandId, from, to }) => ({ brandId, from, to }));
     const chains = unfinished.get(name) ?? 0;
-    statuses.push({ resource: name, readAt: readAt.get(name) ?? null, gaps: told, gapDays, unfinished: chains });
+    statuses.push({ resource: name, readAt: readAt.get(name) ?? null, gaps: listed, gapDays, unfinished: chains });
   }
   return statuses;
 }
@@ -179,7 +183,8 @@ interface Gap {
   days: number;
 }
 
-// From the day a brand was there to the last one that is over; a day that was read before its end was not read whole.
+// Covers the days from a brand's first day to the last day that is over. A day that was read before its end counts as
+// missing.
 async function readGaps(query: Query, catalogue: Catalogue, resource: string, nowMs: number): Promise<Gap[]> {
   const rows = await query(
     `SELECT CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'),
@@ -190,8 +195,8 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
   for (const [brandId, from, to, closedAt] of rows as [string, string, string, number][]) {
     const known = days.get(brandId) ?? new Set<string>();
     days.set(brandId, known);
-    const over = new Date(closedAt - DAY_MS).toISOString().slice(0, 10);
-    for (const day of eachDay(from, earlierDay(to, over))) known.add(day);
+    const lastFullDay = new Date(closedAt - DAY_MS).toISOString().slice(0, 10);
+    for (const day of eachDay(from, earlierDay(to, lastFullDay))) known.add(day);
   }
   const last = new Date(nowMs - DAY_MS).toISOString().slice(0, 10);
   const gaps: Gap[] = [];
@@ -245,7 +250,7 @@ async function readBrands(query: Query, catalogue: Catalogue, isCurrent: boolean
   });
 }
 
-// Upstream's clock counts whole seconds.
+// Upstream's clock has whole seconds, so round the start of the run down.
 async function readNewDrift(query: Query): Promise<DriftStatus[]> {
   const [row] = await query(
     "SELECT CAST(epoch_ms(date_trunc('second', max(started_at))) AS DOUBLE) FROM sync.runs WHERE status = 'complete'",
@@ -262,7 +267,7 @@ async function readNewDrift(query: Query): Promise<DriftStatus[]> {
   }));
 }
 
-// A default without a row that could have shown otherwise is no failure to learn.
+// A default without any row to compare with is not a failed calibration.
 async function readUnlearned(query: Query) {
   const rows = await query(
     "SELECT name, note FROM sync.conventions WHERE source <> 'learned' AND compared > 0 ORDER BY name",

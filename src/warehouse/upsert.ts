@@ -9,34 +9,34 @@ import { quoted, sqlTypes } from './schema.ts';
 import { stage, staged } from './staging.ts';
 import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
 
-/** How the rows of a resource get into its table. */
+/** How the rows of a resource are written to its table. */
 export type WriteMode =
-  /** Rows are inserted, replaced when they differ, and revived when they come back. */
+  /** Inserts new rows, replaces changed ones and revives deleted ones that upstream lists again. */
   | 'rows'
-  /** A row is appended when it differs from the latest one. */
+  /** Appends a row if it differs from the latest one. */
   | 'series'
-  /** Columns are added to rows that a list has written. */
+  /** Adds columns to rows that a list has written. */
   | 'detail';
 
-/** Where rows come from. */
+/** The run and the time that rows come from. */
 export interface Provenance {
   readonly runId: string;
-  /** Upstream's time, `YYYY-MM-DD HH:MM:SS.ffffff`, UTC. */
+  /** Upstream's time, UTC, as `YYYY-MM-DD HH:MM:SS.ffffff`. */
   readonly syncedAt: string;
 }
 
-/** What a write did. */
+/** Row counts of a write. */
 export interface Changes {
   inserted: number;
   updated: number;
   deleted: number;
-  /** Rows that got their detail for the first time; they are neither new nor changed. */
+  /** Rows that got their detail for the first time; not counted as inserted or updated. */
   completed: number;
 }
 
-/** Writes rows of one table; SQL is built once. */
+/** Writes the rows of one table; its SQL is built once. */
 export interface TableWriter {
-  /** `checkLoss` is told of the nested rows that stored rows would lose, and throws to reject the write. */
+  /** Calls `checkLoss` with the nested rows that stored rows would lose; it throws to reject the write. */
   write(
     session: Session,
     rows: TableRows,
@@ -46,7 +46,7 @@ export interface TableWriter {
   ): Promise<Changes>;
 }
 
-/** The writer of a table: exact, so that the same rows again change nothing and a changed row changes one. */
+/** Creates the writer of a table. Writing the same rows again changes nothing. */
 export function createTableWriter(
   table: ResourceTable,
   mode: WriteMode,
@@ -75,14 +75,14 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryW
   const update = updateSql(
     table,
     statements,
-    // A row that comes back has lost the children its detail brought; without a hash the detail is written again.
+    // A revived row lost the children of its detail. Without a hash the next detail is written again.
     [
       ...assigned.map((column) => assignment(column.name, statements.value(column))),
       ...(hasDetails ? ['"_detail_hash" = NULL'] : []),
     ],
   );
   const children = createChildWriter(table, shared);
-  const filter = newRowFilter(table);
+  const filter = createNewRowFilter(table);
   const staging = (rows: readonly Row[]): string[] =>
     stage(rows.map((row) => pickColumns({ ...row.values, _row_hash: row.hash, _extra: row.extra }, statements.staged)));
   return {
@@ -130,7 +130,7 @@ function seriesWriter(table: ResourceTable): TableWriter {
       for (const row of rows) {
         const [last] = await session.all(latest, scoped);
         if (last?.['hash'] === row.hash) continue;
-        const observed = later(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
+        const observed = laterThan(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
         const values = { ...row.values, [OBSERVED_AT]: observed, _row_hash: row.hash, _extra: row.extra };
         const staging = stage([pickColumns(values, statements.staged)]);
         await session.run(insert, statements.parameters(staging, sharedValues(fixed, provenance)));
@@ -166,7 +166,7 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
       await session.run(update, statements.parameters(stage(staging), values));
       await children.remove(session, changed, values);
       await children.insert(session, changed, values);
-      // What a list brought is known in full only now: this is no change of it.
+      // The first detail completes a row that a list wrote; it does not start a new version.
       await history.complete(session, keysOf(changed.filter((row) => !known.includes(row))));
       await history.record(session, keysOf(known), provenance.syncedAt);
       return { ...nothing(), updated: known.length, completed: changed.length - known.length };
@@ -179,7 +179,7 @@ interface Found {
   readonly deleted: boolean;
 }
 
-// The stored hash of each given row that is there, by the row's place in the list.
+// Looks up the stored hash of each given row that exists, keyed by the row's index in `rows`.
 function lookupOf(table: ResourceTable, hash: string) {
   const keys = table.columns.filter((column) => table.key.includes(column.name));
   const statements = statementsOf(keys, table.key, table.fixed);
@@ -199,9 +199,9 @@ function lookupOf(table: ResourceTable, hash: string) {
   };
 }
 
-// While a table that began empty is filled for the first time, rows are known to be new without a look at it. A page
-// whose transaction fails leaves its keys in the filter, which costs a look later and nothing else.
-function newRowFilter(table: ResourceTable) {
+// During the first fill of an empty table the filter shows that rows are new without a query. A page whose transaction
+// fails leaves its keys in the filter, which only costs a query later.
+function createNewRowFilter(table: ResourceTable) {
   let filter: KeyFilter | null | undefined;
   return {
     allNew: async (session: Session, rows: readonly Row[]): Promise<boolean> => {
@@ -238,8 +238,8 @@ function nothing(): Changes {
   return { inserted: 0, updated: 0, deleted: 0, completed: 0 };
 }
 
-// A series has one row a moment, whatever upstream's clock does.
-function later(syncedAt: string, afterMs: number | null): string {
+// Returns a time after `afterMs`: a series has one row per moment, even if upstream's clock goes back.
+function laterThan(syncedAt: string, afterMs: number | null): string {
   const at = Date.parse(`${syncedAt.replace(' ', 'T')}Z`);
   if (afterMs === null || at > afterMs) return syncedAt;
   return new Date(afterMs + 1).toISOString().replace('T', ' ').replace('Z', '000');

@@ -6,26 +6,26 @@ import { toTimestampText } from './ledger.ts';
 import { quoted } from './schema.ts';
 import { stage, staged } from './staging.ts';
 
-/** What the row of a whole day is called among those of single numbers. */
+/** Value of `measure` in the row of a complete day. */
 const DAY = 'day';
 
-/** A number that was recomputed, or a whole day. */
+/** A verified number, or the row of a complete day. */
 export interface Verified {
   /** Null for a number over a range of days. */
   readonly day: string | null;
-  /** Null for the row of a whole day, whose numbers are its answers. */
+  /** Null for the row of a complete day, whose numbers are response counts. */
   readonly measure: string | null;
   readonly subject: string | null;
   readonly upstream: number | null;
   readonly held: number | null;
-  /** Null where nothing can be said yet, as of a day that is not over. */
+  /** Null if the comparison is not possible yet, such as for a day that is not over. */
   readonly agrees: boolean | null;
 }
 
-/** What was verified of a brand. */
+/** Verification result of a brand. */
 export interface VerifiedBrand {
   readonly brandId: string;
-  /** Days that the rows are about, both included; null for none. */
+  /** First and last verified day, both included; null if no day was verified. */
   readonly days: { readonly from: string; readonly to: string } | null;
   readonly rows: readonly Verified[];
 }
@@ -39,7 +39,7 @@ const columns = [
   { name: 'agrees', kind: 'boolean' },
 ] as const;
 
-/** Keeps what was verified in place of what was there of the same brand and days. `now` is epoch milliseconds. */
+/** Replaces the stored verifications of the same brands and days. `now` is epoch milliseconds. */
 export async function writeVerifications(
   database: Database,
   brands: readonly VerifiedBrand[],
@@ -64,18 +64,18 @@ export async function writeVerifications(
   });
 }
 
-/** How far a brand was verified. */
+/** Verification progress of a brand. */
 export interface VerifiedThrough {
   readonly brandId: string;
-  /** The last day up to which every day agrees; null when the first does not. */
+  /** The last day of the unbroken run of agreeing days from the first one; null if the first day differs. */
   readonly through: string | null;
-  /** When the brand was verified last, epoch milliseconds. */
+  /** Time of the last verification, epoch milliseconds. */
   readonly verifiedAt: number;
-  /** Days, of all that were verified, that differ. */
+  /** Number of verified days that differ. */
   readonly differing: number;
 }
 
-/** Reads how far each brand was verified without a gap; brands that never were are not in it. */
+/** Reads the verification progress of each brand; omits brands that were never verified. */
 export async function readVerifiedThrough(query: Query): Promise<VerifiedThrough[]> {
   const rows = await query(
     `WITH days AS (
@@ -96,8 +96,8 @@ export async function readVerifiedThrough(query: Query): Promise<VerifiedThrough
 }
 
 /**
- * Prepares days of a brand for being mended by reading them again: rows lose their hash, so that each is written anew
- * whatever stands in it; of rows that are there twice one is left, and children whose row is gone go too.
+ * Prepares days of a brand for repair by a new read. Clears the row hashes, so that every row is written again; removes
+ * duplicate rows, and children without a parent.
  */
 export async function distrustDays(
   database: Database,

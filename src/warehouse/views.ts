@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
 import { literal, quoted, SCHEMA_VERSION } from './schema.ts';
 
-/** A view over the warehouse's tables, with what is said of it and of its columns. */
+/** A view over the warehouse's tables, with the comments on it and its columns. */
 export interface View {
   readonly name: string;
   readonly about: string;
@@ -11,8 +11,8 @@ export interface View {
 }
 
 /**
- * Brings the views of a schema that is theirs alone to these, in this order, in one transaction; when they are there
- * already, one look at the warehouse is all it costs. Returns whether anything changed.
+ * Replaces the views of `schema` with these, in this order and in one transaction. The schema must not contain anything
+ * else. Costs one query if the views are up to date. Returns whether anything changed.
  */
 export async function ensureViews(database: Database, schema: string, views: readonly View[]): Promise<boolean> {
   const name = `views of ${schema}`;
@@ -28,7 +28,7 @@ export async function ensureViews(database: Database, schema: string, views: rea
     await session.run('INSERT INTO sync.meta VALUES ($1, $2)', [name, version]);
     return true;
   });
-  // A log that holds schema changes is not left for a crash to replay.
+  // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
   return changed;
 }

@@ -35,34 +35,34 @@ import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
 import { writeShapes } from './shapes.ts';
 import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './upsert.ts';
 
-/** A page to be committed as a whole: rows, children, checkpoint, ledger and data version, or nothing. */
+/** A page to commit in one transaction: rows, child rows, checkpoint, ledger and data version. */
 export interface PageCommit {
   readonly run: RunRef;
   readonly chain: ChainRef;
   readonly tables: readonly TableRows[];
-  /** Upstream's time of the answer, epoch milliseconds. */
+  /** Upstream's time of the page, epoch milliseconds. */
   readonly date: number;
-  /** Counted from 1 within the chain. */
+  /** Page number within the slice, counted from 1. */
   readonly page: number;
-  /** Cursor of the next page; null closes the chain. */
+  /** Cursor of the next page; null for the last page of the slice. */
   readonly next: string | null;
-  /** Whether the chain may end with a page that brings nothing new, because what follows does not change. */
+  /** Whether the slice ends with the first page that changes nothing, because later pages do not change. */
   readonly untilKnown?: boolean;
   /**
-   * Whether an item of this page or of an earlier one of the chain was refused because of its times. Then the chain counts
-   * as not read: it leaves no coverage, and nothing is concluded from rows that it lacks.
+   * Whether an item of this page or of an earlier page of the slice was rejected because of its times. The slice then
+   * counts as not read: it adds no coverage, and no row is deleted because the slice lacks it.
    */
   readonly doubtful?: boolean;
-  /** What limits the deletions that the last page implies; null makes all of them. */
+  /** Limit of the deletions that the last page implies; null deletes without a limit. */
   readonly guard: DeletionGuard | null;
   readonly requests: readonly Attempt[];
-  /** The answer itself, for who keeps answers. */
+  /** The page as received, for archiving. */
   readonly arrival?: Arrival;
-  /** Where the answer is kept, and where it departs from its declaration. */
+  /** Position in the raw pages and drift of the page. */
   readonly notes?: PageNotes;
 }
 
-/** An answer as it came. */
+/** A page as received. */
 export interface Arrival {
   readonly body: unknown;
   readonly bytes: Uint8Array;
@@ -72,59 +72,68 @@ export interface Arrival {
   readonly member: string | null;
 }
 
-/** What is written of a page beside its rows. */
+/** Records that are written with the page. */
 export interface PageNotes {
   readonly raw: RawPlace | null;
   readonly drift: DriftNotes | null;
 }
 
-/** What a committed page changed, by table. */
+/** Changes of a committed page, by table. */
 export interface PageResult {
   readonly tables: ReadonlyMap<string, Changes & { read: number }>;
   readonly quarantined: number;
-  /** Set when the chain closed without looking for deletions, and why. */
+  /** Reason why the end of the slice deleted no rows; null if the deletions were checked. */
   readonly deletionsSkipped: string | null;
-  /** Deletions that were not made; their rows stay live. */
+  /** Deletions that were held back; their rows stay live. */
   readonly held: readonly HeldRows[];
-  /** Whether the chain ended with this page. */
+  /** Whether the slice ended with this page. */
   readonly ended: boolean;
 }
 
-/** Rows of a table that a chain no longer lists and that stay live all the same. */
+/** Rows of a table that the slice no longer lists but that stay live. */
 export interface HeldRows extends TableLoss {
-  /** Rows by day, if their table has days. */
+  /** Number of rows by day; empty if the table has no days. */
   readonly days: ReadonlyMap<string, number>;
   readonly keys: readonly Values[];
 }
 
-/** A page that was not committed, because most nested rows of its stored rows are gone. */
+/** A page was not committed because it lacks most nested rows of its stored rows. */
 export class LossError extends SightlineError {}
 
-/** A workspace's warehouse, opened by the one process that owns it. */
+/** A workspace's warehouse, opened by the process that owns it. */
 export interface Warehouse {
   readonly database: Database;
   beginRun(run: { runId: string; options: string; now: number }): Promise<RunRef & { continues: boolean }>;
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
-  /** Throws a LossError for a page on which most nested rows are gone, unless nothing limits its deletions. */
+  /**
+   * Commits a page in one transaction.
+   * @throws LossError if the page lacks most nested rows of its stored rows and `guard` is set
+   */
   commitPage(commit: PageCommit): Promise<PageResult>;
-  /** Writes requests that brought no page. */
+  /** Records requests that returned no page. */
   noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
   /**
-   * Reports values that were ignored because they lie outside their bounds. Does nothing unless drift is watched (`openRecords`).
+   * Records values that were ignored because they are out of bounds. Does nothing unless the warehouse is wrapped by
+   * `openRecords`.
    */
   noteImplausible(run: RunRef, resource: string, implausible: readonly Implausible[], at: number): Promise<void>;
-  /** Keeps how upstream's answers look where the specification leaves it open. */
+  /** Stores the forms of upstream's responses that the specification leaves open. */
   noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
-  /** Forgets what a chain has read so far. */
+  /** Deletes the checkpoints of a slice, so that it is read from the first page. */
   restartChain(chainId: string): Promise<void>;
-  /** Marks rows of a list as deleted, because upstream no longer knows them. */
+  /** Sets the tombstones of rows that upstream reports as not found; returns their number. */
   markDeleted(resource: Resource, keys: readonly Values[], date: number): Promise<number>;
-  /** Removes what a wrong date or clock has left behind, as of the run's time; returns how many rows were marked as deleted. */
+  /**
+   * Removes the effects of wrong dates and clocks, as of the run's time; returns the number of rows marked as deleted.
+   */
   removeImplausible(now: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Opens the warehouse and brings its tables up to the catalogue. */
+/**
+ * Opens the warehouse and migrates its tables to the catalogue.
+ * @throws `warehouse_locked`, `warehouse_newer`, `warehouse_invalid`
+ */
 export async function openWarehouse(path: string, catalogue: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
   const database = await openDatabase(path, options);
   let dataVersion: number;
@@ -163,7 +172,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     for (const rows of page.tables) {
       const provenance = { runId: run.runId, syncedAt };
       const check =
-        page.guard === null ? undefined : (loss: TableLoss) => refuseLoss(catalogue.get(chain.resource), loss);
+        page.guard === null ? undefined : (loss: TableLoss) => rejectLoss(catalogue.get(chain.resource), loss);
       const changes = await writerOf(chain, rows).write(session, rows, chain.fixed, provenance, check);
       tables.set(rows.table.name, { ...changes, read: rows.rows.length });
       const items = rows.rejected.map((item) => quarantineRow(chain, item));
@@ -176,7 +185,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
     let deletionsSkipped: string | null = null;
     let held: readonly HeldRows[] = [];
-    // Other items of the page may be wrong, too: all days of a window are read again, whichever chains have read them.
+    // Other items of the page may be wrong too, so read all days of the window again, including days that other slices
+    // have read.
     if (page.doubtful === true) {
       await forgetCoverage(session, chain.id);
       if (catalogue.get(chain.resource).change.kind === 'window') await forgetDays(session, chain);
@@ -186,7 +196,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       ({ skipped: deletionsSkipped, held } = await closeChain(session, page, seen, tables, syncedAt));
       if (await writeListings(session, page)) dataVersion += 1;
     } else if (page.doubtful !== true) {
-      // Without a checkpoint the chain resumes at the first doubtful page.
+      // Without a checkpoint the slice resumes at the first doubtful page.
       await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
     }
     const sums = { rows: 0, inserted: 0, updated: 0, deleted: 0 };
@@ -210,23 +220,23 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     tables: Map<string, Changes & { read: number }>,
     syncedAt: string,
   ): Promise<{ skipped: string | null; held: readonly HeldRows[] }> => {
-    const none = { unidentified: 0, rows: 0, since: null };
-    const earlier = page === 1 ? none : await sumCheckpoints(session, chain.id);
+    const noCheckpoints = { unidentified: 0, rows: 0, since: null };
+    const earlier = page === 1 ? noCheckpoints : await sumCheckpoints(session, chain.id);
     const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
     const skipped =
       unidentified > 0
-        ? 'items without a readable key, null in place of a list, or a full page that names no next one'
+        ? 'items without a readable key, null instead of a list, or a full page without a next cursor'
         : null;
     const resource = catalogue.get(chain.resource);
     const held: HeldRows[] = [];
     let deleted = 0;
-    // What ended early has not seen what it left out.
-    if (next === null && accountsForAbsence(resource) && skipped === null) {
+    // A slice that ended early did not list the remaining rows.
+    if (next === null && impliesDeletions(resource) && skipped === null) {
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
       await forgetHeldDeletion(session, chain.id);
       for (const { table, keys } of seen) {
         const reaper = reaperOf(chain.resource, table);
-        // A list that came as one page is known by its keys, whatever the times of its items are.
+        // A list of a single page is identified by its keys, so wrong times of its items do not matter.
         if (doubtful && (page > 1 || reaper.extent.kind === 'time')) continue;
         const unseen = await reaper.findUnseen(session, chain.id, keys, extent);
         if (unseen.length === 0) continue;
@@ -240,21 +250,21 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
         const kept = unseen.filter(isHeld);
         if (kept.length === 0) continue;
         const before = [...losses.values()].reduce((sum, loss) => sum + loss.before, 0);
-        const lack = { table, before, lost: kept.length };
-        held.push({ ...lack, days: countByDay(kept), keys: kept.map(({ key }) => key) });
-        if (guard?.counts === null) await writeHeldDeletion(session, run.runId, chain, lack, syncedAt);
+        const loss = { table, before, lost: kept.length };
+        held.push({ ...loss, days: countByDay(kept), keys: kept.map(({ key }) => key) });
+        if (guard?.counts === null) await writeHeldDeletion(session, run.runId, chain, loss, syncedAt);
       }
     }
     if (page > 1) await clearCheckpoints(session, chain.id);
     const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
-    // A settled list is read up to the first page without changes, which hides rows that are missing behind it. After a
-    // deletion the next read goes through all pages.
+    // A settled list is read up to the first page without changes, which can hide missing rows on later pages. After a
+    // deletion the next read covers all pages.
     const covered = deleted + held.length > 0 ? { ...chain, state: null } : chain;
     if (!doubtful) await writeCoverage(session, run, covered, rows, earlier.since ?? date);
     return { skipped, held };
   };
 
-  // Of a list that names no order, upstream's own is kept beside the rows: a new item at its head changes no other.
+  // For a list without a declared order, store upstream's order: a new first item changes no other row.
   const writeListings = async (session: Session, { chain, tables }: PageCommit): Promise<boolean> => {
     const resource = catalogue.get(chain.resource);
     if (resource.change.kind !== 'set' || resource.order !== undefined) return false;
@@ -302,18 +312,18 @@ function writeModeOf(resource: Resource): WriteMode {
   return resource.change.kind === 'detail' ? 'detail' : 'rows';
 }
 
-// A series keeps what was, and a detail is one of its list's rows: in both, absence says nothing.
-function accountsForAbsence(resource: Resource): boolean {
+// A series keeps earlier rows, and a detail is a part of a list's row: neither has rows to delete.
+function impliesDeletions(resource: Resource): boolean {
   return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
 }
 
-// A page on which most nested rows are gone is not stored: the rows may have lost a field, not its items.
-function refuseLoss(resource: Resource, loss: TableLoss): void {
+// Rejects a page that lacks most nested rows, because upstream may have dropped the field and not the items.
+function rejectLoss(resource: Resource, loss: TableLoss): void {
   if (!isMassDeletion(resource, loss)) return;
   const { table, before, lost } = loss;
   const message =
-    `the page lacks ${lost} of ${before} stored rows of ${table}, so nothing of it is stored. ` +
-    'If they are really gone, run `sightline sync --accept-deletions`';
+    `the page lacks ${lost} of ${before} stored rows of ${table} and was not stored. ` +
+    'If upstream deleted them, run `sightline sync --accept-deletions`';
   throw new LossError('bad_answer', message);
 }
 

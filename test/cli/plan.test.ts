@@ -11,10 +11,10 @@ describe('plan', () => {
     expect(planned.requests).toBe(synced.requests);
     expect(planned.asked).toBeGreaterThan(0);
     const responses = planned.resources.find(({ name }: { name: string }) => name === 'responses');
-    expect(responses.reasons.map(({ reason }: { reason: string }) => reason)).toEqual(['still moving']);
+    expect(responses.reasons.map(({ reason }: { reason: string }) => reason)).toEqual(['recent, may still change']);
     expect(planned.skippedDays).toBeGreaterThan(0);
     expect(told.code).toBe(0);
-    expect(told.stdout).toContain('still moving');
+    expect(told.stdout).toContain('recent, may still change');
     expect(told.stderr).toContain(`about ${synced.requests} requests`);
     const full = JSON.parse((await run('plan', '--offline', '--full', '--json')).stdout);
     expect(full.requests).toBeGreaterThan(planned.requests);

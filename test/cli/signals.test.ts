@@ -74,7 +74,7 @@ describe('a sync that is stopped', () => {
       expect(stderr).toMatch(
         /^Stopping after what is under way; press Ctrl-C again to stop at once\.\nsync interrupted: /,
       );
-      expect(stderr).toContain('the next one goes on from here');
+      expect(stderr).toContain('the next sync resumes here');
       expect(stderr).not.toMatch(/\n\s+at /);
       const kept = summary.tables.responses.inserted;
       expect(kept).toBeGreaterThanOrEqual(100);

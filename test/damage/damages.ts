@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
-/** One way to damage the bytes of a file; `random` gives numbers in [0, 1). */
+/** One way to damage the bytes of a file; `random` returns numbers in [0, 1). */
 export interface Damage {
   readonly title: string;
   readonly apply: (bytes: Buffer, random: () => number) => Buffer;
@@ -8,14 +8,14 @@ export interface Damage {
 
 const BLOCK_BYTES = 4096;
 
-/** The ways to damage a file, each at several places. */
+/** All ways to damage a file, each at several positions. */
 export const damages: readonly Damage[] = [
   ...[0, 0.2, 0.5, 0.8, 0.99].map((share) => ({
     title: `has bits flipped at ${share * 100} %`,
     apply: (bytes: Buffer, random: () => number) => flip(bytes, Math.floor(bytes.length * share), random),
   })),
   ...[0.01, 0.3, 0.6, 0.95].map((share) => ({
-    title: `is cut off at ${share * 100} %`,
+    title: `is truncated at ${share * 100} %`,
     apply: (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length * share)),
   })),
   { title: 'lacks its last byte', apply: (bytes) => bytes.subarray(0, Math.max(0, bytes.length - 1)) },
@@ -31,7 +31,7 @@ export const damages: readonly Damage[] = [
   { title: 'is replaced by text', apply: () => Buffer.from('This is not the file that was here.\n'.repeat(20)) },
 ];
 
-// In 8 places within 64 kB from the position, because a single byte may be unused.
+// Flips 8 bits within 64 kB after the position, because a single byte may be unused.
 function flip(bytes: Buffer, from: number, random: () => number): Buffer {
   const damaged = Buffer.from(bytes);
   for (let count = 0; count < 8 && bytes.length > 0; count++) {
@@ -41,20 +41,20 @@ function flip(bytes: Buffer, from: number, random: () => number): Buffer {
   return damaged;
 }
 
-/** Damages a file in place; other hard links of it stay as they are. */
+/** Damages a file in place; other hard links of it do not change. */
 export function damageFile(path: string, { apply }: Damage, random: () => number): void {
   const bytes = readFileSync(path);
   rmSync(path);
   writeFileSync(path, apply(bytes, random), { mode: 0o600 });
 }
 
-/** Puts a folder in the place of a file. */
+/** Replaces a file by a folder. */
 export function replaceByFolder(path: string): void {
   rmSync(path, { force: true });
   mkdirSync(path);
 }
 
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+/** Returns a generator of numbers in [0, 1), the same for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

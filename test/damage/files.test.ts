@@ -6,32 +6,34 @@ import { expectSameTables, readTables } from '../hostile/attack.ts';
 import { type Damage, damageFile, damages, randomOf, replaceByFolder } from './damages.ts';
 import { type Ended, follow, instructionsOf, makeTemplate, type Patient, type Template } from './workspace.ts';
 
-// Every kind of file that a workspace has is damaged in every way. Each command must end with a documented exit code and
-// one sentence, and the command that it names must lead back to the undisturbed tables.
+// Damages every kind of file of a workspace in every way. Each command must end with a documented exit code and one
+// sentence, and the command that the message names must restore the original tables.
 
-/** Damaged files in all, spread over the kinds; `DAMAGE=1000` for the long form, which follows every remedy. */
+/**
+ * Total number of damaged files, spread over the kinds; `DAMAGE=1000` for the long version, which follows every remedy.
+ */
 const DAMAGE = Number(process.env['DAMAGE'] ?? 240);
 const isLong = process.env['DAMAGE'] !== undefined;
-/** By default every so many damaged files the remedy is followed to the end. */
+/** Follow the remedy of every n-th damaged file to the end. */
 const HEAL_EVERY = isLong ? 1 : 5;
-/** Share of the damaged files that are damaged in a copy of the workspace each, which takes longest. */
+/** Share of the files that are damaged in a separate copy of the workspace, which takes longest. */
 const HEAVY_SHARE = 0.2;
-/** Damaged files of a kind of which each takes a sync, by default. */
+/** Default number of damaged files per slow kind, each of which needs a sync. */
 const SLOW_MAX = 5;
-/** Remedies that are followed one after another, such as moving a file away and then syncing. */
+/** Limit of remedies followed one after another, such as moving a file away and then syncing. */
 const STEPS_MAX = 5;
 /** Exit codes of the table in src/base/errors.ts, without 130. */
 const EXITS = [0, 1, 2, 3, 4];
 
 const STATE = 'state.json';
 
-/** A kind of file, and what is run after one was damaged. */
+/** A kind of file, and the commands to run after damaging it. */
 interface Kind {
   readonly name: string;
   readonly path: (patient: Patient) => string;
-  /** The commands that meet the file, by their arguments. */
+  /** Arguments of the commands that read the file. */
   readonly meet: readonly (readonly string[])[];
-  /** Whether what is run takes long. */
+  /** Whether the commands take long. */
   readonly isSlow?: true;
   readonly prepare?: (patient: Patient) => void;
 }
@@ -41,7 +43,7 @@ const inData =
   ({ data }: Patient): string =>
     join(data, name);
 
-/** Damaged in place, one after another, in one folder: no command changes anything else. */
+/** Damaged in place one after another in one folder, because no command changes anything else. */
 const lightKinds: readonly Kind[] = [
   { name: 'keys.json', path: inData('keys.json'), meet: [['keys', 'list']] },
   { name: 'jobs.json', path: inData('jobs.json'), meet: [['jobs']] },
@@ -59,7 +61,7 @@ const lightKinds: readonly Kind[] = [
   { name: 'the budget log', path: budgetLog, meet: [['sync', '--only', 'prompts']], isSlow: true },
 ];
 
-/** Damaged in a copy of the workspace each. */
+/** Each damaged in a separate copy of the workspace. */
 const heavyKinds: readonly Kind[] = [
   { name: 'warehouse.duckdb', path: inData('warehouse.duckdb'), meet: [['sync']] },
   { name: 'warehouse.duckdb.wal', path: inData('warehouse.duckdb.wal'), meet: [['sync']] },
@@ -89,7 +91,7 @@ function rawFile({ data }: Patient): string {
   return join(day, readdirSync(day).sort()[0] as string);
 }
 
-// Without the log, which holds nothing of upstream's, the replica is what is read.
+// The log contains no upstream data; without it, commands read the replica.
 function makeReplicaCurrent({ data }: Patient): void {
   rmSync(join(data, 'warehouse.duckdb.wal'));
   utimesSync(join(data, 'analytics.duckdb'), new Date(), new Date());
@@ -139,7 +141,7 @@ afterAll(async () => {
   if (isLong) process.stdout.write(`${JSON.stringify(counts)}\n`);
 });
 
-// Commits that are in the log and not in the file, as after a kill; no table of upstream's data is touched.
+// Leaves commits in the log, as after a kill; tables of upstream's data do not change.
 async function leaveLog(path: string): Promise<void> {
   const database = await openDatabase(path, { keepsLog: true });
   for (let count = 0; count < 100; count++) {
@@ -155,7 +157,7 @@ interface Case {
   readonly seed: number;
 }
 
-// In steps of 5, which visits all 14 ways and begins with unlike ones.
+// Steps of 5 visit all 14 ways and start with dissimilar ones.
 function casesOf(kinds: readonly Kind[], share: number): Case[] {
   return Array.from({ length: Math.ceil((DAMAGE * share) / kinds.length) }, (_, index) => ({
     damage: damages[(index * 5) % damages.length] as Damage,
@@ -166,7 +168,7 @@ function casesOf(kinds: readonly Kind[], share: number): Case[] {
 const lightCases = casesOf(lightKinds, 1 - HEAVY_SHARE);
 const heavyCases = casesOf(heavyKinds, HEAVY_SHARE);
 
-describe('a file that is damaged does not stop a command without a remedy', () => {
+describe('a command that fails because of a damaged file names a remedy', () => {
   test.for(lightKinds.map((kind) => [kind.name, kind] as const))(
     '%s',
     { timeout: 60_000 + lightCases.length * 10_000 },
@@ -210,11 +212,11 @@ describe('a file that is damaged does not stop a command without a remedy', () =
     },
   );
 
-  test('snapshots/latest that is a file, a folder, or a link to nothing', { timeout: 120_000 }, async () => {
+  test('snapshots/latest that is a file, a folder or a dangling link', { timeout: 120_000 }, async () => {
     const patient = await template.copy();
     const latest = join(patient.data, 'snapshots', 'latest');
     const ways: readonly (readonly [string, () => void, number])[] = [
-      ['a link to nothing', () => symlinkSync('20200101T000000Z', latest), 0],
+      ['a dangling link', () => symlinkSync('20200101T000000Z', latest), 0],
       ['a link to a file', () => symlinkSync('../keys.json', latest), 0],
       ['a file', () => writeFileSync(latest, 'text'), 1],
       ['a folder', () => replaceByFolder(latest), 1],
@@ -253,13 +255,13 @@ async function heal(patient: Patient, met: Ended, what: string): Promise<void> {
   counts.healed += 1;
 }
 
-// What is left of an incomplete replay is as good as the warehouse: it was kept.
+// After an incomplete replay the warehouse is unchanged, so a sync is enough.
 function remedies({ command, code, text }: Ended): string[] {
   if (command === 'sightline replay' && code === 3) return ['sightline sync'];
   return instructionsOf(text);
 }
 
-/** Checks what holds for every ended command: a documented exit code, no stack, no text of DuckDB, one sentence. */
+/** Checks every ended command: a documented exit code, no stack trace, no text of DuckDB, one sentence. */
 function expectClean({ command, code, text }: Ended, what: string): void {
   const told = `${what}: \`${command}\` ended with ${code}: ${text}`;
   expect(EXITS, told).toContain(code);
@@ -271,7 +273,7 @@ function expectClean({ command, code, text }: Ended, what: string): void {
   expect(text, told).toMatch(/`[a-z]+|allowed:|Correct the|Check |Set /);
 }
 
-test('the error of a damaged warehouse names the file and the remedy that loses least', async () => {
+test('the error of a damaged warehouse names the file and the remedy with the least data loss', async () => {
   const patient = await template.copy();
   const path = join(patient.data, 'warehouse.duckdb');
   damageFile(path, damages.find(({ title }) => title.startsWith('is replaced')) as Damage, randomOf(1));
@@ -281,7 +283,7 @@ test('the error of a damaged warehouse names the file and the remedy that loses 
   expect(instructionsOf(text)).toEqual([`sightline restore ${join(patient.data, 'analytics.duckdb')} --force`]);
   rmSync(join(patient.data, 'analytics.duckdb'));
   expect(instructionsOf((await patient.run('sync')).text)).toEqual(['sightline replay']);
-  // It would leave the other tables empty.
+  // The other tables would stay empty.
   const part = await patient.run('replay', '--only', 'prompts');
   expect(part.code).toBe(1);
   expect(part.text).toContain('a replay must include all resources and days; run `sightline replay`');

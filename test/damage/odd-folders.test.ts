@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readManifest } from '../../src/snapshot/manifest.ts';
 import { makeTemplate, type Template } from './workspace.ts';
 
-// DuckDB takes some characters of a path for a pattern, and a question mark for the beginning of parameters.
+// DuckDB treats some characters of a path as a glob pattern, and a question mark as the start of parameters.
 
 let template: Template;
 beforeAll(async () => {
@@ -19,10 +19,10 @@ describe('a data folder', () => {
     [`a "b"'c'\nd`, null],
     ['Größe-日本-😀#b%20c;d$e\\f{g,h}', null],
     [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null],
-  ] as const)('that is called %j works', { timeout: 120_000 }, async ([name, sibling]) => {
+  ] as const)('named %j works', { timeout: 120_000 }, async ([name, sibling]) => {
     const patient = await template.copy();
     const [data, moved] = [join(patient.folder, 'data'), join(patient.folder, name)];
-    // The files of the sibling match the name as a pattern.
+    // The name, as a pattern, matches the files of the sibling folder.
     if (sibling !== null) cpSync(data, join(patient.folder, sibling), { recursive: true, verbatimSymlinks: true });
     mkdirSync(dirname(moved), { recursive: true });
     renameSync(data, moved);
@@ -43,7 +43,7 @@ describe('a data folder', () => {
     await patient.remove();
   });
 
-  test('that has a question mark in its name is refused by every command', async () => {
+  test('with a question mark in its name is rejected by every command', async () => {
     const patient = await template.copy();
     const folder = join(patient.folder, 'a?b');
     renameSync(join(patient.folder, 'data'), folder);
@@ -55,7 +55,7 @@ describe('a data folder', () => {
     await patient.remove();
   });
 
-  test('whose path is longer than the system allows is refused in one sentence', async () => {
+  test('with a path longer than the system allows is rejected in one sentence', async () => {
     const patient = await template.copy();
     const folder = join(patient.folder, ...Array.from({ length: 40 }, () => 'x'.repeat(120)));
     const { code, text } = await patient.run('sync', '--data-dir', folder);
@@ -64,7 +64,7 @@ describe('a data folder', () => {
     await patient.remove();
   });
 
-  test('is not needed for a backup and a replay into a file, whose names may not have a question mark', async () => {
+  test('cannot receive a backup or replay file with a question mark in its name', async () => {
     const patient = await template.copy();
     for (const argv of [
       ['backup', join(patient.folder, 'copy?.duckdb')],

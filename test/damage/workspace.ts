@@ -10,36 +10,36 @@ import { withTerminal } from '../../src/cli/terminal.ts';
 import { makeFolder } from '../cli/helpers.ts';
 import { readTables, type Tables } from '../hostile/attack.ts';
 
-/** How a command ended. */
+/** Result of a command. */
 export interface Ended {
   readonly command: string;
   readonly code: number;
   readonly text: string;
 }
 
-/** A workspace folder whose files a test may damage. */
+/** A workspace folder with files that a test may damage. */
 export interface Patient {
   readonly folder: string;
-  /** The workspace's own folder within the data folder. */
+  /** The workspace's folder within the data folder. */
   readonly data: string;
-  /** Runs a command in this process, as the process that owns a workspace does for others. */
+  /** Runs a command in this process, as the owner of a workspace does for other processes. */
   run(...argv: string[]): Promise<Ended>;
   remove(): Promise<void>;
 }
 
-/** A synced, exported and once more synced workspace, of which copies are made. */
+/** A workspace after a sync, an export and another sync, to make copies of. */
 export interface Template {
-  /** Its tables, which every healed copy must have. */
+  /** Its tables, which every repaired copy must equal. */
   readonly tables: Tables;
   copy(): Promise<Patient>;
   close(): Promise<void>;
 }
 
 const KEY = 'gsk_sandbox_0000000000000000000000000000';
-/** DuckDB writes into these in place; every other file is replaced by rename. */
+/** DuckDB writes into these files in place; every other file is replaced by rename. */
 const WRITTEN_IN_PLACE = /^warehouse\.duckdb|\.log$|owner\.json$/;
 
-/** Makes the template; `prepare` is run on it last. */
+/** Makes the template; `prepare` runs last. */
 export async function makeTemplate(prepare: (patient: Patient) => Promise<void>): Promise<Template> {
   const now = Date.now();
   const sandbox = await startSandboxWorkspace({
@@ -100,7 +100,7 @@ async function runHere(folder: string, argv: readonly string[]): Promise<Ended> 
   return { command: `sightline ${argv.join(' ')}`, code, text: Buffer.concat(chunks).toString() };
 }
 
-// Hard links for files that are only ever replaced: a copy costs a tenth of the bytes.
+// Hard links suffice for files that are only replaced; a copy then needs a tenth of the space.
 function copyFolder(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -111,7 +111,7 @@ function copyFolder(from: string, to: string): void {
   }
 }
 
-/** Carries out what an error message tells a user to do: a `sightline` command, or moving a file. */
+/** Follows an instruction of an error message: runs a `sightline` command or moves a file. */
 export async function follow(patient: Patient, instruction: string): Promise<Ended> {
   const argv = wordsOf(instruction);
   const [program, ...rest] = argv;
@@ -120,11 +120,13 @@ export async function follow(patient: Patient, instruction: string): Promise<End
     return { command: instruction, code: 0, text: '' };
   }
   if (program !== 'sightline') throw new Error(`no command: ${instruction}`);
-  // A person confirms on the terminal.
+  // A person would confirm on the terminal.
   return patient.run(...rest, ...(rest[0] === 'restore' ? ['--yes'] : []));
 }
 
-/** The instructions in backticks of an error message, or of the advice for the doctor's first failure, in their order. */
+/**
+ * Returns the instructions in backticks of an error message, or of the advice for the doctor's first failure, in order.
+ */
 export function instructionsOf(text: string): string[] {
   const lines = text.split('\n');
   const failure = lines.findIndex((line) => line.startsWith('failure'));

@@ -12,13 +12,13 @@ import { type Exchange, startLiar } from './liar.ts';
 
 /** One way in which upstream lies, and how the attacked sync must end. */
 export interface Lie {
-  /** What upstream does, as the end of "upstream …": "sends a limit of 999999999 requests a minute". */
+  /** Description of the lie, as the end of "upstream …": "sends a limit of 999999999 requests a minute". */
   readonly title: string;
   /** Changes responses; called for every response of the attacked sync. `state` lives as long as the sync. */
   readonly tell: (exchange: Exchange, state: Map<string, unknown>) => void;
   /** Exit codes with which the attacked sync may end. 0 only if everything it stores is proven. */
   readonly exits: readonly number[];
-  /** Text that the attacked sync must print on stderr, or that must stand in the tables it names. */
+  /** Text that the attacked sync must print on stderr or write to its drift or quarantine. */
   readonly says?: RegExp;
   /** Whether the sync that follows a healthy first sync is attacked (default), or the first one. */
   readonly attacks?: 'second' | 'first';
@@ -26,7 +26,7 @@ export interface Lie {
   readonly args?: readonly string[];
   /** Longest time for the attacked sync, which only catches hangs; default 120 s. */
   readonly timeoutMs?: number;
-  /** Checks beyond those that every lie gets, on the data folder of the workspace after the attacked sync. */
+  /** Additional checks on the data folder of the workspace after the attacked sync. */
   readonly check?: (after: {
     readonly folder: string;
     readonly data: string;
@@ -37,7 +37,7 @@ export interface Lie {
 /** Peak resident memory that an attacked sync may reach, in MB. */
 const PEAK_MB_MAX = 600;
 const TIMEOUT_MS = 120_000;
-/** What changes upstream between the healthy first sync and the attack. */
+/** Upstream's changes between the healthy first sync and the attack. */
 export const CHANGES: Advance = { days: 0, lateAnswers: 3, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 };
 const KEY = 'gsk_sandbox_0000000000000000000000000000';
 
@@ -167,7 +167,7 @@ function expectDone(finished: Finished): void {
   expect(finished.code, finished.stderr).toBe(0);
 }
 
-// What the attacked sync wrote down about upstream: drift and quarantine.
+// Reads the drift and quarantine that the attacked sync wrote.
 async function readNotes(data: string): Promise<string> {
   const reader = await openReader(join(data, 'analytics.duckdb')).catch(() => null);
   if (reader === null) return '';

@@ -2,4 +2,6 @@ import { describeLies } from './attack.ts';
 import { furtherOmissionLies, omissionLies } from './lies/omissions.ts';
 
 const isLong = process.env['LIES'] !== undefined;
-describeLies('what its lists lack', isLong ? [...omissionLies, ...furtherOmissionLies] : omissionLies, { prompts: 12 });
+describeLies('its lists and counts', isLong ? [...omissionLies, ...furtherOmissionLies] : omissionLies, {
+  prompts: 12,
+});

@@ -8,7 +8,7 @@ import { makeFolder } from '../cli/helpers.ts';
 import { CHANGES, expectSameTables, type Lie, readTables, syncAt } from './attack.ts';
 import { type Exchange, startLiar } from './liar.ts';
 
-/** Sequences of lies that are tried; `LIES=100` for a night. */
+/** Number of random sequences; `LIES=100` for a night. */
 const CASES = Number(process.env['LIES'] ?? 3);
 const SEED = Number(process.env['LIES_SEED'] ?? 12);
 /** Attacked syncs per sequence, lies per attacked sync, and healthy syncs that may follow. */
@@ -24,7 +24,7 @@ const lies = modules
   .flatMap((module) => Object.values(module).flat())
   .map((lie) => ({ ...lie, [fc.toStringMethod]: () => lie.title }));
 
-test('random lies in random order leave nothing behind that a healthy sync does not mend', {
+test('a healthy sync repairs the effects of random lies in random order', {
   timeout: 120_000 + CASES * 240_000,
 }, async () => {
   expect(lies.length).toBeGreaterThan(10);
@@ -78,7 +78,7 @@ function tellAll(told: readonly Lie[]): (exchange: Exchange) => void {
       try {
         lie.tell(exchange, states[index] as Map<string, unknown>);
       } catch {
-        // Another lie has left nothing that this one could change.
+        // An earlier lie left nothing to change for this one.
       }
     }
   };

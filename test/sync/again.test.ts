@@ -13,7 +13,7 @@ type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 const NINE_DAYS_AGO = addDays(dayOf(NOW_MS), -9);
 const long = { brands: 1, prompts: 4, days: 8, responsesPerDay: 350, seed: 3 } as const;
 
-// A fixture that `step` may keep from answering, or give fewer rows.
+// A fixture that `step` can make fail or return fewer rows.
 function bent(
   name: string,
   step: (question: Question<Workspace>, rows: () => Iterable<Row>, isFirst: boolean) => Iterable<Row>,
@@ -24,7 +24,7 @@ function bent(
   };
 }
 
-// Stops once so many pages of answers are in, one chain at a time: a chain is under way then.
+// Stops after `pages` pages of responses, reading one slice at a time, so that a slice is unfinished.
 async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunChanges = {}): Promise<string> {
   const stop = new AbortController();
   const onProgress: RunChanges['onProgress'] = (tally) => {
@@ -39,18 +39,18 @@ async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunC
   return String(open[0]?.['day']);
 }
 
-// An answer that is newer than all others of its day, seen from now on.
+// Adds a response that is newer than all others of its day.
 function insertLate({ sandbox }: TestWorkspace, day: string): void {
   const { world } = sandbox;
   const [brand] = world.brands as [Workspace['brands'][number]];
   const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
-  if (other === undefined) throw new Error(`there is no answer on ${day}`);
+  if (other === undefined) throw new Error(`no response on ${day}`);
   const id = `${other.id.slice(0, -4)}beef`;
   insertAnswer(world.plan, brand, { ...other, id, atMs: Date.parse(`${day}T23:59:58Z`), visibleAtMs: other.atMs });
 }
 
-describe('a run is complete only when', () => {
-  test('what came late among pages that an earlier run had read is there', async () => {
+describe('a run is complete only if', () => {
+  test('late rows within pages of an earlier run are stored', async () => {
     const workspace = await openWorkspace(long);
     const day = await stopWithin(workspace, 2);
     workspace.sandbox.advance({ days: 2 / 24 });
@@ -59,7 +59,7 @@ describe('a run is complete only when', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('what changed since an earlier run of the same pass has closed its days is there', async () => {
+  test('changes in days that an earlier run of the same pass completed are stored', async () => {
     let isBroken = true;
     const alerts = bent('alerts', (_question, rows) => {
       if (isBroken) throw new Refusal(500, 'internal', 'broken');
@@ -81,7 +81,7 @@ describe('a run is complete only when', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('rows are there that a response lacked, which is read twice in a run and once in the next run', async () => {
+  test('rows missing from a response are stored; the day is read twice in the run and once in the next', async () => {
     let asked = 0;
     let lacksUntil = 1;
     const responses = bent('responses', function* (question, rows, isFirst) {
@@ -107,7 +107,7 @@ describe('a run is complete only when', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('days are proven; days that the census does not count are read and make it partial', async () => {
+  test('all days are proven; days missing from the day counts are read and make the run partial', async () => {
     const counted = addDays(dayOf(NOW_MS), -6);
     const daily: Answering = {
       answer: (question) => {
@@ -122,12 +122,12 @@ describe('a run is complete only when', () => {
     expect(await firstDay()).toBe(counted);
     const whole = await workspace.sync();
     expect(await firstDay()).toBe(addDays(dayOf(NOW_MS), -11));
-    // The counts contradict the list, so nothing proves those days.
+    // The day counts contradict the list, so nothing proves those days.
     expect(whole.failures).toMatchObject([{ code: 'counts_differ', message: expect.stringContaining('0 counted') }]);
   });
 });
 
-test('a cursor that is answered by an empty page after a while begins its window anew, and deletes nothing', async () => {
+test('an expired cursor that returns an empty page restarts its window and deletes nothing', async () => {
   let forgotten = 0;
   const responses = bent('responses', (_question, rows, isFirst) => (!isFirst && forgotten-- > 0 ? [] : rows()));
   const workspace = await openWorkspace({ ...long, fixtures: responses });
@@ -141,7 +141,7 @@ test('a cursor that is answered by an empty page after a while begins its window
   await expectEqualToUpstream(workspace);
 });
 
-test('a cursor that is forgotten during a run begins its window anew, once', async () => {
+test('a cursor that expires during a run restarts its window once', async () => {
   let forgotten = 0;
   let forget = (): void => undefined;
   const responses = bent('responses', (_question, rows, isFirst) => {
@@ -150,7 +150,7 @@ test('a cursor that is forgotten during a run begins its window anew, once', asy
   });
   const workspace = await openWorkspace({ ...long, fixtures: responses });
   await workspace.sync();
-  // As after a gate that was closed for long.
+  // As after a long wait for the budget.
   forget = () => void workspace.sandbox.advance({ days: 0.005 });
   forgotten = 1;
   const summary = await workspace.sync({ full: true, connections: 1 });
@@ -162,39 +162,36 @@ test('a cursor that is forgotten during a run begins its window anew, once', asy
   expect(failing.tables['responses']?.deleted).toBe(0);
 });
 
-test.for([1, 3])(
-  'of a list that does not change, what an unfinished read of its new part left out is read %i days later',
-  async (days) => {
-    let count = 10;
-    let isBroken = false;
-    const rowOf = (index: number): Row => {
-      const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
-      const atMs = NOW_MS - 86_400_000 + index * 1000;
-      return { id, atMs, item: () => ({ id, headline: `${index}`, detectedAt: new Date(atMs).toISOString() }) };
-    };
-    const alerts: Fixture<Workspace> = {
-      rows: (_question, after) => {
-        const rows = pagedFrom(
-          Array.from({ length: count }, (_, index) => rowOf(index)),
-          after,
-        );
-        if (isBroken && rows.length < 150) throw new Refusal(500, 'internal', 'broken');
-        return rows;
-      },
-    };
-    const workspace = await openWorkspace({ ...long, days: 3, fixtures: { alerts } });
-    const held = async (): Promise<number> =>
-      Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);
-    await workspace.sync();
-    count = 310;
-    isBroken = true;
-    expect((await workspace.sync()).status).toBe('partial');
-    expect(await held()).toBe(210);
-    isBroken = false;
-    // Too late for going on where the run stopped.
-    workspace.sandbox.advance({ days });
-    await stopWithin(workspace, 2, { only: ['responses'], range: { from: dayOf(NOW_MS), to: dayOf(NOW_MS) } });
-    expect((await workspace.sync()).status).toBe('complete');
-    expect(await held()).toBe(310);
-  },
-);
+test.for([1, 3])('new items of a settled list that an unfinished read skipped are read %i days later', async (days) => {
+  let count = 10;
+  let isBroken = false;
+  const rowOf = (index: number): Row => {
+    const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+    const atMs = NOW_MS - 86_400_000 + index * 1000;
+    return { id, atMs, item: () => ({ id, headline: `${index}`, detectedAt: new Date(atMs).toISOString() }) };
+  };
+  const alerts: Fixture<Workspace> = {
+    rows: (_question, after) => {
+      const rows = pagedFrom(
+        Array.from({ length: count }, (_, index) => rowOf(index)),
+        after,
+      );
+      if (isBroken && rows.length < 150) throw new Refusal(500, 'internal', 'broken');
+      return rows;
+    },
+  };
+  const workspace = await openWorkspace({ ...long, days: 3, fixtures: { alerts } });
+  const held = async (): Promise<number> =>
+    Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);
+  await workspace.sync();
+  count = 310;
+  isBroken = true;
+  expect((await workspace.sync()).status).toBe('partial');
+  expect(await held()).toBe(210);
+  isBroken = false;
+  // Too late to resume.
+  workspace.sandbox.advance({ days });
+  await stopWithin(workspace, 2, { only: ['responses'], range: { from: dayOf(NOW_MS), to: dayOf(NOW_MS) } });
+  expect((await workspace.sync()).status).toBe('complete');
+  expect(await held()).toBe(310);
+});

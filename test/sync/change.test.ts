@@ -20,9 +20,9 @@ const changes: readonly Advance[] = [
   { days: 0.2 },
 ];
 
-describe('what changes upstream changes in the warehouse, and nothing else', () => {
-  // One workspace lives through all of it, so that changes also meet what earlier ones left.
-  test('change after change', { timeout: 120_000 }, async () => {
+describe('a sync applies exactly the changes of upstream', () => {
+  // All changes happen in one workspace, so that they also meet the results of earlier ones.
+  test('for each kind of change, one after another', { timeout: 120_000 }, async () => {
     const workspace = await openWorkspace({ seed: 11, prompts: 4, days: 4 });
     await workspace.sync();
     let before = await rowsByKey(workspace);
@@ -43,7 +43,7 @@ describe('what changes upstream changes in the warehouse, and nothing else', () 
     await expectEqualToUpstream(workspace);
   });
 
-  test('new days, with everything at once', async () => {
+  test('for new days and all kinds of changes at once', async () => {
     const workspace = await openWorkspace({ seed: 12 });
     await workspace.sync();
     const all = Object.assign({}, ...changes, { days: 2 }) as Advance;
@@ -55,7 +55,7 @@ describe('what changes upstream changes in the warehouse, and nothing else', () 
 });
 
 describe('a deletion', () => {
-  test('is dated, reaches the children, and keeps the row as it was', async () => {
+  test('sets the time of deletion on the row and its children and keeps their values', async () => {
     const workspace = await openWorkspace({ seed: 13, brands: 1 });
     await workspace.sync();
     const [change] = workspace.sandbox.advance({ deletedResponses: 2 });
@@ -76,7 +76,7 @@ describe('a deletion', () => {
     }
   });
 
-  test('is taken back, children and details included, when the rows are listed again', async () => {
+  test('is undone, including children and details, when upstream lists the rows again', async () => {
     const workspace = await openWorkspace({ seed: 14 });
     const { brands } = workspace.sandbox.world;
     await workspace.sync();
@@ -94,7 +94,7 @@ describe('a deletion', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('of anything at all is taken back', async () => {
+  test('is undone in every table', async () => {
     const workspace = await openWorkspace({ seed: 15, brands: 1 });
     await workspace.sync();
     for (const resource of workspace.catalogue.resources) {
@@ -105,7 +105,7 @@ describe('a deletion', () => {
           await workspace.query(`UPDATE "${name}" SET _deleted_at = TIMESTAMP '2026-01-01'`);
       }
     }
-    // Days that upstream's census agrees with are not read again unless that is asked for.
+    // Days that agree with the day counts are read again only on request.
     await workspace.sync({ full: true });
     await expectEqualToUpstream(workspace);
   });
@@ -113,7 +113,7 @@ describe('a deletion', () => {
 
 type Tables = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-// The content of every table by the key of its rows; what a detail and children say belongs to the row.
+// The content of every table by row key, including the row's detail and children.
 async function rowsByKey(workspace: TestWorkspace): Promise<Tables> {
   const { sandbox, catalogue } = workspace;
   const today = new Date(sandbox.world.now()).toISOString().slice(0, 10);
@@ -147,7 +147,7 @@ function keysOf(tables: Tables): string[] {
   return [...tables].flatMap(([table, rows]) => [...rows.keys()].map((key) => table + key));
 }
 
-// A row that was there before, was deleted and is listed again, is changed and not new.
+// A row that was deleted and is listed again counts as updated, not inserted.
 function changesBetween(before: Tables, after: Tables, ever: ReadonlySet<string>) {
   const changed: Record<string, { inserted: number; updated: number; deleted: number }> = {};
   for (const [table, rows] of after) {

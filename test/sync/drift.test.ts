@@ -9,7 +9,7 @@ const NONE = { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 
 const small = { brands: 1, prompts: 4, days: 6, seed: 31 } as const;
 
 describe('drift', () => {
-  test('is not found where upstream keeps to its specification, whatever its data do', async () => {
+  test('is not reported while upstream keeps to its specification, whatever its data', async () => {
     const workspace = await openWorkspace({ ...small, brands: 2, days: 20 });
     const { sync } = await keepPages(workspace);
     expect(await sync()).toMatchObject({ status: 'complete', drift: NONE });
@@ -20,7 +20,7 @@ describe('drift', () => {
     expect(await driftOf(workspace)).toEqual([]);
   });
 
-  test('tells of fields that nobody declared, once each, and counts them', async () => {
+  test('reports each undeclared field once and counts it', async () => {
     const workspace = await openWorkspace({ ...small, choices: { extraFields: true } });
     const { sync } = await keepPages(workspace);
     const first = await sync();
@@ -40,7 +40,7 @@ describe('drift', () => {
     expect(counted?.count).toBeGreaterThan(rows.find(({ resource }) => resource === 'brands')?.count ?? 0);
   });
 
-  test('tells of labels that were never seen, those of the specification from the start', async () => {
+  test('reports new labels, but not those of the specification', async () => {
     const workspace = await openWorkspace(small);
     const { sync } = await keepPages(workspace);
     workspace.sandbox.setFaults([{ kind: 'unknownenums', match: '/alerts' }]);
@@ -57,7 +57,7 @@ describe('drift', () => {
     expect(found.every(({ path }) => ['status', 'type', 'quality', 'format'].includes(path))).toBe(true);
   });
 
-  test('tells of values of another type, those in quarantine among them', async () => {
+  test('reports values of another type, including quarantined ones', async () => {
     const workspace = await openWorkspace(small);
     const { sync } = await keepPages(workspace);
     workspace.sandbox.setFaults([{ kind: 'wrongtypes', probability: 0.5 }]);
@@ -70,7 +70,7 @@ describe('drift', () => {
     for (const { resource } of put) expect(rows.map((row) => row.resource)).toContain(resource);
   });
 
-  test('tells of fields that have vanished, at any depth, and of types that have changed', async () => {
+  test('reports vanished fields at any depth and changed types', async () => {
     const workspace = await openWorkspace(small);
     const { sync } = await keepPages(workspace);
     expect((await sync()).drift).toEqual(NONE);
@@ -100,7 +100,7 @@ async function driftOf(workspace: TestWorkspace) {
   return workspace.warehouse().database.exclusive((session) => readDrift(session.query));
 }
 
-// Upstream behind a proxy that changes what it says.
+// A proxy that edits upstream's responses.
 async function bendingProxy({ sandbox }: TestWorkspace, bend: (body: unknown) => void): Promise<string> {
   const { origin, pathname } = new URL(sandbox.baseUrl);
   const server = createServer((request, response) => {

@@ -15,11 +15,11 @@ type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 interface Variant {
   readonly options: WorkspaceOptions;
   readonly upstream?: Partial<Upstream>;
-  /** What a user is told although everything was read. */
+  /** Warnings of a complete run. */
   readonly warnings?: readonly RegExp[];
 }
 
-// What the specification leaves open, decided in several ways.
+// Several choices for the points that the specification leaves open.
 const variants: Record<string, Variant> = {
   "the project's own choices": { options: {} },
   'bare lists, bare engines, unknown fields, fractions, whole seconds, no description of itself': {
@@ -54,7 +54,7 @@ const variants: Record<string, Variant> = {
     },
     upstream: { names: { breakdown: 'splitBy' } },
   },
-  'a row-mode parameter that nothing tells the name of': {
+  'a row-mode parameter with an unknown name': {
     options: {
       seed: 4,
       choices: { openapi: 'absent', rowModeParameter: 'perEngine', credits: 'number', groupPrompts: 'all' },
@@ -62,10 +62,10 @@ const variants: Record<string, Variant> = {
     upstream: { unasked: { breakdown: ['none'] } },
     warnings: [/row_mode=none/, /row_mode=none/],
   },
-  'many pages a day': { options: { seed: 7, brands: 1, days: 4, responsesPerDay: 450 } },
+  'many pages per day': { options: { seed: 7, brands: 1, days: 4, responsesPerDay: 450 } },
 };
 
-describe('a sync brings the whole workspace into the warehouse', () => {
+describe('a sync stores the complete workspace', () => {
   test.for(Object.entries(variants))('with %s', async ([, { options, upstream, warnings = [] }]) => {
     const workspace = await openWorkspace(options);
     const first = await workspace.sync();
@@ -82,9 +82,9 @@ describe('a sync brings the whole workspace into the warehouse', () => {
     expect(await fingerprint(workspace)).toEqual(before);
   });
 
-  test('of more days than one range takes', async () => {
+  test('with more days than the maximum range', async () => {
     const workspace = await openWorkspace({ seed: 6, brands: 1, prompts: 3, days: 370, responsesPerDay: 1 });
-    // What is asked for day by day takes as many requests as there are days, and shows nothing more here.
+    // Daily reports need a request per day and show nothing more here.
     const isEachDay = ({ change }: ResourceDeclaration): boolean =>
       change.kind === 'report' && change.eachDay !== undefined;
     const asked = declarations.filter((declaration) => !isEachDay(declaration));
@@ -97,7 +97,7 @@ describe('a sync brings the whole workspace into the warehouse', () => {
   });
 
   test.for([null, '2026-03-10T00:00:00Z'])(
-    'of a history that a brand set up at %s does not tell of',
+    'with history from before the creation date of a brand (%s)',
     async (createdAt) => {
       const toBrand = (brand: unknown): object => ({ ...(brand as object), createdAt });
       const listed = fixtures['brands'] as Answering;
@@ -119,14 +119,14 @@ describe('a sync brings the whole workspace into the warehouse', () => {
     },
   );
 
-  test('of a workspace without brands', async () => {
+  test('without brands', async () => {
     const workspace = await openWorkspace({ brands: 0 });
     expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
     expect(await workspace.query('SELECT count(*) AS brands FROM brands')).toEqual([{ brands: 0n }]);
   });
 });
 
-test('the comparison sees a single changed value, a missing row, a doubled row and a child in the wrong place', async () => {
+test('the comparison finds one changed value, a missing row, a duplicate row and a child in the wrong place', async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 3 });
   await workspace.sync();
   await expectEqualToUpstream(workspace);

@@ -4,17 +4,17 @@ import { expectConsistent, expectEqualToUpstream, expectNothingWrong } from '../
 import { readUpstream } from '../support/upstream-truth.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
-// Silence is given up soon; a body that trickles takes milliseconds.
+// Short timeouts for silence; a body that trickles takes milliseconds.
 const limits = { headersMs: 60, bodyMs: 60 };
 const small = { brands: 1, prompts: 4, days: 3, responsesPerDay: 130, chunkDelayMs: 1 } as const;
 
-/** Columns that tell what upstream really sent while the fault lasted, true or not. */
+/** Columns that contain false values that upstream really sent during the fault. */
 const bent: Partial<Record<FaultKind, readonly string[]>> = {
   unknownfields: ['_extra', '_detail_extra', 'record'],
   wrongtypes: ['record', 'name'],
 };
 
-/** How often each befalls a run; four times, but for those that need a page with a cursor. */
+/** Occurrences per run; 4, except for faults that need a page with a cursor. */
 const times: Partial<Record<FaultKind, number>> = { expiredcursor: 2, stuckcursor: 2, headinsert: 2 };
 
 const groups: readonly (readonly FaultKind[])[] = [
@@ -26,15 +26,15 @@ const groups: readonly (readonly FaultKind[])[] = [
   ['headinsert'],
 ];
 
-describe('whatever upstream does wrong', () => {
-  test('every kind of fault is tried', () => {
+describe('faults of upstream', () => {
+  test('the tests cover every kind of fault', () => {
     expect(groups.flat().sort()).toEqual(Object.keys(FAULT_KINDS).sort());
   });
 
   test.for(groups.map((kinds) => [kinds] as const))(
-    '%j: nothing wrong is written, and the next run repairs',
+    '%j: a run stores no wrong values, and the next run stores the missing rows',
     async ([kinds]) => {
-      // One expired cursor is forgiven a window, so there have to be several with more than a page.
+      // A window survives one expired cursor, so several windows with more than one page are needed.
       const isPaged = kinds.some((kind) => times[kind] !== undefined);
       const workspace = await openWorkspace({
         ...small,
@@ -44,7 +44,7 @@ describe('whatever upstream does wrong', () => {
       await workspace.sync();
       const before = await truth(workspace);
       workspace.sandbox.advance({ lateAnswers: 2, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 });
-      // Records of unspecified form are kept as they come: what is broken in them cannot be known.
+      // Records of unspecified form are stored as they are, so damage in them cannot be detected.
       workspace.sandbox.setFaults(kinds.map((kind) => ({ kind, times: times[kind] ?? 4, match: '/brands/' })));
       const summary = await workspace.sync({ limits, full: true });
       for (const kind of kinds) expect(workspace.sandbox.counts.byFault[kind], kind).toBeGreaterThan(0);
@@ -53,7 +53,7 @@ describe('whatever upstream does wrong', () => {
       expect(summary.quarantined > 0).toBe(kinds.includes('wrongtypes'));
       workspace.sandbox.setFaults([]);
       const truths = [before, await truth(workspace)];
-      // Other lists are made from answers that come in meanwhile.
+      // Other lists are computed from responses that arrive meanwhile.
       const hasPages = (resource: string): boolean => workspace.catalogue.get(resource).paging === 'cursor';
       const still = truths.map((parts) =>
         kinds.includes('headinsert') ? parts.filter(({ resource }) => hasPages(resource)) : parts,
@@ -71,7 +71,7 @@ describe('whatever upstream does wrong', () => {
     },
   );
 
-  test('all of it at once, from an empty warehouse', async () => {
+  test('all kinds at once, from an empty warehouse', async () => {
     const kinds = (Object.keys(FAULT_KINDS) as FaultKind[]).filter(
       (kind) => kind !== 'hang' && kind !== 'unknownenums',
     );
@@ -79,7 +79,7 @@ describe('whatever upstream does wrong', () => {
     const workspace = await openWorkspace({ ...small, faults, seed: 5 });
     for (let run = 0; run < 3; run++) {
       const { status } = await workspace.sync({ limits });
-      // The first request of all, the list of brands, is the only one that a run cannot do without.
+      // Only the first request, the list of brands, is required for a run.
       expect(['complete', 'partial', 'failed']).toContain(status);
       await expectConsistent(workspace);
     }

@@ -10,13 +10,13 @@ const script = new URL('../support/sync-child.ts', import.meta.url);
 
 const many = { brands: 1, prompts: 4, days: 5, responsesPerDay: 320, seed: 21 } as const;
 
-describe('a run that is interrupted', () => {
-  test('at any moment leaves a whole warehouse, and the next goes on from there', async () => {
+describe('an interrupted run', () => {
+  test('leaves a consistent warehouse at any moment, and the next run resumes', async () => {
     const workspace = await openWorkspace(many);
     const statuses: RunStatus[] = [];
     let resumed = 0;
     let spared = 0;
-    // Early on, and then with windows under way that the next run closes.
+    // First early, then with unfinished windows that the next run completes.
     const moments = [{ requests: 1 }, { requests: 5 }, { pages: 2 }, { pages: 3 }, { pages: 2 }, { pages: 3 }];
     for (const { requests = Number.POSITIVE_INFINITY, pages = Number.POSITIVE_INFINITY } of moments) {
       const stop = new AbortController();
@@ -36,9 +36,9 @@ describe('a run that is interrupted', () => {
       await expectConsistent(workspace);
       const asked = workspace.sandbox.requests.slice(sent).filter(({ path }) => path.endsWith('/responses'));
       const again = asked.filter(({ query }) => progress.closed.includes(rangeOf(query)));
-      expect(again, 'closed windows that were asked for again').toEqual([]);
+      expect(again, 'completed windows that were requested again').toEqual([]);
       const anew = asked.filter(({ query }) => progress.open.includes(rangeOf(query)) && !query.includes('cursor='));
-      expect(anew, 'windows that were begun anew').toEqual([]);
+      expect(anew, 'windows that were restarted').toEqual([]);
       resumed += asked.filter(({ query }) => progress.open.includes(rangeOf(query))).length;
       spared += progress.closed.length;
     }
@@ -51,7 +51,7 @@ describe('a run that is interrupted', () => {
     expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
   });
 
-  test('is gone on with, whatever other runs came between', async () => {
+  test('is continued even after other runs', async () => {
     const workspace = await openWorkspace(many);
     const stop = new AbortController();
     await workspace.sync({
@@ -81,7 +81,7 @@ describe('a run that is interrupted', () => {
   test.for([
     [-5, 'upstream'],
     [1.4, 'checked'],
-  ] as const)("continues when this machine's clock is %d days from upstream's (%s)", async ([days, clockPolicy]) => {
+  ] as const)("is continued when this machine's clock is %d days from upstream's (%s)", async ([days, clockPolicy]) => {
     const workspace = await openWorkspace(many);
     const clock = hurriedClock(() => NOW_MS + days * 86_400_000);
     const stop = new AbortController();
@@ -103,7 +103,7 @@ describe('a run that is interrupted', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('begins anew what is too old to go on with', async () => {
+  test('restarts slices that are too old to resume', async () => {
     const workspace = await openWorkspace(many);
     const stop = new AbortController();
     await workspace.sync({
@@ -117,7 +117,7 @@ describe('a run that is interrupted', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('with kill -9 leaves a whole warehouse, and the next goes on from there', { timeout: 120_000 }, async () => {
+  test('leaves a consistent warehouse after kill -9, and the next run resumes', { timeout: 120_000 }, async () => {
     const workspace = await openWorkspace({ ...many, latencyMs: 5 });
     const { sandbox } = workspace;
     await workspace.warehouse().close();
@@ -140,7 +140,7 @@ describe('a run that is interrupted', () => {
   });
 });
 
-// The ranges of responses that an earlier run has closed, and those that it has begun.
+// Ranges of responses that an earlier run has completed, and unfinished ones.
 async function workUnderWay({ query }: TestWorkspace): Promise<{ closed: string[]; open: string[] }> {
   const ranges = async (table: string): Promise<string[]> => {
     const rows = await query(`SELECT DISTINCT strftime(range_from, '%Y-%m-%d') || '..' || strftime(range_to, '%Y-%m-%d')

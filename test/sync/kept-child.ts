@@ -7,7 +7,7 @@ import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { hurriedClock } from '../support/clocks.ts';
 
-// A sync that keeps its pages, in a process that a test can kill.
+// A sync that archives raw pages, in a process that a test can kill.
 const [path = '', folder = '', baseUrl = '', key = '', nowMs = '0'] = process.argv.slice(3);
 const catalogue = createCatalogue(declarations);
 const opened = await openWarehouse(path, catalogue, {});

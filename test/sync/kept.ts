@@ -11,15 +11,15 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../support/folders.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
-/** Limits that keep all that a test reads. */
+/** Limits that keep everything that a test reads. */
 export const KEEP_ALL: RawLimits = { days: 30, megabytes: 2000 };
 
-/** A sync whose pages are kept and watched. */
+/** A sync with raw pages and drift detection. */
 export type KeepingSync = (
   changes?: Partial<{ only: readonly string[]; baseUrl: string; limits: RawLimits; signal: AbortSignal }>,
 ) => Promise<SyncSummary>;
 
-/** A workspace whose pages are kept in a folder of their own. */
+/** Returns a workspace's sync that archives pages in a new folder. */
 export async function keepPages(workspace: TestWorkspace): Promise<{ folder: string; sync: KeepingSync }> {
   const folder = join(await temporaryFolder(), 'raw');
   const sync: KeepingSync = async (changes = {}) => {
@@ -54,7 +54,7 @@ export async function keepPages(workspace: TestWorkspace): Promise<{ folder: str
   return { folder, sync };
 }
 
-/** Replays the pages of a folder into a new warehouse, which closes with the test. */
+/** Replays the pages of a folder into a new warehouse, which the test's end closes. */
 export async function replayAll(
   { catalogue, clock }: TestWorkspace,
   folder: string,
@@ -70,7 +70,7 @@ export async function replayAll(
   return { ...result, warehouse };
 }
 
-/** Every file of raw pages with its bytes. */
+/** Reads every file of raw pages. */
 export async function readRawFiles(folder: string): Promise<{ path: string; bytes: Buffer }[]> {
   const files = await listRawFiles(folder);
   return Promise.all(
@@ -78,7 +78,7 @@ export async function readRawFiles(folder: string): Promise<{ path: string; byte
   );
 }
 
-/** Folders of days that are there. */
+/** Lists the day folders. */
 export async function daysKept(folder: string): Promise<string[]> {
   return (await readdir(folder)).sort();
 }

@@ -10,8 +10,8 @@ import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 /** `NIGHTS=90` for a quarter of a year. */
 const NIGHTS = Number(process.env['NIGHTS'] ?? 9);
 
-describe('months of nights', () => {
-  it('end each with a warehouse equal to upstream, through faults, kills and changes', {
+describe('nightly syncs over months', () => {
+  it('each end with a warehouse equal to upstream, despite faults, kills and changes', {
     timeout: 60_000 + NIGHTS * 20_000,
   }, async () => {
     const workspace = await openWorkspace({ seed: 41, brands: 2, prompts: 4, days: 30 });
@@ -29,13 +29,14 @@ describe('months of nights', () => {
     }
   });
 
-  it('cost the lists and the days that move, and a page more for an answer nine days late', async () => {
+  it('read the lists and the recent days, and one more page for a response nine days late', async () => {
     const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 6, days: 40 });
     const first = await workspace.sync();
     const quiet = await workspace.sync();
     const lists = workspace.catalogue.resources.filter(({ change }) => change.kind !== 'detail').length;
     expect(quiet.requests).toBeLessThan(first.requests / 2);
-    // Every endpoint once, four groupings and two row modes of one, three days of totals, one window, the description.
+    // Each endpoint once, four groupings and two row modes of one, three days of totals, one window, the OpenAPI
+    // description.
     expect(quiet.requests).toBeLessThanOrEqual(lists + 3 + 1 + 3 + 1 + 1);
     const changed = (await workspace.query("SELECT count(*) AS n FROM sync.requests WHERE resource = 'responses'"))[0];
     await insertLateAnswer(workspace, 9);
@@ -46,7 +47,7 @@ describe('months of nights', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  it('leave nothing out when a run is cut short by its allowance, night after night', async () => {
+  it('miss nothing when every run ends early at its allowance', async () => {
     const workspace = await openWorkspace({ seed: 43, brands: 2, prompts: 5, days: 30 });
     const allowance = { maxRequests: 15, deadline: null };
     let runs = 0;
@@ -65,7 +66,7 @@ describe('months of nights', () => {
   });
 });
 
-// Days that are not counted again, because nothing of them has changed, have the figures that counting would give.
+// Checks that stored figures of days that were not counted again equal a new count.
 async function expectCountsOfToday({ catalogue, sandbox, warehouse }: TestWorkspace): Promise<void> {
   const { database } = warehouse();
   const today = dayOf(sandbox.world.now());
@@ -78,13 +79,13 @@ async function expectCountsOfToday({ catalogue, sandbox, warehouse }: TestWorksp
     expect(again.length, 'days counted again').toBeLessThan(days.length / 2);
     await database.exclusive((session) => session.run('UPDATE sync.audits SET mark = NULL WHERE brand_id = $1', [id]));
     const fresh = await countDays({ catalogue, database }, counted, brand, today);
-    // Stored audits have their retries beside the figures.
+    // Stored audits contain retries besides the figures.
     expect(days).toMatchObject(fresh.days);
   }
 }
 
-// Every kind of change now and then; of answers only such as change a figure, for nothing else shows beyond the days
-// that are read every night.
+// All kinds of changes from time to time. Changes of responses must change a figure, because other changes are
+// invisible outside the days read every night.
 function changesOf(night: number): Advance {
   return {
     days: 1,
@@ -98,7 +99,7 @@ function changesOf(night: number): Advance {
   };
 }
 
-// A run that is stopped after some requests, and the warehouse closed and opened as by the next process.
+// Stops a run after some requests, then closes and reopens the warehouse as the next process would.
 async function stopMidway(workspace: TestWorkspace, night: number): Promise<void> {
   const stop = new AbortController();
   const summary = await workspace.sync({
@@ -122,9 +123,9 @@ async function insertLateAnswer({ sandbox }: TestWorkspace, daysAgo: number): Pr
   const { world } = sandbox;
   const [brand] = world.brands;
   const day = addDays(dayOf(world.now()), -daysAgo);
-  if (brand === undefined) throw new Error('there is no brand');
+  if (brand === undefined) throw new Error('no brand');
   const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
-  if (other === undefined) throw new Error(`there is no answer on ${day}`);
+  if (other === undefined) throw new Error(`no response on ${day}`);
   const id = `${other.id.slice(0, -4)}beef`;
   insertAnswer(world.plan, brand, { ...other, id, atMs: other.atMs - 1, visibleAtMs: other.atMs });
 }

@@ -11,7 +11,7 @@ import { NOW_MS, openWorkspace } from '../support/workspace.ts';
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 const small = { brands: 1, prompts: 3, days: 12 } as const;
 
-test('a plan may have 2,000 requests, or 20 times those of the last complete run', () => {
+test('a plan may have 2,000 requests or 20 times the requests of the last complete run', () => {
   for (const [planned, last] of [
     [PLAN_REQUESTS_MIN, 1],
     [10_000, 500],
@@ -24,7 +24,7 @@ test('a plan may have 2,000 requests, or 20 times those of the last complete run
   expect(() => checkPlanSize(10_001, 500)).toThrow('allowed: at most 10000');
 });
 
-test('a sync whose counts are suddenly a million times as high is refused, until that is accepted', async () => {
+test('a sync is rejected if the day counts grow a million times, unless the plan is accepted', async () => {
   let isLying = false;
   const daily: Answering = {
     answer: (question) => {
@@ -50,7 +50,7 @@ test('a sync whose counts are suddenly a million times as high is refused, until
   await expectEqualToUpstream(workspace);
 });
 
-test('a plan stops when it is interrupted', async () => {
+test('planning stops when it is interrupted', async () => {
   const { catalogue, clock, sync, warehouse } = await openWorkspace(small);
   await sync();
   const stop = new AbortController();

@@ -12,7 +12,7 @@ import { daysKept, KEEP_ALL, keepPages } from './kept.ts';
 
 const options = { only: null, range: null, brands: null };
 
-/** Writes what a sync of an earlier version stored when a Date header or an item of it lied. */
+/** Writes the rows that a sync of an earlier version stored after a wrong Date header or item. */
 async function poison({ query }: TestWorkspace): Promise<void> {
   const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands ORDER BY id LIMIT 1');
   const id = `CAST('${String(brand?.['id'])}' AS UUID)`;
@@ -39,7 +39,7 @@ async function poison({ query }: TestWorkspace): Promise<void> {
   for (const statement of statements) await query(statement);
 }
 
-test('a warehouse that wrong dates have poisoned is planned, synced and equal to upstream again', async () => {
+test('a warehouse with wrong dates has a normal plan and equals upstream after a sync', async () => {
   const workspace = await openWorkspace({ brands: 1, days: 6 });
   const { catalogue, clock, query, sync, warehouse } = workspace;
   await sync();
@@ -47,7 +47,7 @@ test('a warehouse that wrong dates have poisoned is planned, synced and equal to
   await workspace.reopen();
   const { signal } = new AbortController();
   const parts = { catalogue, clock, connections: 8, signal, warehouse: warehouse() };
-  expect((await planSync(parts, options)).requests, 'requests of a plan before anything was mended').toBeLessThan(200);
+  expect((await planSync(parts, options)).requests, 'requests of a plan before the repair').toBeLessThan(200);
 
   const summary = await sync();
   expect(summary).toMatchObject({ status: 'complete', error: null });
@@ -65,7 +65,7 @@ test('a warehouse that wrong dates have poisoned is planned, synced and equal to
   expect(days.filter((day) => day < '2015' || day > dayOf(NOW_MS))).toEqual([]);
 });
 
-test('an archive with a folder of the year 9999 is kept, filed in order, and loses that folder in its turn', async () => {
+test('raw pages in a folder of the year 9999 are kept in order and expire in their turn', async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 2, days: 3 });
   const { folder, sync } = await keepPages(workspace);
   const log = await openRawLog(folder, KEEP_ALL);
@@ -83,7 +83,7 @@ test('an archive with a folder of the year 9999 is kept, filed in order, and los
   expect(await daysKept(folder)).toEqual(['2026-04-14', '2026-04-15']);
 });
 
-test('a clock that jumps ahead removes the raw pages of one day, not of all, until that is accepted', async () => {
+test('a clock that jumps ahead removes only one day of raw pages, unless the expiry is accepted', async () => {
   const folder = join(await temporaryFolder(), 'raw');
   for (let day = 1; day <= 9; day++) {
     await mkdir(join(folder, `2026-03-0${day}`), { recursive: true });
@@ -96,7 +96,7 @@ test('a clock that jumps ahead removes the raw pages of one day, not of all, unt
   expect(await daysKept(folder)).toEqual([]);
 });
 
-test('a sync says that raw pages have expired all at once', async () => {
+test('a sync warns that the raw pages of many days have expired at once', async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 2, days: 3 });
   const { folder, sync } = await keepPages(workspace);
   await sync({ only: ['prompts'] });

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const budget = { limit: 120, capacity: 116, left: 116 };
 
-/** A tally of one resource that expects so many requests and has sent some of them. */
+/** Sync stats of one resource with expected and sent requests. */
 function tallied(expected: number, sent: number) {
   const tally = createTally();
   tally.planned([{ id: 'a', resource: 'things', expected } as Chain]);
@@ -22,23 +22,23 @@ function tallied(expected: number, sent: number) {
   return tally;
 }
 
-describe('the time to go', () => {
-  it('is none when nothing is left', () => {
+describe('the estimated time', () => {
+  it('is 0 if no requests are left', () => {
     expect(progressOf(tallied(0, 5), budget, 1_000).secondsToGo).toBe(0);
   });
 
-  it('is what the budget takes once upstream is quick', () => {
-    // 600 requests, 116 of them at once, at 116 a minute.
+  it('follows the budget if upstream is fast', () => {
+    // 600 requests, 116 of them at once, then 116 per minute.
     const { secondsToGo } = progressOf(tallied(600, 116), budget, 100);
     expect(secondsToGo).toBe(Math.ceil((484 / 116) * 60));
   });
 
-  it('is what the pace so far makes it where upstream is slow', () => {
-    // 10 requests took a minute; 50 more take five.
+  it('follows the pace so far if upstream is slow', () => {
+    // 10 requests took a minute, so 50 more take five.
     expect(progressOf(tallied(50, 10), budget, 60_000).secondsToGo).toBe(300);
   });
 
-  it('is a number of seconds, never below zero, whatever was counted', () => {
+  it('is a whole number of seconds and never negative', () => {
     const count = fc.integer({ min: 0, max: 500 });
     fc.assert(
       fc.property(count, count, fc.integer({ min: 0, max: 200 }), count, (expected, sent, left, elapsedMs) => {
@@ -49,10 +49,10 @@ describe('the time to go', () => {
   });
 });
 
-describe('the file that others read', () => {
+describe('the progress file', () => {
   const progress = progressOf(tallied(40, 3), budget, 1_000);
 
-  it('is there while a sync runs, and gone after it', async () => {
+  it('exists only while a sync runs', async () => {
     const folder = await temporaryFolder();
     expect(await readProgress(folder, systemClock.now())).toBeNull();
     const kept = keepProgress({ folder, clock: systemClock, command: 'sync' }, () => progress);
@@ -66,18 +66,18 @@ describe('the file that others read', () => {
     expect(existsSync(layoutOf(folder).progress)).toBe(false);
   });
 
-  it('says nothing of a process that was killed', async () => {
+  it('of a killed process is ignored', async () => {
     const folder = await temporaryFolder();
     const at = new Date(1_000_000_000_000).toISOString();
     const left = { command: 'sync', pid: 1, startedAt: at, updatedAt: at, ...progress };
     await writeFile(layoutOf(folder).progress, JSON.stringify(left));
     expect(await readProgress(folder, 1_000_000_010_000)).toMatchObject({ pid: 1 });
     expect(await readProgress(folder, 1_000_000_016_000)).toBeNull();
-    // The clock was set back since.
+    // The clock was set back after the write.
     expect(await readProgress(folder, 999_999_900_000)).toBeNull();
   });
 
-  it('takes nothing into memory that stands in its place', async () => {
+  it('is ignored if it is a link or too large', async () => {
     const folder = await temporaryFolder();
     const path = layoutOf(folder).progress;
     await symlink('/dev/zero', path);
@@ -88,13 +88,13 @@ describe('the file that others read', () => {
     expect(await readProgress(folder, systemClock.now())).toBeNull();
   });
 
-  it.each(['', '{', '[]', '{"pid":1}'])('says nothing of what is none: %j', async (text) => {
+  it.each(['', '{', '[]', '{"pid":1}'])('with invalid content is ignored: %j', async (text) => {
     const folder = await temporaryFolder();
     await writeFile(layoutOf(folder).progress, text);
     expect(await readProgress(folder, systemClock.now())).toBeNull();
   });
 
-  it('does not disturb a sync where it cannot be written', async () => {
+  it('does not affect a sync if it cannot be written', async () => {
     const folder = await temporaryFolder();
     await mkdir(layoutOf(folder).progress);
     const kept = keepProgress({ folder, clock: systemClock, command: 'sync' }, () => progress);

@@ -34,7 +34,7 @@ function changing(name: string): {
   return { fixture: { [name]: { ...own, answer } }, change };
 }
 
-// The same for a list that comes in pages.
+// The same for a paged list.
 function changingRows(name: string): {
   fixture: Record<string, Paged>;
   change: (edit: ((rows: Row[]) => Row[]) | null) => void;
@@ -56,7 +56,7 @@ const statusOf = ({ warehouse, catalogue }: TestWorkspace, nowMs = NOW_MS) =>
 const heldIn = ({ warehouse }: TestWorkspace) =>
   warehouse().database.exclusive(({ query }) => readHeldDeletions(query));
 
-test('a day that differs is retried in two runs, then hours apart, then it is permanent and named', async () => {
+test('a day that differs is retried in two runs, then after hours, then reported as permanent', async () => {
   const counts = changing('metrics_daily');
   const workspace = await openWorkspace({ brands: 1, days: 12, fixtures: counts.fixture });
   const { sandbox } = workspace;
@@ -89,7 +89,7 @@ test('a day that differs is retried in two runs, then hours apart, then it is pe
     { code: 'counts_differ', message: expect.stringContaining('in the first sync after') },
   ]);
   const retrying = await readsOf();
-  // The next retry is not due: the day is left alone, and the run is partial all the same.
+  // The next retry is not due: the day is not read, but the run is still partial.
   const waiting = await workspace.sync();
   expect(waiting.status).toBe('partial');
   expect(await readsOf()).toBeLessThan(retrying);
@@ -101,7 +101,7 @@ test('a day that differs is retried in two runs, then hours apart, then it is pe
   expect(last).toMatchObject({ status: 'complete', failures: [] });
   expect(last.warnings).toContainEqual(expect.objectContaining({ code: 'counts_differ' }));
   expect((await statusOf(workspace)).differing).toMatchObject([{ tries: RETRIES_MAX, isPermanent: true }]);
-  // The stored rows are upstream's list all the while.
+  // The stored rows equal upstream's list all the time.
   counts.change(null);
   expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
   expect((await statusOf(workspace)).differing).toEqual([]);
@@ -185,12 +185,12 @@ test('days whose retry is not due are read as soon as one of the days agrees aga
   expect(differing.length).toBeGreaterThan(8);
   expect(new Set(differing.map(({ tries }) => tries))).toEqual(new Set([3]));
   list.change(null);
-  // No retry is due for hours, but the days that still move are read and agree.
+  // No retry is due for hours, but recent days are read and agree.
   expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
   await expectEqualToUpstream(workspace);
 });
 
-test('a list that loses most rows is read twice, keeps them, is named, and loses them once that is accepted', async () => {
+test('a list that loses most rows is read twice, reported, and keeps them until the deletion is accepted', async () => {
   const list = changing('prompts');
   const workspace = await openWorkspace({ brands: 1, prompts: 12, days: 4, fixtures: list.fixture });
   await workspace.sync();
@@ -216,7 +216,7 @@ test('a list that loses most rows is read twice, keeps them, is named, and loses
   await expectEqualToUpstream(workspace);
 });
 
-test('rows that are gone from the list and from the day counts are deleted; most of all rows only if that is accepted', async () => {
+test('rows missing from the list and the day counts are deleted; a mass deletion only if accepted', async () => {
   const list = changingRows('responses');
   const counts = changing('metrics_daily');
   const workspace = await openWorkspace({ brands: 1, days: 6, fixtures: { ...list.fixture, ...counts.fixture } });
@@ -237,7 +237,7 @@ test('rows that are gone from the list and from the day counts are deleted; most
   expect(await heldIn(workspace)).toEqual([]);
 });
 
-test('nested rows that vanish from most rows of a page are not deleted', async () => {
+test('nested rows missing from most rows of a page are not deleted', async () => {
   const list = changingRows('responses');
   const workspace = await openWorkspace({ brands: 1, days: 4, fixtures: list.fixture });
   await workspace.sync();
@@ -252,7 +252,7 @@ test('nested rows that vanish from most rows of a page are not deleted', async (
   await expectEqualToUpstream(workspace);
 });
 
-test('a replay holds back what the sync held back', async () => {
+test('a replay holds back the same deletions as the sync', async () => {
   const list = changing('prompts');
   const workspace = await openWorkspace({ brands: 1, prompts: 12, days: 3, fixtures: list.fixture });
   const { folder, sync } = await keepPages(workspace);
@@ -267,7 +267,7 @@ test('a replay holds back what the sync held back', async () => {
   expect(await warehouse.database.exclusive(({ query }) => readHeldDeletions(query))).toHaveLength(1);
 });
 
-test('alerts behind the first page that a read left out come back with the next sync', async () => {
+test('alerts of later pages that a read missed are restored by the next sync', async () => {
   const list = changingRows('alerts');
   const workspace = await openWorkspace({ brands: 1, days: 40, fixtures: list.fixture });
   list.change(null);

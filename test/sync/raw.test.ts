@@ -13,7 +13,7 @@ const small = { brands: 1, prompts: 2, days: 3, seed: 51 } as const;
 const body = (length: number): Buffer => Buffer.alloc(length, 'x{"ä": "\n"}');
 
 describe('raw files', () => {
-  test('give back what was appended, in order, byte for byte, also to gunzip', async () => {
+  test('return all appended records in order, byte for byte, also through gunzip', async () => {
     const folder = join(await temporaryFolder(), 'raw');
     const log = await openRawLog(folder, KEEP_ALL);
     const sizes = [0, 1, 100, 300_000, 7];
@@ -40,7 +40,7 @@ describe('raw files', () => {
     expect(gunzipSync(file?.bytes as Buffer).toString()).toContain('{"index":4}\n');
   });
 
-  test('are read on behind what is damaged, and up to where they are cut off', async () => {
+  test('are read after damaged records and up to a truncated one', async () => {
     const folder = join(await temporaryFolder(), 'raw');
     const log = await openRawLog(folder, KEEP_ALL);
     const places = [];
@@ -67,7 +67,7 @@ describe('raw files', () => {
     ]);
   });
 
-  test('go when they are too old or too many, the oldest first', async () => {
+  test('are removed oldest first when they are too old or too large', async () => {
     const folder = join(await temporaryFolder(), 'raw');
     for (const day of ['2026-01-31', '2026-02-01', '2026-03-01', '2026-03-02']) {
       const log = await openRawLog(folder, KEEP_ALL);
@@ -90,7 +90,7 @@ describe('raw files', () => {
 describe('a sync', () => {
   const timeout = 120_000;
 
-  test('keeps every page that it commits, and no key', { timeout }, async () => {
+  test('archives every page that it commits, without the API key', { timeout }, async () => {
     const workspace = await openWorkspace(small);
     const { folder, sync } = await keepPages(workspace);
     expect(await sync()).toMatchObject({ status: 'complete', warnings: [] });
@@ -109,7 +109,7 @@ describe('a sync', () => {
     expect(await listRawFiles(folder)).toHaveLength(1);
   });
 
-  test('forgets pages whose file has gone', { timeout }, async () => {
+  test('deletes the records of pages whose file was removed', { timeout }, async () => {
     const workspace = await openWorkspace(small);
     const { folder, sync } = await keepPages(workspace);
     await sync({ only: ['prompts'] });
@@ -120,31 +120,35 @@ describe('a sync', () => {
     expect(kept.map(({ resource }) => resource)).toEqual(['alerts', 'brands']);
   });
 
-  test('goes on without a folder for its pages, and says so', { timeout }, async () => {
+  test('continues with a warning if the folder of raw pages cannot be created', { timeout }, async () => {
     const workspace = await openWorkspace(small);
     const { folder, sync } = await keepPages(workspace);
-    await writeFile(folder, 'a file where the folder should be');
+    await writeFile(folder, 'a file instead of the folder');
     const summary = await sync({ only: ['prompts'] });
     expect(summary).toMatchObject({ status: 'complete', error: null });
-    expect(summary.warnings.map(({ message }) => message).join()).toMatch(/^pages are not kept as they came: /);
+    expect(summary.warnings.map(({ message }) => message).join()).toMatch(/^raw pages are not archived: /);
     expect(await workspace.query('SELECT 1 FROM sync.raw_pages')).toEqual([]);
   });
 
-  // Root may write everywhere.
-  test.skipIf(process.getuid?.() === 0)('goes on where it may not write', { timeout }, async () => {
-    const workspace = await openWorkspace(small);
-    const { folder, sync } = await keepPages(workspace);
-    await mkdir(folder);
-    chmodSync(folder, 0o500);
-    expect(await sync({ only: ['prompts'] })).toMatchObject({
-      status: 'complete',
-      warnings: [{ code: 'folder_unwritable' }],
-    });
-  });
+  // Root can write everywhere.
+  test.skipIf(process.getuid?.() === 0)(
+    'continues if it may not write into the folder of raw pages',
+    { timeout },
+    async () => {
+      const workspace = await openWorkspace(small);
+      const { folder, sync } = await keepPages(workspace);
+      await mkdir(folder);
+      chmodSync(folder, 0o500);
+      expect(await sync({ only: ['prompts'] })).toMatchObject({
+        status: 'complete',
+        warnings: [{ code: 'folder_unwritable' }],
+      });
+    },
+  );
 });
 
 describe('a replay of damaged files', () => {
-  test('names file and page, goes on with the rest, and deletes nothing for what it lacks', {
+  test('reports file and page, replays the rest, and deletes no rows because of missing pages', {
     timeout: 120_000,
   }, async () => {
     const workspace = await openWorkspace({ ...small, responsesPerDay: 150 });

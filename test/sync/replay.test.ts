@@ -13,13 +13,13 @@ const script = new URL('./kept-child.ts', import.meta.url);
 const small = { brands: 2, prompts: 4, days: 5, seed: 41 } as const;
 
 describe('a replay into a new file', () => {
-  test('gives every row, history included, as it was after many syncs', { timeout: 240_000 }, async () => {
+  test('restores every row, including history, after many syncs', { timeout: 240_000 }, async () => {
     const workspace = await openWorkspace(small);
     const { folder, sync } = await keepPages(workspace);
     expect(await sync()).toMatchObject({ status: 'complete', failures: [] });
     workspace.sandbox.advance({ days: 1, lateAnswers: 3, editedResponses: 2, deletedResponses: 3, pausedPrompts: 1 });
     await sync();
-    // A listed thing that is gone is not on a page: upstream says so with 404.
+    // A deleted brand is not on any page: upstream returns 404 for it.
     const [brand] = workspace.sandbox.world.brands.splice(0, 1);
     workspace.sandbox.advance({ deletedPrompts: 1, forumStatusChanges: 3, articleProgress: 3, actionsDone: 2 });
     await sync();
@@ -32,7 +32,7 @@ describe('a replay into a new file', () => {
     expect(damages).toEqual([]);
     expect(pages).toBeGreaterThan(100);
     await expectSameTables(workspace, warehouse);
-    // What the ledger says of each page holds for the new warehouse as well.
+    // The ledger of pages is the same in the new warehouse.
     const ledger =
       'SELECT file, position, chain, page, sha256, CAST(run_id AS VARCHAR) FROM sync.raw_pages ORDER BY ALL';
     expect(await ask(warehouse, ledger)).toEqual(await ask(workspace.warehouse(), ledger));
@@ -40,7 +40,7 @@ describe('a replay into a new file', () => {
     expect(await ask(warehouse, coverage)).toEqual(await ask(workspace.warehouse(), coverage));
   });
 
-  test('takes only the days and resources asked for', { timeout: 240_000 }, async () => {
+  test('replays only the selected days and resources', { timeout: 240_000 }, async () => {
     const workspace = await openWorkspace({ ...small, brands: 1 });
     const { folder, sync } = await keepPages(workspace);
     await sync();
@@ -57,7 +57,7 @@ describe('a replay into a new file', () => {
     expect(early.skipped).toBe(late.pages);
   });
 
-  test('gives what a sync had that was killed again and again', { timeout: 180_000 }, async () => {
+  test('restores the rows of a sync that was killed repeatedly', { timeout: 180_000 }, async () => {
     const workspace = await openWorkspace({ ...small, brands: 1, responsesPerDay: 320, latencyMs: 5 });
     const { sandbox } = workspace;
     const folder = `${await temporaryFolder()}/raw`;
@@ -69,7 +69,7 @@ describe('a replay into a new file', () => {
       while (sandbox.requests.length < sent + requests && child.process.exitCode === null) await delay(1);
       await child.kill();
       await workspace.reopen();
-      // Whatever was committed has its page.
+      // Every committed page is in the raw pages.
       const torn = await replayAll(workspace, folder);
       expect(torn.damages).toEqual([]);
       await expectNoneMissing(workspace, torn.warehouse);

@@ -8,7 +8,7 @@ import { changesOf, NOW_MS, openWorkspace } from '../support/workspace.ts';
 
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 
-// Calls `step` once, when a run has sent so many requests.
+// Calls `step` once, after `requests` requests of a run.
 function after(requests: number, step: () => void): (tally: Tally) => void {
   let done = false;
   return (tally) => {
@@ -18,16 +18,16 @@ function after(requests: number, step: () => void): (tally: Tally) => void {
   };
 }
 
-describe('what stops a run', () => {
+describe('a run stops', () => {
   test.for([
     { state: 'disabled', code: 'unauthorized', status: 401 },
     { state: 'unplanned', code: 'plan_required', status: 403 },
-  ] as const)('a key that becomes $state: at once, and what was committed is kept', async ({ state, code, status }) => {
+  ] as const)('at once if the key becomes $state, and keeps committed pages', async ({ state, code, status }) => {
     const workspace = await openWorkspace();
     const { sandbox } = workspace;
     const summary = await workspace.sync({ onProgress: after(25, () => sandbox.setKey(sandbox.key, state)) });
     expect(summary).toMatchObject({ status: 'failed', error: { code } });
-    // Requests that were on their way are answered, and none is sent after the first refusal was read.
+    // Requests in flight still get responses; none is sent after the first rejection.
     expect(sandbox.requests.filter((request) => request.status === status).length).toBeLessThanOrEqual(8);
     expect(sandbox.requests.length).toBeLessThan(45);
     await expectConsistent(workspace);
@@ -40,7 +40,7 @@ describe('what stops a run', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('an upstream that is not there', async () => {
+  test('if upstream is unreachable', async () => {
     const workspace = await openWorkspace();
     await workspace.sandbox.close();
     const summary = await workspace.sync();
@@ -50,7 +50,7 @@ describe('what stops a run', () => {
     expect(requests).toEqual([{ status: null, error: expect.stringMatching(/connection refused/) }]);
   });
 
-  test('a brand that is not there, of those asked for', async () => {
+  test('if a selected brand does not exist', async () => {
     const workspace = await openWorkspace();
     const summary = await workspace.sync({ brands: ['00000000-0000-4000-8000-000000000000'] });
     expect(summary).toMatchObject({ status: 'failed', error: { code: 'usage' } });
@@ -58,8 +58,8 @@ describe('what stops a run', () => {
   });
 });
 
-describe('what upstream no longer has', () => {
-  test('a brand that goes during a run is marked, and the run is complete', async () => {
+describe('errors of single resources', () => {
+  test('a brand deleted during a run is marked as deleted, and the run is complete', async () => {
     const workspace = await openWorkspace();
     const { world } = workspace.sandbox;
     const gone = world.brands[1]?.id;
@@ -75,7 +75,7 @@ describe('what upstream no longer has', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('a row whose detail answers 404 stays while it is listed, and is marked with its children once it is not', async () => {
+  test('a row whose detail returns 404 stays while it is listed; once unlisted it is marked with its children', async () => {
     let gone: string | null = null;
     let isListed = true;
     const article: Answering = {
@@ -101,7 +101,7 @@ describe('what upstream no longer has', () => {
       );
       return { ...row, ...live };
     };
-    // A detail is asked for when its row has changed; this one has not.
+    // Details are requested only for changed rows, and this row did not change.
     const listed = await workspace.sync({ full: true });
     expect(listed).toMatchObject({ status: 'complete', failures: [] });
     expect(listed.warnings).toContainEqual(
@@ -116,7 +116,7 @@ describe('what upstream no longer has', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('a wait of hours ends the run instead of being waited for, or asked again', async () => {
+  test('a Retry-After of hours ends the run without waiting or retrying', async () => {
     const workspace = await openWorkspace();
     workspace.sandbox.setFaults([{ kind: '429', match: '/competitors', retryAfterSeconds: 7_200 }]);
     const summary = await workspace.sync();
@@ -128,7 +128,7 @@ describe('what upstream no longer has', () => {
     expect((await workspace.sync()).status).toBe('complete');
   });
 
-  test('a detail that is about another row is not written', async () => {
+  test('a detail of another row is not written', async () => {
     const workspace = await openWorkspace();
     await workspace.sync();
     const before = await workspace.query('SELECT id, _detail_hash FROM articles ORDER BY id');
@@ -148,7 +148,7 @@ describe('what upstream no longer has', () => {
     expect(Number(row?.['n'])).toBe(1);
   });
 
-  test('an endpoint that is missing fails its own chains only', async () => {
+  test('a missing endpoint fails only its own slices', async () => {
     const missing: Fixture<Workspace> = {
       answer: () => {
         throw notFound('the path');
@@ -168,7 +168,7 @@ describe('what upstream no longer has', () => {
     }
   });
 
-  test('an endpoint that always fails leaves its rows as they were', async () => {
+  test('an endpoint that always fails does not change its rows', async () => {
     const workspace = await openWorkspace({ brands: 1 });
     await workspace.sync();
     const before = await fingerprint(workspace);
@@ -196,7 +196,7 @@ describe('a bad item', () => {
     };
   }
 
-  test('is quarantined with its reason, once, and its row stays as it was', async () => {
+  test('is quarantined once with its reason and does not change its row', async () => {
     let isBad = false;
     const bent = bending('prompts', (items) => {
       if (isBad) items[0].active = 'yes';
@@ -222,7 +222,7 @@ describe('a bad item', () => {
     expect(JSON.parse(String(rows[0]?.['item']))).toMatchObject({ active: 'yes' });
   });
 
-  test('without a key forbids to conclude that anything is gone', async () => {
+  test('without a key prevents deletions', async () => {
     let isBad = false;
     const bent = bending('prompts', (items) => {
       if (!isBad) return items;
@@ -237,7 +237,7 @@ describe('a bad item', () => {
     expect(await workspace.query('SELECT DISTINCT _deleted_at FROM prompts')).toEqual([{ _deleted_at: null }]);
   });
 
-  test('that comes twice in a page is one row, the last one', async () => {
+  test('that occurs twice in a page becomes one row, the last one', async () => {
     const bent = bending('prompts', (items) => [{ ...items[0], text: 'an older text' }, ...items]);
     const workspace = await openWorkspace({ brands: 1, fixtures: bent });
     expect(await workspace.sync()).toMatchObject({ status: 'complete', quarantined: 0 });

@@ -31,7 +31,7 @@ function daysOf({ from, to }: DayRange): string[] {
 }
 
 describe('packed windows', () => {
-  test('tile the range without gap or overlap, none too long, and spare what is covered', () => {
+  test('cover the range without gaps or overlaps, none too long, and skip covered days', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -60,7 +60,7 @@ describe('packed windows', () => {
     );
   });
 
-  test('are full, but for the last before a gap', () => {
+  test('are full, except the last one before a gap', () => {
     const many = new Map(daysOf({ from: dayBefore(99), to: TODAY }).map((day) => [day, 70]));
     const windows = packWindows({
       range: { from: dayBefore(99), to: TODAY },
@@ -75,7 +75,7 @@ describe('packed windows', () => {
     }
   });
 
-  test('cost hardly more requests than full pages would, whatever a day holds', () => {
+  test('need hardly more requests than full pages, whatever the number of items per day', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 5, max: 2_000 }),
@@ -99,7 +99,7 @@ describe('packed windows', () => {
     );
   });
 
-  test('have from 1 to 20 pages, and enough of them to keep every connection busy', () => {
+  test('have 1 to 20 pages and are numerous enough to keep every connection busy', () => {
     fc.assert(
       fc.property(fc.nat(10_000_000), fc.integer({ min: 1, max: 32 }), (items, connections) => {
         const pages = pagesPerWindow(items, 100, connections);
@@ -136,7 +136,7 @@ const brandOf = (sinceDays: number | null) => ({
   since: sinceDays === null ? null : dayBefore(sinceDays),
   detailed: false,
 });
-/** A census that counts these answers, of which none are held. */
+/** Day counts of these items, none of which are stored. */
 const census = (counted: ReadonlyMap<string, number>): CountedDays => ({
   days: [...counted].map(([day, upstream]) => ({
     day,
@@ -151,7 +151,7 @@ const unread = { passId: 'p', rows: 0, state: null } as const;
 const rangeOf = ({ from, to }: Chain): DayRange => ({ from: from as string, to: to as string });
 
 describe('the plan of a windowed resource', () => {
-  test('covers everything from the first day that may hold something to today, once', () => {
+  test('covers all days from the first possible one to today exactly once', () => {
     expect(windowed.length).toBeGreaterThan(0);
     fc.assert(
       fc.property(counts(1_500), fc.option(fc.nat(1_500)), (counted, since) => {
@@ -171,7 +171,7 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
-  test('begins in 2015 at the earliest, whatever a brand, a count or an earlier read says', () => {
+  test('starts in 2015 at the earliest, whatever the brand, the day counts or earlier reads contain', () => {
     const years = ['0001-01-01', '1970-01-01', '2014-12-31', '9999-12-31'];
     for (const resource of windowed) {
       const read = years.map((day) => closedOn(resource.name, day));
@@ -179,12 +179,12 @@ describe('the plan of a windowed resource', () => {
       const brand = { id: BRAND, since: '0001-01-01', detailed: false };
       const { chains } = planWindows(resource, brand, counted, context({ covered: coveredBy(read) }));
       expect(chains.map(({ to }) => to)).toEqual([TODAY]);
-      // One range more before the first day that is known costs nothing.
+      // One more range before the first known day costs nothing.
       expect(chains.map(({ from }) => from)).toEqual([addDays(TODAY, 1 - RANGE_DAYS_MAX)]);
     }
   });
 
-  test('of asked days covers those and no others', () => {
+  test('of a requested range covers exactly its days', () => {
     fc.assert(
       fc.property(counts(900), range(900), (counted, asked) => {
         for (const resource of windowed) {
@@ -196,7 +196,7 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
-  test('of a run that goes on leaves out what is closed and resumes what is open', () => {
+  test('of a continued run skips completed slices and resumes unfinished ones', () => {
     fc.assert(
       fc.property(
         counts(600),
@@ -234,7 +234,7 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
-  test('leaves out days that were read whole and that nothing speaks against', () => {
+  test('skips days that were read completely and agree with the day counts', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -284,7 +284,7 @@ describe('the plan of a windowed resource', () => {
               if (isDue) expect(read.has(day.day), `${day.day} is due`).toBe(true);
               else if (!isEmpty) expect(read.has(day.day), `${day.day} is whole`).toBe(false);
             }
-            // Not more requests than full pages, and one more for every run of days that stand apart.
+            // No more requests than full pages need, plus one for every group of consecutive days.
             const items = days.filter(({ day }) => read.has(day)).reduce((sum, { upstream }) => sum + upstream, 0);
             const requests = planned.chains.reduce((sum, { expected }) => sum + expected, 0);
             expect(requests).toBeLessThanOrEqual(Math.ceil(items / 100) + planned.chains.length);
@@ -295,7 +295,7 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
-  test('reads a day again that was not over when it was read, and everything when it is asked to', () => {
+  test('reads a day again if it was read before its end, and all days in a full run', () => {
     const resource = windowed[0] as (typeof windowed)[number];
     const readAt = (day: string, at: string) => ({ ...closedOn(resource.name, day), closedAt: Date.parse(at) });
     const days = Array.from({ length: 10 }, (_, index) => dayBefore(9 - index));
@@ -311,7 +311,7 @@ describe('the plan of a windowed resource', () => {
     expect(read({ range: { from: dayBefore(8), to: dayBefore(7) } })).toEqual([dayBefore(8), dayBefore(7)]);
   });
 
-  test('goes back to the last days alone when the census never agrees, and says so, and when there is none', () => {
+  test('reads only the last days if the day counts are missing or, with a warning, if they never agree', () => {
     const resource = windowed[0] as (typeof windowed)[number];
     const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
     const counted: CountedDays = {
@@ -333,7 +333,7 @@ function closedOn(resource: string, day: string): ClosedChain {
   return { ...unread, id: `${resource} ${day}`, resource, brandId: BRAND, from: day, to: day, closedAt: NOW };
 }
 
-test('reads a few of the days first if the last read of most days was in vain', () => {
+test('reads a sample of the days first if the last read of most days changed nothing', () => {
   const resource = windowed[0] as (typeof windowed)[number];
   const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
   const counted: CountedDays = {
@@ -347,7 +347,7 @@ test('reads a few of the days first if the last read of most days was in vain', 
 });
 
 describe('the plan of details', () => {
-  test('asks for those of rows that are new or have changed since', () => {
+  test('requests the details of new and changed rows only', () => {
     for (const detail of catalogue.resources.filter(({ change }) => change.kind === 'detail')) {
       const plan = (detailed: boolean, full = false): string[] =>
         planDetails(detail, BRAND, [{ id: BRAND, since: null, detailed }], context({ full })).map(({ id }) => id);
@@ -361,7 +361,7 @@ describe('the plan of details', () => {
 describe('the plan of a history', () => {
   const histories = catalogue.resources.filter(({ change }) => change.kind === 'report' && change.span === 'history');
 
-  test('goes back range by range until the brand was not there, and ends', () => {
+  test('goes back range by range until before the creation of the brand', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000 }), (since) => {
         for (const resource of histories) {
@@ -384,7 +384,7 @@ describe('the plan of a history', () => {
     );
   });
 
-  test('goes on from the newest range, and from any that has a row, whatever the brand says', () => {
+  test("continues from the newest range and from any range with a row, whatever the brand's creation date", () => {
     for (const resource of histories) {
       for (const brand of [brandOf(null), brandOf(5)]) {
         const [newest] = planBrand(catalogue, brand, context({ wanted: new Set([resource.name]) })) as [Chain];
@@ -396,7 +396,7 @@ describe('the plan of a history', () => {
     }
   });
 
-  test('asks for each day from the first with a row to the end of the range', () => {
+  test('requests each day from the first with a row to the end of the range', () => {
     for (const resource of histories) {
       const [chain] = planBrand(catalogue, brandOf(9), context({ wanted: new Set([resource.name]) })) as [Chain];
       const days = planDays(resource, chain, dayBefore(4), context()).filter(({ fixed }) => {
@@ -410,7 +410,7 @@ describe('the plan of a history', () => {
 });
 
 describe('the plan of everything', () => {
-  test('asks every endpoint but details, and none twice', () => {
+  test('requests every endpoint except details exactly once', () => {
     const chains = [...planWorkspace(catalogue, context()), ...planBrand(catalogue, brandOf(9), context())];
     expect(new Set(chains.map(({ id }) => id)).size).toBe(chains.length);
     const asked = new Set(chains.map(({ resource }) => resource));
@@ -421,7 +421,7 @@ describe('the plan of everything', () => {
     for (const chain of chains) expect(chain.path).not.toMatch(/[{}]/);
   });
 
-  test('of one resource asks for it and what it needs', () => {
+  test('of one resource requests it and its dependencies', () => {
     for (const { name } of catalogue.resources) {
       const wanted = withDependencies(catalogue, [name]);
       expect(wanted.has(name)).toBe(true);

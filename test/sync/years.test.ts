@@ -4,7 +4,7 @@ import { openWorkspace } from '../support/workspace.ts';
 
 const BRAND = '00000000-0000-4000-8000-000000000001';
 
-test('what a plan looks at grows by the nights only where every one of them counts', async () => {
+test('a plan reads all earlier slices only of resources that need every one of them', async () => {
   const { catalogue, clock, warehouse } = await openWorkspace({ brands: 1 });
   const { database } = warehouse();
   const context = async () =>
@@ -15,7 +15,8 @@ test('what a plan looks at grows by the nights only where every one of them coun
       clock.now(),
     );
   const ranged = catalogue.resources.filter(({ query }) => query['from'] !== undefined).map(({ name }) => name);
-  // A range of each that ends on each of three years' days, and the day alone; every one read on its last day.
+  // For each of three years' days, a slice of every resource for a range that ends on the day and one for the day
+  // alone; each was read on its last day.
   const insert = `INSERT INTO sync.coverage SELECT concat(name, ' ', range_from, '..', range_to), name,
       CAST('${BRAND}' AS UUID), range_from, range_to, uuid(), uuid(), range_to + INTERVAL 12 HOUR, 1, NULL
     FROM (SELECT name, CAST(d AS DATE) - age AS range_from, CAST(d AS DATE) AS range_to FROM (SELECT unnest($1) AS name),

@@ -22,7 +22,7 @@ describe('an error of DuckDB', () => {
     ['FATAL Error: Failed to create checkpoint because of error: Corrupt database file'],
     ['FATAL Error: Failed: database has been invalidated because of a previous fatal error.'],
     ['TransactionContext Error: Failed to commit: Could not read enough bytes from file'],
-  ])('that means damage is reported in a sentence of its own: %s', ([message]) => {
+  ])('that means damage gets a message without the text of DuckDB: %s', ([message]) => {
     const error = toDatabaseError(PATH, new Error(message));
     expect(error).toBeInstanceOf(DamagedFile);
     expect(error).toMatchObject({ code: 'warehouse_invalid', path: PATH });
@@ -61,7 +61,7 @@ describe('an error of DuckDB', () => {
     [`IO Error: ${FULL}`, 'disk_full'],
     ['IO Error: Could not read from file "/data/warehouse.duckdb": Is a directory', 'warehouse_invalid'],
     ['IO Error: Extension "/root/sqlite_scanner.duckdb_extension" not found.', 'warehouse_invalid'],
-  ] as const)('on opening has a code of its own: %s', ([message, code]) => {
+  ] as const)('on opening maps to an error code: %s', ([message, code]) => {
     expect(toOpenError(PATH, new Error(message))).toMatchObject({ code });
   });
 
@@ -79,7 +79,7 @@ describe('an error of DuckDB', () => {
   });
 });
 
-test('a sound file that ends before its free blocks opens, and one that was cut off inside a table does not', async () => {
+test('a sound file without its free blocks at the end opens; a file truncated inside a table does not', async () => {
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   const database = await openDatabase(path);
   const statements = [
@@ -104,7 +104,7 @@ test('a sound file that ends before its free blocks opens, and one that was cut 
   await expect(openReadOnly(path, { memoryLimitMb: 64 })).rejects.toMatchObject({ code: 'warehouse_invalid' });
 });
 
-test('a database that met damage does no more work, is not written to, and is published nowhere', async () => {
+test('a database with damage found by a statement rejects all work, is not written to and not published', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'warehouse.duckdb');
   const replica = join(folder, 'analytics.duckdb');
@@ -118,7 +118,7 @@ test('a database that met damage does no more work, is not written to, and is pu
 
   const database = await openDatabase(path);
   await database.transaction((session) => session.run('CREATE TABLE later AS SELECT 1 AS one'));
-  // The blocks of the table are not read yet. The descriptor stays open: closing it would drop DuckDB's lock.
+  // The blocks of the table are not loaded yet. Keep the descriptor open: closing it would drop DuckDB's lock.
   const descriptor = openSync(path, 'r+');
   const { size } = await stat(path);
   for (let at = 12_288 + 4_096; at < size; at += 16_384) writeSync(descriptor, Buffer.from([0x5a]), 0, 1, at);
@@ -138,7 +138,7 @@ test('a database that met damage does no more work, is not written to, and is pu
   expect(existsSync(`${replica}.new`)).toBe(false);
 });
 
-test('a replica is not replaced if the damage is found while it is copied', async () => {
+test('a replica is not replaced if the copy of the warehouse finds damage', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'warehouse.duckdb');
   const replica = join(folder, 'analytics.duckdb');
@@ -147,7 +147,7 @@ test('a replica is not replaced if the damage is found while it is copied', asyn
   await first.close();
   const bytes = await readFile(path);
   for (let at = 12_288 + 4_096; at < bytes.length; at += 16_384) bytes[at] = 0x5a;
-  // The header and the catalog are sound, so that the file opens.
+  // The header and the catalog are intact, so the file opens.
   const whole = await readFile(path);
   for (let keep = 1; keep <= 8; keep++) {
     const mixed = Buffer.concat([
@@ -158,13 +158,13 @@ test('a replica is not replaced if the damage is found while it is copied', asyn
     await writeFile(path, mixed);
     const opened = await openDatabase(path).catch(() => null);
     if (opened === null) continue;
-    await writeFile(replica, 'the last good one');
+    await writeFile(replica, 'the last good replica');
     await expect(publishAnalytics(opened, replica)).rejects.toBeInstanceOf(DamagedFile);
     expect(opened.damage()).not.toBeNull();
     await opened.close();
-    expect(await readFile(replica, 'utf8')).toBe('the last good one');
+    expect(await readFile(replica, 'utf8')).toBe('the last good replica');
     expect(existsSync(`${replica}.new`)).toBe(false);
     return;
   }
-  throw new Error('no way was found to damage rows alone');
+  throw new Error('no bit flip damaged rows without damaging the catalog');
 });

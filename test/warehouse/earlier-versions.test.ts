@@ -13,8 +13,8 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { expectHistorySound } from '../support/history.ts';
 
-// Warehouses that the code of each version wrote: `sandbox --brands 1 --prompts 3 --days 12`, a sync, two more days with
-// deletions, edits and late answers, a sync.
+// Warehouses written by the code of each version: `sandbox --brands 1 --prompts 3 --days 12`, a sync, two more days
+// with deletions, edits and late responses, a sync.
 const fixtures = new URL('fixtures/', import.meta.url);
 const catalogue = createCatalogue(declarations);
 const versions = readdirSync(fixtures).map((name) => Number(/^version-(\d+)\.duckdb\.gz$/.exec(name)?.[1]));
@@ -49,7 +49,7 @@ async function tablesOf(path: string): Promise<Map<string, string[]>> {
   return new Map(rows.map((row) => [String(row['table']), (row['columns'] as { items: string[] }).items]));
 }
 
-/** For each table, its rows' number and a hash of what they hold in these columns, whatever their order. */
+/** For each table, the number of rows and an order-independent hash of these columns. */
 async function contentOf(path: string, tables: ReadonlyMap<string, readonly string[]>): Promise<Map<string, string>> {
   return withFile(path, async (query) => {
     const content = new Map<string, string>();
@@ -69,12 +69,12 @@ async function schemaOf(path: string): Promise<ResultRow[]> {
   );
 }
 
-it('keeps a warehouse of every version there was', () => {
+it('has a fixture of every schema version', () => {
   expect(versions.toSorted()).toEqual(Array.from({ length: SCHEMA_VERSION }, (_, index) => index + 1));
 });
 
-describe.each(versions)('a warehouse that version %i wrote', (version) => {
-  it('becomes what a new one is, and keeps every row', async () => {
+describe.each(versions)('a warehouse written by version %i', (version) => {
+  it('gets the schema of a new warehouse and keeps every row', async () => {
     const path = await unpack(version);
     const before = await tablesOf(path);
     before.delete('sync.meta');

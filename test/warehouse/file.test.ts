@@ -17,7 +17,7 @@ async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'warehouse.duckdb');
 }
 
-// Changes a warehouse behind sightline's back.
+// Changes a warehouse without sightline.
 async function change(path: string, sql: string): Promise<void> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
@@ -32,7 +32,7 @@ async function make(path: string): Promise<void> {
 }
 
 describe('a new warehouse', () => {
-  test('has every table and column of the catalogue, typed and described', async () => {
+  test('has every table and column of the catalogue, with types and comments', async () => {
     const path = await newPath();
     const warehouse = await openWarehouse(path, catalogue, {});
     const rows = await warehouse.database.exclusive((session) =>
@@ -60,7 +60,7 @@ describe('a new warehouse', () => {
     );
   });
 
-  test('is opened again as it is', async () => {
+  test('does not change when it is opened again', async () => {
     const path = await newPath();
     await make(path);
     await change(path, "INSERT INTO tags (id, name) VALUES (uuid(), 'x')");
@@ -72,7 +72,7 @@ describe('a new warehouse', () => {
 });
 
 describe('an older warehouse', () => {
-  test('gets the columns and tables it lacks, and keeps its rows', async () => {
+  test('gets missing columns and tables and keeps its rows', async () => {
     const path = await newPath();
     await make(path);
     await change(
@@ -91,7 +91,7 @@ describe('an older warehouse', () => {
     await warehouse.close();
   });
 
-  test('with a column of another type is refused, by name, and left as it was', async () => {
+  test('with a column of another type is rejected by name and not changed', async () => {
     const path = await newPath();
     await make(path);
     await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER; ALTER TABLE tags DROP COLUMN _extra');
@@ -105,8 +105,8 @@ describe('an older warehouse', () => {
   });
 });
 
-describe('a warehouse is refused when', () => {
-  test('a newer sightline wrote it', async () => {
+describe('a warehouse is rejected if', () => {
+  test('a newer version of sightline wrote it', async () => {
     const path = await newPath();
     await make(path);
     await change(path, `UPDATE sync.meta SET value = '${SCHEMA_VERSION + 1}'`);
@@ -116,9 +116,9 @@ describe('a warehouse is refused when', () => {
   });
 
   test.for<[string, string]>([
-    ['text', 'this is no database, and longer than a header of one would be: '.repeat(100)],
+    ['text', 'this is not a database, and longer than a header of one would be: '.repeat(100)],
     ['half a page', 'DUCK'],
-  ])('the file is no database but %s, which is left untouched', async ([, content]) => {
+  ])('the file is not a database but %s, and the file is not changed', async ([, content]) => {
     const path = await newPath();
     await writeFile(path, content);
     await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('a warehouse is refused when', () => {
     await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ message: expect.stringContaining(path) });
   });
 
-  test('it was cut short', async () => {
+  test('it is truncated', async () => {
     const path = await newPath();
     await make(path);
     const whole = await readFile(path);
@@ -149,7 +149,7 @@ describe('a warehouse is refused when', () => {
     await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'folder_unwritable' });
   });
 
-  test('this process has it open already', async () => {
+  test('this process already has it open', async () => {
     const path = await newPath();
     const warehouse = await openWarehouse(path, catalogue, {});
     await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'internal' });
@@ -157,7 +157,7 @@ describe('a warehouse is refused when', () => {
     await make(path);
   });
 
-  test('another process owns it, until that is gone', { timeout: 60_000 }, async () => {
+  test('another process owns it, until that process ends', { timeout: 60_000 }, async () => {
     const path = await newPath();
     const child = startChild(script, path);
     expect(await child.message()).toBe('open');
@@ -171,7 +171,7 @@ describe('a warehouse is refused when', () => {
   });
 });
 
-test('a failed transaction leaves nothing, and the next goes on', async () => {
+test('a failed transaction is rolled back, and the next one succeeds', async () => {
   const warehouse = await openWarehouse(await newPath(), catalogue, {});
   const { database } = warehouse;
   const failed = database.transaction(async (session) => {

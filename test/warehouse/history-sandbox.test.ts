@@ -3,7 +3,7 @@ import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { expectConsistent, fingerprint } from '../support/compare.ts';
 import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
-/** Reports of the days' numbers, which most changes move as well. */
+/** Reports of daily numbers, which most changes affect too. */
 const reported = /^(metrics|traffic|cited)/;
 
 interface Told {
@@ -12,8 +12,8 @@ interface Told {
   readonly key: string;
 }
 
-/** What histories say has happened since upstream's moment `sinceMs`, reports left aside. */
-async function toldSince({ catalogue, query }: TestWorkspace, sinceMs: number): Promise<Told[]> {
+/** Versions in all histories since upstream's time `sinceMs`, except those of reports. */
+async function versionsSince({ catalogue, query }: TestWorkspace, sinceMs: number): Promise<Told[]> {
   const told: Told[] = [];
   for (const { name, of, rowKey } of catalogue.histories) {
     if (reported.test(of)) continue;
@@ -26,7 +26,7 @@ async function toldSince({ catalogue, query }: TestWorkspace, sinceMs: number): 
   return told;
 }
 
-/** A workspace whose first sync is behind it, and a way to let something happen an hour later and sync again. */
+/** A workspace after its first sync, with a function that applies a change an hour later and syncs again. */
 async function openSynced(seed: number) {
   const workspace = await openWorkspace({ seed, prompts: 4, days: 3 });
   expect(await workspace.sync()).toMatchObject({ status: 'complete' });
@@ -34,7 +34,7 @@ async function openSynced(seed: number) {
     const ids = workspace.sandbox.advance({ days: 1 / 24, ...change }).flatMap((changed) => [...changed.ids]);
     expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
     await expectConsistent(workspace);
-    return { ids: ids.sort(), told: await toldSince(workspace, workspace.sandbox.world.now() - 60_000) };
+    return { ids: ids.sort(), told: await versionsSince(workspace, workspace.sandbox.world.now() - 60_000) };
   };
   return { workspace, happen };
 }
@@ -42,7 +42,9 @@ async function openSynced(seed: number) {
 const one = (told: readonly Told[], table: string): Pick<Told, 'change' | 'key'>[] =>
   told.filter((row) => row.table === table).map(({ change, key }) => ({ change, key }));
 
-test('history tells what happened to each thing, and to no other of its kind', { timeout: 180_000 }, async () => {
+test('history records each change for the changed row and for no other row of its table', {
+  timeout: 180_000,
+}, async () => {
   const { workspace, happen } = await openSynced(41);
   const { query } = workspace;
   const begun = await query(`SELECT DISTINCT change, epoch_ms(valid_from) AS at, valid_to FROM prompts_history`);
@@ -63,7 +65,7 @@ test('history tells what happened to each thing, and to no other of its kind', {
   }
 });
 
-test('history keeps tags, actions and texts as they were', { timeout: 120_000 }, async () => {
+test('history keeps earlier tags, actions and texts', { timeout: 120_000 }, async () => {
   const { workspace, happen } = await openSynced(42);
   const { query } = workspace;
   const tagsThen = await query(
@@ -97,7 +99,9 @@ test('history keeps tags, actions and texts as they were', { timeout: 120_000 },
   );
 });
 
-test('the end of a brand ends it, and a sync that finds nothing new writes nothing', { timeout: 120_000 }, async () => {
+test('deleting a brand ends its history, and a sync without changes writes no versions', {
+  timeout: 120_000,
+}, async () => {
   const { workspace, happen } = await openSynced(43);
   const before = await fingerprint(workspace);
   expect(await workspace.sync()).toMatchObject({ status: 'complete' });
@@ -109,7 +113,7 @@ test('the end of a brand ends it, and a sync that finds nothing new writes nothi
   expect(brand).toEqual({ ended: BigInt(workspace.sandbox.world.now()) });
 });
 
-test('a day that upstream restates is there as it was said before', { timeout: 120_000 }, async () => {
+test('history keeps the earlier numbers of a day that upstream restates', { timeout: 120_000 }, async () => {
   const { workspace, happen } = await openSynced(44);
   const { ids } = await happen({ lateAnswers: 1 });
   const days = await workspace.query(

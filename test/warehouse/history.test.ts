@@ -13,7 +13,7 @@ import { expectHistorySound } from '../support/history.ts';
 const BRANDS = ['00000000-0000-4000-8000-00000000000a', '00000000-0000-4000-8000-00000000000b'];
 const START_MS = Date.parse('2026-03-01T00:00:00Z');
 
-// A walk whose rows have nested arrays, a field that moves by itself, and a detail with an array of its own.
+// A paged scan whose rows have nested arrays, an incidental field, and a detail with an array of its own.
 const list = defineResource({
   name: 'notes',
   about: 'Notes.',
@@ -32,7 +32,7 @@ const list = defineResource({
       fields: {
         id: uuid('Id.'),
         text: text('Text.'),
-        checkedAt: timestamp('When it was looked at.'),
+        checkedAt: timestamp('Time of the last check.'),
         lines: children('Lines.', { table: 'note_lines', repeat: [], fields: { text: text('Text.') } }),
       },
     },
@@ -64,7 +64,7 @@ const detail = defineResource({
   tool: 'get_note',
 });
 
-// The same by range: its key has a value that may be null, and every row goes into a page.
+// A report by range: its key has a nullable value, and every page contains all rows.
 const report = defineResource({
   name: 'sums',
   about: 'Sums.',
@@ -111,7 +111,7 @@ interface Sum {
   readonly count: number;
 }
 
-/** Microseconds, as the warehouse counts them. */
+/** Times in microseconds, as in the warehouse. */
 interface Version {
   from: number;
   to: number | null;
@@ -121,7 +121,7 @@ interface Version {
 
 interface Kept {
   content: string;
-  /** What history goes by. */
+  /** The columns that start a new version when they change. */
   telling: string;
   deleted: boolean;
   detailed: string | null;
@@ -182,7 +182,7 @@ async function open(): Promise<Warehouse> {
   return warehouse;
 }
 
-test('any sequence of pages leaves the history that a model in memory has', { timeout: 120_000 }, async () => {
+test('any sequence of pages produces the same history as a model in memory', { timeout: 120_000 }, async () => {
   const warehouse = await open();
   const run = await warehouse.beginRun({ runId: '00000000-0000-4000-8000-000000000001', options: '', now: 0 });
   const commit = async (
@@ -215,7 +215,7 @@ test('any sequence of pages leaves the history that a model in memory has', { ti
           one.closes,
         );
         for (const page of one.pages) {
-          // Of what one page says twice, the last counts.
+          // If a page contains a key twice, the last item counts.
           for (const last of new Map(page.map((entry) => [entry.id, entry])).values()) putItem(model, brand, last, at);
         }
         const listed = new Set(one.pages.flat().map(({ id }) => `notes ${brand} ${id}`));
@@ -257,7 +257,7 @@ test('any sequence of pages leaves the history that a model in memory has', { ti
   );
 });
 
-// The model: what a note is now, and the versions that this makes.
+// The model: the current state of a note, and the resulting versions.
 
 function putItem(model: Model, brand: string, note: Item, at: number): void {
   const key = `notes ${brand} ${note.id}`;

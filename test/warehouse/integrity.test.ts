@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findFlaws } from '../../src/warehouse/integrity.ts';
 import { openWorkspace } from '../support/workspace.ts';
 
-test('tells keys that are there twice, orphans, and versions that overlap or leave a gap, and nothing else', async () => {
+test('finds repeated keys, orphans, overlapping versions and gaps between versions, and nothing else', async () => {
   const { sandbox, catalogue, warehouse, sync } = await openWorkspace({ brands: 1, prompts: 3, days: 4 });
   await sync();
   sandbox.world.advance({ days: 1, editedResponses: 2, deletedResponses: 1, pausedPrompts: 2 });

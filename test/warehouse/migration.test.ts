@@ -20,7 +20,7 @@ const resourceTables = catalogue.tables
   })
   .join('\n');
 
-// What the first version would have left behind: its own tables, a run, and a row of data.
+// A file of the first version: its own tables, a run and a row of data.
 const written = `
 INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, data_version)
   VALUES ('00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002', '2026-03-01', 'complete', '{}', 7);
@@ -58,7 +58,7 @@ describe.each([1, 2])('a warehouse of version %i', (version) => {
     expect(await change(path, 'SELECT count(*) AS n FROM sync.shapes')).toEqual([{ n: 1n }]);
   });
 
-  test('begins its histories with the rows it has', async () => {
+  test('fills its new histories from the existing rows', async () => {
     const path = await oldWarehouse(version);
     const brand = "'00000000-0000-4000-8000-00000000000a'";
     await change(
@@ -86,7 +86,7 @@ describe.each([1, 2])('a warehouse of version %i', (version) => {
     ]);
   });
 
-  test('stays as it is when the migration fails', async () => {
+  test('does not change if the migration fails', async () => {
     const path = await oldWarehouse(version);
     await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER USING 1');
     const before = await schemaOf(path);
@@ -96,7 +96,7 @@ describe.each([1, 2])('a warehouse of version %i', (version) => {
   });
 });
 
-test.for(['9', '2.5', 'x', '', '0'])('a warehouse of version %j is refused', async (version) => {
+test.for(['9', '2.5', 'x', '', '0'])('a warehouse of version %j is rejected', async (version) => {
   const path = await oldWarehouse();
   await change(path, `UPDATE sync.meta SET value = '${version}'`);
   await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({

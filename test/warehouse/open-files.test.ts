@@ -18,7 +18,7 @@ async function openOne(): Promise<{ path: string; database: Database; run: (sql:
   return { path, database, run: (sql) => database.exclusive((session) => session.run(sql)) };
 }
 
-/** What the descriptors of this process lead to, in a folder. */
+/** Paths of this process's open descriptors within a folder. */
 function openIn(folder: string): string[] {
   const found = readdirSync('/proc/self/fd').map((descriptor) => {
     try {
@@ -31,7 +31,7 @@ function openIn(folder: string): string[] {
 }
 
 describe.skipIf(NO_LOCK_LIST !== null)('a file that DuckDB has open in this process', () => {
-  test('stays locked when it and its log are read, and no descriptor is left after it is closed', async () => {
+  test('stays locked while it and its log are read, and leaves no descriptor open after it is closed', async () => {
     const { path, database, run } = await openOne();
     const folder = join(path, '..');
     for (let round = 0; round < 3; round++) {
@@ -42,13 +42,13 @@ describe.skipIf(NO_LOCK_LIST !== null)('a file that DuckDB has open in this proc
       await run('CHECKPOINT');
       expect(hasWriteLock(path)).toBe(true);
     }
-    // One log a checkpoint, each deleted: those before the last must not keep their disk space.
+    // Every checkpoint deletes a log. Deleted logs before the last must not keep their disk space.
     expect(openIn(folder).filter((name) => name.endsWith('(deleted)')).length).toBeLessThanOrEqual(1);
     await database.close();
     expect(openIn(folder)).toEqual([]);
   });
 
-  test('stays locked under another name when a new file takes its place', async () => {
+  test('stays locked under its new name when another file replaces it', async () => {
     const { path, database } = await openOne();
     await hashFile(path);
     await rename(path, `${path}.kept`);
@@ -62,7 +62,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('a file that DuckDB has open in this proc
     expect(openIn(join(path, '..'))).toEqual([]);
   });
 
-  test('is not closed under a read that is under way when DuckDB closes it', async () => {
+  test('stays open for a running read when DuckDB closes it', async () => {
     const { path, database, run } = await openOne();
     await run('CREATE TABLE t AS SELECT * FROM range(1000)');
     await run('CHECKPOINT');
@@ -73,7 +73,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('a file that DuckDB has open in this proc
     expect(openIn(join(path, '..'))).toEqual([]);
   });
 
-  test('is not opened a second time by DuckDB, whose close would drop the lock', async () => {
+  test('cannot be opened a second time by DuckDB, because closing it would drop the lock', async () => {
     const { path, database } = await openOne();
     const options = { memoryLimitMb: 64 };
     await expect(openReadOnly(path, options)).rejects.toMatchObject({ code: 'warehouse_locked' });
@@ -92,7 +92,9 @@ describe('the source', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => ({ path: `src/${name}`, text: readFileSync(join(root, 'src', name), 'utf8') }));
-  /** Functions that open a file, and close it. Those that only look at a path, such as `stat` and `rename`, do no harm. */
+  /**
+   * Functions that open and close a file. Functions that only use the path, such as `stat` and `rename`, are harmless.
+   */
   const OPENERS =
     /^(open|openSync|openAsBlob|createReadStream|createWriteStream|syncToDisk|((read|write|append|copy)File|cp|truncate)(Sync)?)$/;
   const openersOf = (text: string): string[] =>
@@ -100,7 +102,7 @@ describe('the source', () => {
       .flatMap(([, names = '']) => names.split(',').map((name) => name.trim()))
       .filter((name) => OPENERS.test(name));
 
-  test('opens neither the live file nor its log but through readOpened', () => {
+  test('opens the live file and its log only through readOpened', () => {
     const found = files.flatMap(({ path, text }) =>
       openersOf(text).flatMap((name) =>
         [...text.matchAll(new RegExp(`(?<![.\\w])${name}\\(([^;]*?)\\)`, 'g'))]
@@ -113,7 +115,7 @@ describe('the source', () => {
     expect(found).toEqual([]);
   });
 
-  test('opens files directly beside the live one only where they are others', () => {
+  test("opens other files of the live file's folder only at known places", () => {
     const near = files.filter(({ path }) =>
       /^src\/(warehouse\/|snapshot\/(home|journal|s3-)|app\/home\.ts)/.test(path),
     );
@@ -127,11 +129,11 @@ describe('the source', () => {
       // home.json.
       'src/snapshot/home-mark.ts: readFile',
       'src/snapshot/home-mark.ts: writeFile',
-      // The replica, after it was received.
+      // The downloaded replica.
       'src/snapshot/home-store.ts: syncToDisk',
-      // The log that a check-out receives, before DuckDB opens it.
+      // The downloaded log, before DuckDB opens it.
       'src/snapshot/journal-piece.ts: open',
-      // A file that is received under a name of its own.
+      // A download with its own name.
       'src/snapshot/s3-receive.ts: open',
       // Memory of the child process, from /proc.
       'src/warehouse/guarded-sql.ts: readFileSync',

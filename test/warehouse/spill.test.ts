@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/folders.ts';
 const LARGE = `SELECT count(*) FROM (SELECT lag(v) OVER (ORDER BY v) AS p, v FROM
   (SELECT hash(n)::VARCHAR || repeat('x', 60) AS v FROM range(1500000) t(n))) WHERE p > v`;
 
-test('what memory has no room for goes to a folder of each reader, which goes with it', {
+test('each reader spills into its own folder, which is removed when the reader closes', {
   timeout: 120_000,
 }, async () => {
   const folder = await temporaryFolder();
@@ -36,7 +36,7 @@ test('what memory has no room for goes to a folder of each reader, which goes wi
   expect((await readdir(folder)).filter((name) => name.startsWith('analytics'))).toEqual(['analytics.duckdb']);
 });
 
-test('what a killed reader left is cleared a day later, when the copy is published', async () => {
+test('the spill folder of a killed reader is removed a day later, when the replica is published', async () => {
   const folder = await temporaryFolder();
   const live = await openDatabase(join(folder, 'warehouse.duckdb'));
   onTestFinished(() => live.close());

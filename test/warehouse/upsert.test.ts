@@ -14,7 +14,7 @@ const BRANDS = ['00000000-0000-4000-8000-00000000000a', '00000000-0000-4000-8000
 const FIRST_DAY = '2026-01-01';
 const DAYS = 4;
 
-// A windowed list with children and a detail that adds children of its own: all that an upsert has to do.
+// A windowed list with children and a detail that adds children of its own, which covers every case of an upsert.
 const list = defineResource({
   name: 'notes',
   about: 'Notes.',
@@ -115,7 +115,7 @@ type Step =
   | { readonly kind: 'detail'; readonly brand: number; readonly full: Full }
   | { readonly kind: 'gone'; readonly brand: number; readonly id: string };
 
-/** What a row is, whatever brought it there. */
+/** The stored state of a row. */
 interface Kept {
   note: Note;
   full: Full | null;
@@ -124,14 +124,14 @@ interface Kept {
 
 const idOf = (index: number): string => `00000000-0000-4000-9000-${index.toString(16).padStart(12, '0')}`;
 const dayOf = (index: number): string => addDays(FIRST_DAY, index);
-// A note's moment goes with its id: items of a window do not move.
+// The time of a note depends on its id, because items of a window do not move.
 const atOf = (index: number): string => `${dayOf(index % DAYS)}T1${index % 10}:00:00.000Z`;
 const words = fc.option(
   fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom("it's", '"q"', 'a\u0000b', '\ud83d')),
   { freq: 5 },
 );
 
-// Half of the notes stand as they always do, so that the same content comes back after a deletion.
+// Half of the notes have fixed content, so the same content comes back after a deletion.
 const usual: fc.Arbitrary<Note> = fc.nat(9).map((index) => ({
   id: idOf(index),
   at: atOf(index),
@@ -205,7 +205,7 @@ async function open(): Promise<Warehouse> {
   return warehouse;
 }
 
-test('any sequence of pages leaves what a map in memory holds', { timeout: 120_000 }, async () => {
+test('any sequence of pages produces the same rows as a map in memory', { timeout: 120_000 }, async () => {
   const warehouse = await open();
   const run = await warehouse.beginRun({ runId: '00000000-0000-4000-8000-000000000001', options: '', now: 0 });
   const chainOf = (resource: string, brand: number, from: string | null = null, to: string | null = null) => ({
@@ -263,7 +263,7 @@ test('any sequence of pages leaves what a map in memory holds', { timeout: 120_0
         const isSeen = inside.some(({ id }) => id === kept.note.id);
         if (key.startsWith(brand) && from <= day && day <= to && !isSeen) kept.deleted = true;
       }
-      // The very same pages again change nothing, where no page says two things of one note.
+      // Writing the same pages again changes nothing, unless a page contains two versions of a note.
       if (new Set(inside.map(({ id }) => id)).size === inside.length) {
         expect(await commit('notes', pages, from, to, true)).toBe(0);
       }
@@ -294,7 +294,7 @@ test('any sequence of pages leaves what a map in memory holds', { timeout: 120_0
   );
 });
 
-// A row that is marked has its children marked too, but for those that a detail wrote after it was gone.
+// Marking a row also marks its children, except those that a detail wrote after the row was deleted.
 function expectedOf(model: ReadonlyMap<string, Kept>): unknown[] {
   return [...model]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -7,7 +7,7 @@ import type { Exchange } from '../liar.ts';
 
 const MEGABYTE = 1_000_000;
 
-/** Whether the request is for a list whose slice may fail alone. */
+/** Whether the request is for a list of which a single slice may fail. */
 const isAlerts = ({ path }: Exchange): boolean => path.endsWith('/alerts');
 const isPrompts = ({ path }: Exchange): boolean => path.endsWith('/prompts') && !path.endsWith('/metrics/prompts');
 const isResponses = ({ path }: Exchange): boolean => path.endsWith('/responses');
@@ -65,7 +65,7 @@ function edited(
 }
 
 export const bodyLies: readonly Lie[] = [
-  encoded('compresses every body with gzip, which was not asked for', 'gzip', gzipSync),
+  encoded('compresses every body with gzip, which was not requested', 'gzip', gzipSync),
   encoded('compresses every body with raw deflate, and then with Brotli', 'deflate, br', (body) =>
     brotliCompressSync(deflateRawSync(body)),
   ),
@@ -107,7 +107,7 @@ export const bodyLies: readonly Lie[] = [
     /objects and arrays; allowed: up to 500000/,
   ),
   alertsAre(
-    'sends 400000 empty objects where 100 items were asked for',
+    'sends 400000 empty objects instead of the requested 100 items',
     () => `{"data":[${'{},'.repeat(400_000)}{}],"nextCursor":null}`,
     /the list has 400001 items; allowed: up to 400/,
   ),
@@ -126,7 +126,7 @@ export const bodyLies: readonly Lie[] = [
     { exits: [0, 3], says: /characters of JSON; allowed: up to 4000000/ },
   ),
   {
-    title: 'describes itself with a path of 10 MB of braces',
+    title: 'sends an OpenAPI description with a path of 10 MB of braces',
     tell: (exchange) => {
       if (!exchange.path.endsWith('/openapi.json')) return;
       exchange.body = Buffer.from(JSON.stringify({ paths: { ['{'.repeat(10 * MEGABYTE)]: {} } }));
@@ -134,7 +134,7 @@ export const bodyLies: readonly Lie[] = [
     exits: [0],
   },
   {
-    title: 'describes the unnamed parameter by the name of another',
+    title: 'names the unnamed parameter like another one in its OpenAPI description',
     tell: (exchange) => {
       if (!exchange.path.endsWith('/openapi.json')) return;
       const parameters = [{ in: 'query', name: 'from', schema: { enum: ['engine', 'none'] } }];
@@ -209,7 +209,7 @@ export const bodyLies: readonly Lie[] = [
     says: /the same page again/,
   },
   edited(
-    'sends a cursor beside lists that have no pages',
+    'sends a cursor with lists that are not paged',
     ({ path }) => path.endsWith('/prompts') || path.endsWith('/brands'),
     (body) => (Array.isArray(body) ? body : { ...body, nextCursor: 'more' }),
     { exits: [0] },

@@ -1,10 +1,10 @@
 import type { Lie } from '../attack.ts';
 import type { Exchange } from '../liar.ts';
 
-/** Limits that no API has; each response names the next. */
+/** Limits that no API has; each response uses the next one. */
 const LIMITS = ['0', '-5', '119.5', 'unlimited', '', '9'.repeat(300), '10001', '0x78', '1e3'];
 
-/** Whether the request is for a list whose slice may fail alone. */
+/** Whether the request is for a list of which a single slice may fail. */
 const isAlerts = ({ path }: Exchange): boolean => path.endsWith('/alerts');
 
 function isFirst(state: Map<string, unknown>, what: string): boolean {
@@ -26,7 +26,7 @@ function retryAfter(value: string): Lie['tell'] {
 
 export const headerLies: readonly Lie[] = [
   {
-    title: 'names a limit of 999999999 requests a minute, of which none is left, in one response',
+    title: 'sends a limit of 999999999 requests a minute with none left, in one response',
     tell: ({ count, headers }) => {
       if (count === 2) Object.assign(headers, { 'x-ratelimit-limit': '999999999', 'x-ratelimit-remaining': '0' });
     },
@@ -34,8 +34,8 @@ export const headerLies: readonly Lie[] = [
     says: /header x-ratelimit-limit implausible_value allowed: 1 to 10000/,
   },
   {
-    title: 'names limits that are not counts between 1 and 10000',
-    // The first response names a true one: without any, a sync goes on at 120 a minute.
+    title: 'sends limits that are not integers between 1 and 10000',
+    // The first response has a valid limit; without any, a sync sends 120 requests per minute.
     tell: ({ count, headers }) => {
       if (count > 1) headers['x-ratelimit-limit'] = LIMITS[count % LIMITS.length];
     },
@@ -43,7 +43,7 @@ export const headerLies: readonly Lie[] = [
     says: /header x-ratelimit-limit implausible_value/,
   },
   {
-    title: 'says that more requests are left than its limit',
+    title: 'sends more remaining requests than its limit',
     tell: ({ headers }) => {
       headers['x-ratelimit-remaining'] = '10001';
     },
@@ -51,13 +51,13 @@ export const headerLies: readonly Lie[] = [
     says: /header x-ratelimit-remaining implausible_value/,
   },
   {
-    title: 'answers 429 without a body, to be asked again after 32 billion years',
+    title: 'returns 429 without a body and with a Retry-After of 32 billion years',
     tell: retryAfter('999999999999999999'),
     exits: [0],
     says: /header retry-after implausible_value/,
   },
   {
-    title: 'forbids one endpoint (403)',
+    title: 'returns 403 on one endpoint',
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 403, '{"error":{"code":"forbidden","message":"not for you"}}');
     },
@@ -65,7 +65,7 @@ export const headerLies: readonly Lie[] = [
     says: /refused \S+\/alerts \(403\): not for you/,
   },
   {
-    title: 'answers 403 plan_required on one endpoint',
+    title: 'returns 403 plan_required on one endpoint',
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 403, '{"error":{"code":"plan_required","message":"no plan"}}');
     },
@@ -73,7 +73,7 @@ export const headerLies: readonly Lie[] = [
     says: /rejected the workspace \(403\)/,
   },
   {
-    title: 'answers 401 on one endpoint',
+    title: 'returns 401 on one endpoint',
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 401);
     },
@@ -81,7 +81,7 @@ export const headerLies: readonly Lie[] = [
     says: /rejected the key \(401\)/,
   },
   {
-    title: 'answers 404 for one list of a brand that exists',
+    title: 'returns 404 for one list of an existing brand',
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 404);
     },
@@ -89,7 +89,7 @@ export const headerLies: readonly Lie[] = [
     says: /404/,
   },
   {
-    title: 'answers 404 for everything of a brand that it lists',
+    title: 'returns 404 for everything of a listed brand',
     tell: (exchange, state) => {
       const brand = /^\/brands\/([^/]+)/.exec(exchange.path)?.[1];
       if (brand !== undefined && brand === (state.get('brand') ?? brand)) {
@@ -100,7 +100,7 @@ export const headerLies: readonly Lie[] = [
     exits: [0, 3],
   },
   {
-    title: 'answers 500 with a web page',
+    title: 'returns 500 with a web page',
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 500, '<html><script>alert(1)</script></html>');
     },
@@ -108,7 +108,7 @@ export const headerLies: readonly Lie[] = [
     says: /failed on \S+\/alerts \(500\)/,
   },
   {
-    title: 'answers 204 where a list is expected',
+    title: 'returns 204 instead of a list',
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 204);
     },
@@ -124,7 +124,7 @@ export const headerLies: readonly Lie[] = [
     says: /its headers exceed 16 KiB/,
   },
   {
-    title: 'says that a body is shorter than it is',
+    title: 'sends a Content-Length below the length of the body',
     tell: (exchange) => {
       if (isAlerts(exchange)) exchange.headers['content-length'] = '12';
     },

@@ -33,10 +33,10 @@ const isBrands = ({ path }: Exchange): boolean => path === '/brands';
 const isPrompts = ({ path }: Exchange): boolean => path.endsWith('/prompts') && !path.includes('/metrics/');
 const isArticles = ({ path }: Exchange): boolean => path.endsWith('/articles');
 
-/** Lists, counts and details that lack something, alone or against each other. */
+/** Lists, counts and details that lack items, alone or inconsistent with each other. */
 export const omissionLies: readonly Lie[] = [
   {
-    title: 'cuts every list of responses to half, while the day counts are true',
+    title: 'cuts every list of responses to half, with correct day counts',
     tell: edit(isList, half),
     exits: [3],
     says: /counted, \d+ stored/,
@@ -69,7 +69,7 @@ export const omissionLies: readonly Lie[] = [
     says: /counted/,
   },
   {
-    title: 'answers every list of responses with 500',
+    title: 'returns 500 for every list of responses',
     tell: (exchange) => {
       if (isList(exchange)) exchange.status = 500;
     },
@@ -108,7 +108,7 @@ export const omissionLies: readonly Lie[] = [
     says: /days differ/,
   },
   {
-    title: 'answers the day counts with 500',
+    title: 'returns 500 for the day counts',
     tell: (exchange) => {
       if (isCensus(exchange)) exchange.status = 500;
     },
@@ -134,7 +134,7 @@ export const omissionLies: readonly Lie[] = [
     says: /accept-deletions/,
   },
   {
-    title: 'answers every detail of an article with 404',
+    title: 'returns 404 for every detail of an article',
     attacks: 'first',
     tell: (exchange) => {
       if (exchange.path.includes('/articles/')) exchange.status = 404;
@@ -143,7 +143,7 @@ export const omissionLies: readonly Lie[] = [
     says: /article .*404/,
   },
   {
-    title: 'answers every detail of a brand with 404',
+    title: 'returns 404 for every detail of a brand',
     attacks: 'first',
     tell: (exchange) => {
       if (/^\/brands\/[^/]+$/.test(exchange.path)) exchange.status = 404;
@@ -191,7 +191,7 @@ export const omissionLies: readonly Lie[] = [
   },
 ];
 
-/** Variants of the lies above, which only long runs and random sequences tell. */
+/** Variants of the lies above, used only in long runs and random sequences. */
 export const furtherOmissionLies: readonly Lie[] = [
   {
     title: 'ends every list of responses after its first page',
@@ -246,7 +246,7 @@ export const furtherOmissionLies: readonly Lie[] = [
   {
     title: 'sends empty lists of articles',
     tell: edit(isArticles, empty),
-    // Fewer than 11 rows may go at once.
+    // Up to 10 rows may be deleted at once.
     exits: [0, 3],
   },
   {

@@ -1,6 +1,6 @@
 import type { Lie } from '../attack.ts';
 
-/** Lies of several kinds that the engine has always survived; they show that the harness itself works. */
+/** Lies that the engine has always survived; they show that the harness works. */
 export const sampleLies: readonly Lie[] = [
   {
     title: 'sends rows without an id',

@@ -8,7 +8,7 @@ const LAST_YEAR = '9999-12-31T23:59:59Z';
 // biome-ignore lint/suspicious/noExplicitAny: a lie knows the items that it edits
 type Item = any;
 
-/** Changes one item of the first list of a path that has items. */
+/** Changes one item of the first non-empty list of a path. */
 function editOne(exchange: Exchange, path: string, state: Map<string, unknown>, change: (item: Item) => void): void {
   if (!exchange.path.endsWith(path) || exchange.status !== 200 || state.has(path)) return;
   const body = JSON.parse(exchange.body.toString()) as { data?: Item[] };
@@ -17,7 +17,7 @@ function editOne(exchange: Exchange, path: string, state: Map<string, unknown>, 
   exchange.edit(({ data }: { data: Item[] }) => change(data[Math.floor(data.length / 2)]));
 }
 
-/** A time that is moved by so many milliseconds. */
+/** Returns a time moved by `ms`. */
 function moved(time: string, ms: number): string {
   return new Date(Date.parse(time) + ms).toISOString();
 }
@@ -141,7 +141,7 @@ export const itemTimeLies: readonly Lie[] = [
     says: /counted, \d+ stored/,
   },
   {
-    title: 'says that one brand was created in the year 1 and the other in the year 9999',
+    title: 'sends a brand created in the year 1 and another created in the year 9999',
     tell: (exchange) => {
       if (exchange.path !== '/brands') return;
       exchange.edit((body) => {
@@ -155,7 +155,7 @@ export const itemTimeLies: readonly Lie[] = [
     says: /createdAt of .* is 0001-01-01.*\n.*createdAt of .* is 9999-12-31/,
   },
   {
-    title: 'does not say when the brands were created',
+    title: 'sends brands without a creation date',
     tell: (exchange) => {
       if (exchange.path !== '/brands') return;
       exchange.edit((body) => {
@@ -166,7 +166,7 @@ export const itemTimeLies: readonly Lie[] = [
     exits: [0],
   },
   {
-    title: 'answers reports for a year before the requested days',
+    title: 'returns reports for the year before the requested days',
     tell: (exchange) => {
       if (!/\/metrics(\/prompts|\/groups)?$/.test(exchange.path)) return;
       exchange.edit((body) => {
@@ -233,7 +233,7 @@ const isFirst = ({ count }: Exchange): boolean => count === 1;
 
 export const dateHeaderLies: readonly Lie[] = [
   dated('dates its first response 9999', isFirst, () => 'Fri, 31 Dec 9999 23:59:59 GMT', {
-    says: /dated Fri, 31 Dec 9999 23:59:59 GMT/,
+    says: /has the date Fri, 31 Dec 9999 23:59:59 GMT/,
   }),
   dated('dates its first response 9999, in the first sync', isFirst, () => 'Fri, 31 Dec 9999 23:59:59 GMT', {
     attacks: 'first',
