@@ -81,7 +81,8 @@ export function defineJob(declaration: JobDeclaration): Job {
   const cron = parseCron(declaration.cron);
   const refuse = (what: string): SightlineError => new SightlineError('config_invalid', `job ${name}: ${what}`);
   if (typeof cron === 'string') throw refuse(`cron is ${JSON.stringify(declaration.cron)}; ${cron}`);
-  if (!isTimeZone(timeZone)) throw refuse(`timeZone is ${JSON.stringify(timeZone)}; allowed: an IANA time zone such as Europe/Berlin`);
+  if (!isTimeZone(timeZone))
+    throw refuse(`timeZone is ${JSON.stringify(timeZone)}; allowed: an IANA time zone such as Europe/Berlin`);
   if (steps.length === 0) throw refuse('steps is empty; allowed: at least one step');
   return { name, about, cron, timeZone, steps, catchUp, enabled: true };
 }

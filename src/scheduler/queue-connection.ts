@@ -179,7 +179,9 @@ async function prepare(
     if (Math.abs(aheadMs) > SKEW_MS_MAX) {
       const way = aheadMs > 0 ? 'ahead of' : 'behind';
       const seconds = Math.round(Math.abs(aheadMs) / 1000);
-      say(`This machine's clock is ${seconds} s ${way} the database's; set the clock, or tasks are treated as abandoned.`);
+      say(
+        `This machine's clock is ${seconds} s ${way} the database's; set the clock, or tasks are treated as abandoned.`,
+      );
     }
   } finally {
     client.release();
@@ -209,7 +211,9 @@ function tellApart(pool: Pool, address: QueueAddress, clock: Clock) {
     // biome-ignore lint/suspicious/noExplicitAny: the queue's package declares its row types with any.
     query: <R = any>(text: string, values?: readonly unknown[]) => {
       // Every statement is its own transaction, so one that was rolled back can be repeated.
-      return withQueueErrors(retryConflicts(clock, () => pool.query<R & object>(text, values === undefined ? [] : [...values])));
+      return withQueueErrors(
+        retryConflicts(clock, () => pool.query<R & object>(text, values === undefined ? [] : [...values])),
+      );
     },
     end: () => pool.end(),
     on: () => undefined,

@@ -46,10 +46,7 @@ export function toRunnerError(thrown: unknown, address: QueueAddress): Sightline
     return toSightlineError(error);
   const what = error instanceof AwayError ? error.what : 'refuses';
   const detail = error.message.replace(/^ECONNREFUSED: /, '');
-  return new SightlineError(
-    'queue_unreachable',
-    `the queue's database (${address.urlVariable}) ${what}: ${detail}`,
-  );
+  return new SightlineError('queue_unreachable', `the queue database of ${address.urlVariable} ${what} (${detail})`);
 }
 
 // Drivers put the address into their messages. Remove the password.

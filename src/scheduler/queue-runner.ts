@@ -47,7 +47,8 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   return {
-    keepSchedules: (planned, { removes = true } = {}) => withRunnerErrors(keepSchedules(connection, planned, removes, clock)),
+    keepSchedules: (planned, { removes = true } = {}) =>
+      withRunnerErrors(keepSchedules(connection, planned, removes, clock)),
     enqueue: (tasks) => withRunnerErrors(enqueue(connection, tasks)),
     work: (work) => {
       const signal = AbortSignal.any([work.signal, closing.signal]);

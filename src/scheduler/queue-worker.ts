@@ -237,7 +237,8 @@ async function keepPresent(
   const agoToIso = (ms: number): string => new Date(clock.now() - (clock.monotonic() - ms)).toISOString();
   while (!signal.aborted) {
     for (const lease of held.values()) {
-      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX) lose(lease, 'the lease could not be renewed for 3 minutes');
+      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX)
+        lose(lease, 'the lease could not be renewed for 3 minutes');
     }
     const renewed = Object.fromEntries([...held].map(([id, { renewedMs }]) => [id, agoToIso(renewedMs)]));
     const seen = new Date(clock.now()).toISOString();

@@ -451,9 +451,7 @@ test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, an
   const address = await newQueue(kind, context);
   const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
   const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
-  const message = expect.stringMatching(
-    /^the database of QUEUE_DATABASE_URL, which holds the queue, refuses \(.*pass/i,
-  );
+  const message = expect.stringMatching(/^the queue database of QUEUE_DATABASE_URL refuses \(.*pass/i);
   expect(failure).toMatchObject({ code: 'queue_unreachable', message });
   expect(String((failure as Error).stack)).not.toContain('wrong-one');
 });

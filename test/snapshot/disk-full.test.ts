@@ -53,7 +53,7 @@ test('a full disk ends an export with a clear error, and the last snapshot stand
     failures += 1;
     expect(outcome).toMatchObject({
       code: 'disk_full',
-      message: expect.stringMatching(/^there is no room for a snapshot in .*, the last one stands: /),
+      message: expect.stringMatching(/^not enough disk space for a snapshot in .*; the last snapshot is unchanged: /),
     });
     expect((await readdir(layout.snapshots)).sort()).toEqual([last.id, 'latest']);
     expect(await readlink(layout.latest)).toBe(last.id);

@@ -125,7 +125,7 @@ describe('a claim', () => {
     const place = await openStorePlace();
     const [one, two] = [await place.machine(), await place.machine()];
     const out = await one.checkOut('queue:1');
-    const message = expect.stringMatching(new RegExp(`the test in ${one.folder} has checked .* out, until 20`));
+    const message = expect.stringMatching(new RegExp(`is locked by the test in ${one.folder} until 20`));
     await expect(two.checkOut()).rejects.toMatchObject({ code: 'warehouse_locked', message });
     await expect(two.checkOut('queue:2')).rejects.toMatchObject({ code: 'warehouse_locked' });
     expect(await two.home.state()).toMatchObject({ epoch: 1, claim: { via: 'queue:1' }, savedAt: null });

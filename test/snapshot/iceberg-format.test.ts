@@ -48,7 +48,7 @@ test('Avro is read back as it was written, whatever the values', () => {
   expect(readAvro(whole)).toEqual(records);
   expect(readAvro(writeAvro(schema, {}, []))).toEqual([]);
   expect(() => readAvro(whole.subarray(0, whole.length - 1))).toThrow('is cut off');
-  expect(() => readAvro(Buffer.from('PAR1'))).toThrow('is no Avro container');
+  expect(() => readAvro(Buffer.from('PAR1'))).toThrow('is not an Avro container');
 });
 
 test('manifests and their list tell others what they are to tell', async () => {

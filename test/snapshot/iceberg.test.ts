@@ -43,7 +43,7 @@ const COLUMNS = [
 if (!hasEngine) sayWithoutEngine('publishing to Iceberg tables');
 
 test.skipIf(hasEngine)('says what to install where the engine is not', () => {
-  expect(findEngine).toThrow(/publish\.kind is "iceberg", for which the package chdb is not installed: npm install/);
+  expect(findEngine).toThrow(/publish\.kind is "iceberg", but the package chdb is not installed; run npm install/);
 });
 
 /** Rows of a month, as many as `count`, numbered from `first`. */

@@ -146,14 +146,14 @@ describe('the pointer', () => {
       for (const secret of Object.values(S3_KEY)) expect(inspect(failed, { depth: 20 })).not.toContain(secret);
     }
     server.fault = ({ key }) => (key.endsWith('latest.json') ? 'wrong tag' : null);
-    await expect(publish(publisher, 3, ['three'])).rejects.toThrow(/was moved by others 30 times/);
+    await expect(publish(publisher, 3, ['three'])).rejects.toThrow(/was moved by others during each of 30 attempts/);
     expect(pointerOf().id).toBe(first.placed.id);
   });
 
   test('is not written over where it is somebody else’s', async () => {
     const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
     await store.create('latest.json', Buffer.from('{"version": 2}'));
-    await expect(publish(await publisherTo(), 1, ['one'])).rejects.toThrow(/is not what sightline writes/);
+    await expect(publish(await publisherTo(), 1, ['one'])).rejects.toThrow(/is not a pointer of sightline/);
     store.close();
   });
 
@@ -228,7 +228,7 @@ describe('stores that differ', () => {
 
   test('in that they take no notice of conditions are refused at once', async () => {
     const other = await open({ ignoresConditions: true });
-    await expect(publish(await publisherTo(other), 1, ['one'])).rejects.toThrow(/takes no notice of If-None-Match/);
+    await expect(publish(await publisherTo(other), 1, ['one'])).rejects.toThrow(/the store ignores If-None-Match/);
     expect([...other.objects.keys()].filter((key) => /latest|trials/.test(key))).toEqual([]);
     const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
     await checkConditions(store);
@@ -239,10 +239,10 @@ describe('stores that differ', () => {
     const nowhere = await openStore(targetOf('http://127.0.0.1:1', 'lake'), folder);
     await expect(nowhere.read('latest.json')).rejects.toMatchObject({
       code: 'publish_failed',
-      message: `reading s3://lake/of/tests/${folder}/latest.json failed: no answer (ECONNREFUSED)`,
+      message: `reading s3://lake/of/tests/${folder}/latest.json failed: no response (ECONNREFUSED)`,
     });
     const other = await openStore(targetOf(server.endpoint, 'nothing'), folder);
-    await expect(other.read('latest.json')).rejects.toThrow(/there is no such bucket \(NoSuchBucket\)/);
+    await expect(other.read('latest.json')).rejects.toThrow(/the bucket does not exist \(NoSuchBucket\)/);
     for (const store of [nowhere, other]) store.close();
   });
 });

@@ -213,7 +213,7 @@ test('a file that does not read back as what the warehouse holds is not kept', a
     for (const wrong of [{ rows: sums.rows + 1 }, { max: null }, { sum: '1' }, { xor: '1' }]) {
       await expect(write(wrong)).rejects.toMatchObject({
         code: 'internal',
-        message: expect.stringContaining('does not read back'),
+        message: expect.stringContaining('differ from those written'),
       });
     }
     expect(await write({})).toBe(true);
