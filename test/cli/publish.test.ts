@@ -83,7 +83,7 @@ test('what is wrong with the store is said, the folder has the snapshot all the 
   await configure();
   server.fault = ({ method }) => (method === 'PUT' ? 'forbidden' : null);
   const refused = await run('doctor');
-  expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials may not do that/m);
+  expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials lack a permission/m);
   server.fault = () => null;
   expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not asked/m);
   for (const { stdout, stderr } of [missing, refused]) {
