@@ -188,7 +188,7 @@ async function prepare(
   }
 }
 
-// Append the queue's schema to the search path, because its functions do not qualify their tables.
+// Set the search path to the queue's schema, because its functions do not qualify their tables.
 function withSearchPath(address: string, schema: string): string {
   const url = new URL(address);
   const given = url.searchParams.get('options');

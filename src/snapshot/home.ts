@@ -15,6 +15,11 @@ export interface Home {
    * Takes the lease and makes the workspace's folder equal to the remote warehouse, up to the last page that was made
    * durable there.
    * @throws `warehouse_locked` with the holder, `home_failed`, or the signal's reason
+   * @example
+   * const out = await home.checkOut({ name: 'sync on host a', via: null }, signal);
+   * // open the warehouse, work, close it
+   * await out.checkIn();
+   * await out.release();
    */
   checkOut(holder: Holder, signal: AbortSignal): Promise<CheckedOut>;
   /**

@@ -62,7 +62,12 @@ export interface ObjectStore {
   receiveFile(key: string, file: FileToSend): Promise<boolean>;
   /** Writes an object if it does not exist; returns false if it does. */
   create(key: string, body: Buffer): Promise<boolean>;
-  /** Writes an object if it still has this version; returns false if it does not. */
+  /**
+   * Writes an object if it still has this version; returns false if it does not.
+   * @example
+   * const found = await store.read(key);
+   * if (found !== null && !(await store.replace(key, next(found.body), found.version))) retry();
+   */
   replace(key: string, body: Buffer, version: string): Promise<boolean>;
   /** Lists the keys with this prefix. */
   list(prefix: string): AsyncIterable<{ readonly key: string; readonly modifiedAt: number }>;

@@ -27,6 +27,9 @@ export interface LatestSnapshot {
 /**
  * A place to which snapshots are published. Published files never change. Readers move to a new snapshot in one step,
  * and never to an older one. If a publisher fails, the last snapshot stays in place.
+ * @example
+ * const placed = await publisher.put({ folder, manifest });
+ * await publisher.point(placed); // 'moved', or 'superseded' if a newer snapshot is the latest
  */
 export interface Publisher<P extends PlacedSnapshot = PlacedSnapshot> {
   /** Returns null if nothing was published. */
