@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Job } from './job.ts';
 
-/** Runs that are kept. */
+/** Runs kept in the job log; older ones are dropped. */
 const RUNS_MAX = 200;
-/** A clock that was this far ahead was wrong. */
+/** A stored time further in the future than this comes from a wrong clock and is ignored. */
 const AHEAD_MS_MAX = 3_600_000;
 
 const time = z.iso.datetime();
@@ -20,7 +20,7 @@ const stepSchema = z.object({
 });
 const runSchema = z.object({
   job: z.string(),
-  /** When it should have begun; null for a run that somebody asked for. */
+  /** When the run was due; null for a run that was requested by hand. */
   dueAt: time.nullable(),
   startedAt: time,
   endedAt: time,
@@ -31,68 +31,71 @@ const runSchema = z.object({
 const bookSchema = z.object({
   version: z.literal(1),
   jobs: z.record(z.string(), z.object({ schedule: z.string(), through: time })),
-  /** By job: the task that is being performed, or has lost its worker, and its steps that have ended. */
+  /** By job name: the task that is in progress or has lost its worker, and the steps of it that have ended. */
   underWay: z.record(z.string(), z.object({ task: z.string(), steps: z.array(stepSchema) })).default({}),
   runs: z.array(runSchema),
 });
 
-/** How a run of a job, or a step of it, ended; by the exit codes of the command line. */
+/** How a run of a job, or a step of it, ended. Derived from the exit codes of the command line. */
 export type JobStatus = z.infer<typeof statusSchema>;
-/** A step of a run; `left out` are those after one that failed. */
+/** A step of a run. `left out`: not run, because an earlier step failed or the run was interrupted. */
 export type StepRun = z.infer<typeof stepSchema>;
-/** A run of a job. */
+/** A run of a job, as the job log stores it. */
 export type JobRun = z.infer<typeof runSchema>;
 type Book = z.infer<typeof bookSchema>;
 
-/** What is known of the jobs of a workspace: up to when each is settled, and how its last runs ended. */
+/** The job log of a workspace: up to when each job is settled, and its last runs. */
 export interface JobBook {
   /**
-   * Up to when nothing of a job is owed, epoch milliseconds: since its last run, or since it was first seen with this
-   * schedule, which is now where it never was.
+   * Returns the time up to which no run of a job is owed, epoch milliseconds: the start of its last run, or the first
+   * time it was seen with this schedule. A job that is not in the log is settled at `nowMs`.
    */
   settledThrough(job: Job, nowMs: number): Promise<number>;
-  /** Owes nothing of a job up to a moment. */
+  /** Records that no run of a job is owed up to `untilMs`. */
   settle(job: Job, untilMs: number): Promise<void>;
-  /** Returns the steps of a task of a job that have ended, in their order; none if the last task of that job was another one. */
+  /** Returns the ended steps of a task, in order. Empty if the job's last task was another one. */
   endedSteps(job: Job, task: string): Promise<readonly StepRun[]>;
-  /** Stores which steps of a task have ended, until the run is added: whoever performs the task again does not repeat them. */
+  /** Stores the ended steps of a task until its run is added, so that a worker that repeats the task skips them. */
   keepSteps(job: Job, task: string, steps: readonly StepRun[]): Promise<void>;
-  /** Keeps a run; one that was interrupted, or met another's lock, is still owed. */
+  /** Adds a run. A run that was interrupted, or that found the warehouse locked, is still owed. */
   add(job: Job, run: JobRun): Promise<void>;
 }
 
-/** Where a workspace's book is. */
+/** Returns the path of a workspace's job log. */
 export function bookPath(folder: string): string {
   return join(folder, 'jobs.json');
 }
 
-/** Reads the last runs of a workspace's jobs, the newest first; none where there is no book, or one that cannot be read. */
+/** Reads the last runs of a workspace's jobs, newest first. Empty if the job log is missing or unreadable. */
 export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
   return (await readBook(bookPath(folder))).runs.toReversed();
 }
 
-/** Up to when nothing of each job is owed, epoch milliseconds; jobs that no schedule has seen yet are not in it. */
+/**
+ * Returns, by job name, the time up to which no run is owed, epoch milliseconds. Jobs that were never scheduled are
+ * missing.
+ */
 export async function readSettled(folder: string): Promise<ReadonlyMap<string, number>> {
   const { jobs } = await readBook(bookPath(folder));
   return new Map(Object.entries(jobs).map(([name, { through }]) => [name, Date.parse(through)]));
 }
 
-const turns = new Map<string, Promise<unknown>>();
+const lastWrites = new Map<string, Promise<unknown>>();
 
-/** The book of a workspace; the file is read at each question, and one process at a time may write it. */
+/** Opens the job log of a workspace. Every call reads the file. Only one process at a time may write it. */
 export function openBook(folder: string): JobBook {
   const path = bookPath(folder);
   const change = async (apply: (book: Book) => void): Promise<void> => {
-    const turn = (turns.get(path) ?? Promise.resolve()).then(async () => {
+    const write = (lastWrites.get(path) ?? Promise.resolve()).then(async () => {
       const book = await readBook(path);
       apply(book);
       await replace(path, `${JSON.stringify(book)}\n`);
     });
-    turns.set(
+    lastWrites.set(
       path,
-      turn.catch(() => undefined),
+      write.catch(() => undefined),
     );
-    await turn;
+    await write;
   };
   const note = (book: Book, job: Job, untilMs: number): void => {
     book.jobs[job.name] = { schedule: scheduleOf(job), through: new Date(untilMs).toISOString() };
@@ -130,7 +133,7 @@ function scheduleOf({ cron, timeZone }: Job): string {
   return `${cron.text} ${timeZone}`;
 }
 
-// What cannot be read is begun anew: no job is worth less for it.
+// An unreadable job log is replaced by an empty one, because losing it must not stop any job.
 async function readBook(path: string): Promise<Book> {
   try {
     return bookSchema.parse(JSON.parse(await readFile(path, 'utf8')));

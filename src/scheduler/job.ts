@@ -2,29 +2,29 @@ import { SightlineError } from '../base/errors.ts';
 import { type Cron, parseCron } from './cron.ts';
 import { isTimeZone } from './zone.ts';
 
-/** What a sync within a job may use at most; the next run goes on. */
+/** Limits of a sync step. The next run continues where this one stopped. */
 export interface StepAllowance {
   readonly maxRequests?: number;
   readonly maxMinutes?: number;
 }
 
-/** What happens when a step has failed: the job stops there, or goes on with the next. */
+/** Reaction to a failed step: `stop` skips the remaining steps, `go on` runs the next one. */
 export type OnFailure = 'stop' | 'go on';
 
 interface Common {
-  /** Default `stop`. A step that ends partial has not failed. */
+  /** Default `stop`. A partial step does not count as failed. */
   readonly onFailure?: OnFailure;
 }
 
-/** One thing that a job does, of a fixed set. */
+/** One step of a job. The kinds are fixed. */
 export type Step = Common &
   (
     | {
         readonly do: 'sync';
-        /** Resources, with what they depend on; all where not given. */
+        /** Resources to sync, with their dependencies; all if omitted. */
         readonly only?: readonly string[];
         readonly full?: boolean;
-        /** Deletes rows that upstream no longer lists, however many they are. */
+        /** Deletes rows that upstream no longer lists, without a limit on their number. */
         readonly acceptDeletions?: boolean;
         readonly allowance?: StepAllowance;
       }
@@ -36,7 +36,7 @@ export type Step = Common &
     | { readonly do: 'report'; readonly weeks?: number }
   );
 
-/** The kinds of steps there are, each with the settings that it takes beside `do` and `onFailure`. */
+/** The kinds of steps, each with its settings besides `do` and `onFailure`. */
 export const STEP_KINDS = {
   sync: ['only', 'full', 'acceptDeletions', 'allowance'],
   verify: ['fresh', 'repair'],
@@ -50,18 +50,18 @@ export const STEP_KINDS = {
 /** A job as a file in jobs/ declares it. */
 export interface JobDeclaration {
   readonly name: string;
-  /** One sentence: what it is for. */
+  /** Purpose of the job, in one sentence. */
   readonly about: string;
-  /** Five fields, as crontab(5) has them. */
+  /** Five fields as in crontab(5). */
   readonly cron: string;
-  /** Of the IANA database; default UTC. */
+  /** Name in the IANA time zone database; default UTC. */
   readonly timeZone?: string;
   readonly steps: readonly Step[];
-  /** Whether a run that was missed, as while the machine slept, is caught up, once; default true. */
+  /** If true, one run makes up for runs that were missed, for example while the machine slept. Default true. */
   readonly catchUp?: boolean;
 }
 
-/** A job, checked and with its defaults. */
+/** A validated job with its defaults filled in. */
 export interface Job {
   readonly name: string;
   readonly about: string;
@@ -72,13 +72,17 @@ export interface Job {
   readonly enabled: boolean;
 }
 
-/** Checks a declaration. Throws `config_invalid` for a cron expression or a time zone that is none. */
+/**
+ * Validates a job declaration and fills in the defaults.
+ * @throws `config_invalid` for an invalid cron expression, an unknown time zone or an empty list of steps
+ */
 export function defineJob(declaration: JobDeclaration): Job {
   const { name, about, steps, timeZone = 'UTC', catchUp = true } = declaration;
   const cron = parseCron(declaration.cron);
   const refuse = (what: string): SightlineError => new SightlineError('config_invalid', `job ${name}: ${what}`);
   if (typeof cron === 'string') throw refuse(`cron is ${JSON.stringify(declaration.cron)}; ${cron}`);
-  if (!isTimeZone(timeZone)) throw refuse(`timeZone is ${JSON.stringify(timeZone)}, which is none`);
-  if (steps.length === 0) throw refuse('it has no steps');
+  if (!isTimeZone(timeZone))
+    throw refuse(`timeZone is ${JSON.stringify(timeZone)}; allowed: an IANA time zone such as Europe/Berlin`);
+  if (steps.length === 0) throw refuse('steps is empty; allowed: at least one step');
   return { name, about, cron, timeZone, steps, catchUp, enabled: true };
 }

@@ -4,31 +4,34 @@ import { momentsOf, offsetAt } from './zone.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** A 29 February may be eight years away. */
+/** Days searched for the next run. The next 29 February can be eight years away. */
 const DAYS_MAX = 9 * 366;
 
 /**
- * The first moment after `afterMs` at which a cron expression is due by the clocks of a zone; null when there is none in
- * years. A time that clocks skip is due as long after the last one as ever; one that they show twice is due the first time
- * only, unless the expression means every hour.
+ * Returns the first moment after `afterMs` at which a cron expression is due in a time zone; null if there is none
+ * within nine years. A local time that a clock change skips is due at the moment at which it would have come without
+ * the change. A repeated local time is due only the first time, unless the expression matches every hour.
  */
 export function nextRun(cron: Cron, timeZone: string, afterMs: number): number | null {
   const firstDay = Math.floor((afterMs + offsetAt(timeZone, afterMs)) / DAY_MS) * DAY_MS;
-  // The day before, too: what it skipped may be due on this one.
+  // Start with the day before: a time that it skipped may be due on this day.
   for (let index = -1; index < DAYS_MAX; index++) {
     const dayMs = firstDay + index * DAY_MS;
     if (!isDay(cron, dayMs)) continue;
     const found = firstOfDay(cron, timeZone, dayMs, afterMs);
-    // Its last minutes may come after the next day's first ones where clocks are set around midnight.
+    // If clocks change around midnight, the last minutes of a day can come after the first minutes of the next.
     if (found !== null) return earliest(found, laterDay(cron, timeZone, dayMs, afterMs));
   }
   return null;
 }
 
-/** The last moment up to `untilMs`, and after `afterMs`, at which an expression was due; null when there was none. */
+/**
+ * Returns the last moment after `afterMs`, and not after `untilMs`, at which an expression was due; null if there is
+ * none.
+ */
 export function lastRun(cron: Cron, timeZone: string, afterMs: number, untilMs: number): number | null {
   let last: number | null = null;
-  // From close by, where one is found; from the beginning where the expression is a rare one.
+  // Search the last hour first, then two days, then the full range, because most expressions are frequent.
   for (const fromMs of [untilMs - HOUR_MS, untilMs - 2 * DAY_MS, afterMs].map((at) => Math.max(afterMs, at))) {
     for (let at = nextRun(cron, timeZone, fromMs); at !== null && at <= untilMs; at = nextRun(cron, timeZone, at)) {
       last = at;
@@ -56,7 +59,7 @@ function isDay(cron: Cron, dayMs: number): boolean {
 
 function firstOfDay(cron: Cron, timeZone: string, dayMs: number, afterMs: number): number | null {
   const offset = offsetAt(timeZone, dayMs - DAY_MS);
-  // Clocks change on few days of the year; on all others a time is found without asking for each.
+  // If the offset does not change around this day, one offset is enough for all of its times.
   const isSteady = offsetAt(timeZone, dayMs + 2 * DAY_MS) === offset;
   let first: number | null = null;
   for (const hour of [...cron.hours].sort(ascending)) {

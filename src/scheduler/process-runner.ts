@@ -7,27 +7,30 @@ import { createTaskList, isOf, type TaskList } from './process-tasks.ts';
 import type { Planned, Runner, RunnerState, TaskEnd, WorkOptions } from './runner.ts';
 import { keepSchedule } from './schedule.ts';
 
-/** Longest sleep; whatever happens wakes it before. */
+/** Longest sleep. A new task or the end of one wakes the loop earlier. */
 const LOOK_EVERY_MS = 60_000;
 
-/** What the runner of one process is made with. */
+/** Options of `createProcessRunner`. */
 export interface ProcessRunnerOptions {
-  /** What is known of a workspace's jobs: up to when nothing of them is owed. */
+  /** Returns the job log of a workspace. */
   bookOf(workspace: string): JobBook;
   readonly clock?: Clock;
-  /** Told in a sentence what went wrong. */
+  /** Receives warnings, each as a sentence. */
   readonly say?: (sentence: string) => void;
 }
 
 interface Parts extends Required<ProcessRunnerOptions> {
   readonly tasks: TaskList;
   plan: readonly Planned[];
-  /** Aborted, and replaced, when the plan changes. */
+  /** Aborted and replaced when the plan changes. */
   replanned: AbortController;
   worker: (Pick<WorkOptions, 'name' | 'concurrency'> & { readonly sinceMs: number }) | null;
 }
 
-/** Tasks in memory: for one process that does all. What is owed when it ends is found in the books when it begins again. */
+/**
+ * Creates a runner that keeps its tasks in memory, for one process that schedules and performs all jobs. Runs that are
+ * owed when the process ends are read from the job logs at its next start.
+ */
 export function createProcessRunner(options: ProcessRunnerOptions): Runner {
   const { clock = systemClock, say = () => undefined, bookOf } = options;
   const tasks = createTaskList(clock);
@@ -96,20 +99,20 @@ async function workInProcess(parts: Parts, options: WorkOptions): Promise<void> 
   parts.worker = null;
 }
 
-// Each workspace by its own book, until the plan changes.
+// Runs the schedule of every workspace with its own job log. Starts over when the plan changes.
 async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
   const { clock, bookOf, say } = parts;
   while (!signal.aborted) {
     const { plan } = parts;
     const until = AbortSignal.any([signal, parts.replanned.signal]);
-    // As many as there are workspaces wait for it.
+    // Every workspace adds listeners.
     setMaxListeners(0, until);
     const keep = async (workspace: string): Promise<void> => {
       const jobs = plan.filter((planned) => planned.workspace === workspace).map(({ job }) => job);
       const run = (job: { readonly name: string }, dueMs: number) =>
         runWhenFree(parts, workspace, job.name, dueMs, until);
       await keepSchedule({ jobs, clock, signal: until, book: bookOf(workspace), run }).catch((thrown: unknown) =>
-        say(`the jobs of ${workspace} cannot be kept: ${messageOf(thrown)}`),
+        say(`the jobs of ${workspace} cannot be scheduled: ${messageOf(thrown)}`),
       );
     };
     await Promise.all([...new Set(plan.map(({ workspace }) => workspace))].map(keep));
@@ -117,7 +120,7 @@ async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
   }
 }
 
-// Resolves when the run has ended, or nobody waits for it any more.
+// Resolves when the run has ended or `until` is aborted.
 function runWhenFree(
   { tasks }: Parts,
   workspace: string,
@@ -127,7 +130,7 @@ function runWhenFree(
 ): Promise<void> {
   return new Promise((resolve) => {
     until.addEventListener('abort', () => resolve(), { once: true });
-    // One of before the plan has changed.
+    // A task from before a change of the plan may still exist.
     const isThere = [...tasks.waiting, ...tasks.active].some(({ task }) => isOf(task, workspace, job));
     if (until.aborted || isThere) return resolve();
     tasks.put({

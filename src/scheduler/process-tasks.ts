@@ -1,39 +1,42 @@
 import type { Clock } from '../base/clock.ts';
 import { ENDED_MAX, type EndedTask, type Task, type TaskEnd, type WorkspaceJob } from './runner.ts';
 
-/** A task that waits for its turn. */
+/** A waiting task. */
 export interface WaitingTask {
   readonly task: Task;
   readonly sinceMs: number;
   /** Epoch milliseconds. */
   readonly notBeforeMs: number;
-  /** Told when it has been done, however often it was put back. */
+  /** Called when the task is settled or has failed, not when it is put back. */
   onEnd(): void;
 }
 
-/** Performs a task. */
+/** Performs a task and returns how it ended. */
 export type Perform = (task: Task) => Promise<TaskEnd>;
 
-/** Tasks of one process, in memory. */
+/** The tasks of one process, in memory. */
 export interface TaskList {
   readonly waiting: readonly WaitingTask[];
   readonly active: readonly { readonly task: Task; readonly sinceMs: number }[];
-  /** How the last ones ended, the newest first. */
+  /** The last ended tasks, newest first. */
   readonly ended: readonly EndedTask[];
   readonly failed: number;
   put(waiting: WaitingTask): void;
-  /** Until the next task may begin: 0 where one may, infinite where none waits but for a workspace in which one is under way. */
+  /**
+   * Milliseconds until the next task may start: 0 if one is due, Infinity if every waiting task belongs to a workspace
+   * with an active task.
+   */
   dueInMs(): number;
   /**
-   * Performs the first task that is due and records how it ended. Tasks that were begun before come first. Returns null if no task
-   * is due. Does not throw what `perform` throws.
+   * Performs the first task that is due and records how it ended. Tasks that were started before come first. Returns
+   * null if no task is due. An error of `perform` is recorded as a failed task and not thrown.
    */
   next(perform: Perform): Promise<TaskEnd | null>;
-  /** Resolves when there is a task more, one has ended, `ms` have passed or the signal is aborted. */
+  /** Resolves when a task is added or ends, after `ms`, or when the signal is aborted. */
   changed(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Makes an empty list. */
+/** Creates an empty task list. */
 export function createTaskList(clock: Clock): TaskList {
   const waiting: WaitingTask[] = [];
   const active: { task: Task; sinceMs: number }[] = [];
@@ -44,7 +47,7 @@ export function createTaskList(clock: Clock): TaskList {
     wake.abort();
     wake = new AbortController();
   };
-  // What is under way in a workspace would only send it back.
+  // A second task of a workspace would find the warehouse locked and be put back.
   const isBlocked = ({ task }: WaitingTask): boolean =>
     active.some(({ task: { workspace } }) => workspace === task.workspace);
   const msUntil = ({ notBeforeMs }: WaitingTask): number => Math.max(0, notBeforeMs - clock.now());
@@ -99,7 +102,7 @@ export function createTaskList(clock: Clock): TaskList {
   };
 }
 
-/** Whether a task is one of a workspace's job. */
+/** Reports whether a task belongs to a job of a workspace. */
 export function isOf(task: WorkspaceJob, workspace: string, job: string): boolean {
   return task.workspace === workspace && task.job === job;
 }

@@ -11,33 +11,33 @@ import { AwayError, toQueueError, toRunnerError } from './queue-failure.ts';
 import { loadPackage } from './queue-packages.ts';
 import { isTimeZone } from './zone.ts';
 
-/** Connections of a process: one waits for tasks, the others ask. */
+/** Connections of a process: one waits for tasks, the others run queries. */
 const CONNECTIONS_MAX = 5;
 const CONNECT_MS = 5_000;
 const QUERY_MS = 15_000;
-/** Bounds of the wait between two attempts to open it, and how long that is tried by who has patience. */
+/** Bounds of the wait between two attempts to connect, and how long a patient caller retries. */
 const RETRY_MS_FIRST = 200;
 const RETRY_MS_MAX = 5_000;
 const AWAY_MS_MAX = 3 * 60_000;
-/** Clocks of machines that differ by more make one take another's tasks for abandoned. */
+/** If the clocks of two machines differ by more than this, one treats the other's tasks as abandoned. */
 const SKEW_MS_MAX = 5_000;
-/** Time between a task's coming and the look of somebody who waits for one, about. */
+/** Average delay between the arrival of a task and the next poll by a waiting worker. */
 const WAKE_MS = 1_000;
 /** The one queue that all workers share. */
 const QUEUE = 'sightline';
 
-/** What a task carries. */
+/** Payload of a task. */
 export interface TaskData {
   readonly workspace: string;
   readonly job: string;
 }
 
-/** The queue of a task's kind, and what works it off. */
+/** BullMQ's queue, worker and processor with the types of a task. */
 export type TaskQueue = Queue<TaskData, string, string, TaskData, string, string, IQueueBackend, unknown>;
 export type TaskWorker = Worker<TaskData, string, string, IQueueBackend, JobProgress, unknown>;
 export type TaskProcessor = Processor<TaskData, string, string>;
 
-/** A connection to the queue. */
+/** An open connection to the queue. */
 export interface QueueConnection {
   readonly queue: TaskQueue;
   readonly database: QueueDatabase;
@@ -45,48 +45,49 @@ export interface QueueConnection {
   close(): Promise<void>;
 }
 
-/** How a queue is opened. */
+/** Options of `openQueue`. */
 export interface OpenQueueOptions {
   readonly clock: Clock;
-  /** Whether it is waited for where it does not answer; otherwise that is an error at once. */
+  /** If true, retries for up to 3 minutes while the database does not answer; otherwise fails at once. */
   readonly isPatient: boolean;
   readonly signal?: AbortSignal;
-  /** Told in a sentence what is wrong, and when it is well again. */
+  /** Receives a sentence when a problem begins and when it ends. */
   say(sentence: string): void;
 }
 
 /**
- * Opens the queue, and makes its tables where they are not there. Throws `config_invalid` where a package is missing,
- * `queue_unreachable`, and the signal's reason when that is aborted.
+ * Opens the queue and creates its tables if they are missing.
+ * @throws `config_invalid` if a package is not installed, `queue_unreachable`, or the signal's reason
  */
 export async function openQueue(address: QueueAddress, options: OpenQueueOptions): Promise<QueueConnection> {
   const { clock, signal, say, isPatient } = options;
   const startedAt = clock.monotonic();
-  for (let waitMs = RETRY_MS_FIRST, isTold = false; ; waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)) {
+  for (let waitMs = RETRY_MS_FIRST, isReported = false; ; waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)) {
     try {
       const opened = await (address.kind === 'postgres' ? openPostgres(address, options) : openRedis(address));
-      if (isTold) say(`The database of ${address.urlVariable} answers again.`);
+      if (isReported) say(`The database of ${address.urlVariable} answers again.`);
       return opened;
     } catch (thrown) {
       signal?.throwIfAborted();
       const failure = toRunnerError(thrown, address);
       const passes = toQueueError(thrown, address) instanceof AwayError && !(thrown instanceof SightlineError);
       if (!isPatient || !passes || clock.monotonic() - startedAt > AWAY_MS_MAX) throw failure;
-      if (!isTold) say(`${failure.message.replace(/^t/, 'T')}; it is asked again until it answers.`);
-      isTold = true;
+      if (!isReported) say(`${failure.message.replace(/^t/, 'T')}; retrying until it answers.`);
+      isReported = true;
       await clock.sleep(waitMs, signal);
     }
   }
 }
 
-// Times at which a job is due are those of its own schedule, clock changes included.
+// Compute due times as the in-process schedule does, including clock changes.
 const settings = {
   repeatStrategy: (
     afterMs: number,
     { pattern, tz }: { pattern?: string | undefined; tz?: string | undefined },
   ): number => {
     const cron = parseCron(pattern ?? '');
-    // An invalid schedule has no next run. An error would keep the queue from giving out the task of this one.
+    // An invalid schedule has no next run. An error here would keep the queue from handing out the schedule's current
+    // task.
     if (typeof cron === 'string' || !isTimeZone(tz ?? 'UTC')) return Number.NaN;
     return nextRun(cron, tz ?? 'UTC', afterMs) ?? Number.NaN;
   },
@@ -105,7 +106,8 @@ async function openPostgres(address: QueueAddress, { clock, say }: OpenQueueOpti
     allowExitOnIdle: true,
   };
   const pool = new pg.Pool(options);
-  // A connection that nobody uses is lost: the next question opens another. Without this the process would end.
+  // The pool emits an error when it loses an idle connection, which would end the process. The next query opens another
+  // connection.
   pool.on('error', () => undefined);
   try {
     await prepare(pool, bullmq, clock, say);
@@ -136,8 +138,8 @@ async function openPostgres(address: QueueAddress, { clock, say }: OpenQueueOpti
   }
 }
 
-// Whatever is written into the queue, or falls due, wakes all who wait for a task, mostly for nothing: they look about once a
-// second at most, and not all at once.
+// Every write to the queue, and every due task, wakes all waiting workers, mostly for nothing. Each worker therefore
+// polls about once a second at most, with jitter.
 function unhurried<B extends IQueueBackend, C>(create: BackendFactory<B, C>, clock: Clock): BackendFactory<B, C> {
   return (name, options, more) => {
     const backend = create(name, options, more);
@@ -156,7 +158,8 @@ function unhurried<B extends IQueueBackend, C>(create: BackendFactory<B, C>, clo
   };
 }
 
-// Whoever may not make tables needs none made where they are.
+// Creates tables only if they are missing, so that a database user without the right to create them can use existing
+// ones.
 async function prepare(
   pool: Pool,
   bullmq: typeof import('bullmq'),
@@ -176,14 +179,16 @@ async function prepare(
     if (Math.abs(aheadMs) > SKEW_MS_MAX) {
       const way = aheadMs > 0 ? 'ahead of' : 'behind';
       const seconds = Math.round(Math.abs(aheadMs) / 1000);
-      say(`The clock of this machine is ${seconds} s ${way} the database's: set it, or tasks are taken for abandoned.`);
+      say(
+        `This machine's clock is ${seconds} s ${way} the database's; set the clock, or tasks are treated as abandoned.`,
+      );
     }
   } finally {
     client.release();
   }
 }
 
-// The queue's own schema first: its functions name no other.
+// Set the search path to the queue's schema, because its functions do not qualify their tables.
 function withSearchPath(address: string, schema: string): string {
   const url = new URL(address);
   const given = url.searchParams.get('options');
@@ -191,22 +196,24 @@ function withSearchPath(address: string, schema: string): string {
   return url.href;
 }
 
-// The queue tries again what it takes for a lost connection, and nothing else: it is told so in the form that it knows.
+// BullMQ retries only errors that look like a lost connection. Convert the driver's errors so that it recognizes them.
 function tellApart(pool: Pool, address: QueueAddress, clock: Clock) {
-  const told = async <T>(asked: Promise<T>): Promise<T> => {
+  const withQueueErrors = async <T>(call: Promise<T>): Promise<T> => {
     try {
-      return await asked;
+      return await call;
     } catch (thrown) {
       throw toQueueError(thrown, address);
     }
   };
   return {
     options: pool.options,
-    connect: (): Promise<PoolClient> => told(pool.connect()),
-    // biome-ignore lint/suspicious/noExplicitAny: rows are the queue's own business, whose types say so.
+    connect: (): Promise<PoolClient> => withQueueErrors(pool.connect()),
+    // biome-ignore lint/suspicious/noExplicitAny: the queue's package declares its row types with any.
     query: <R = any>(text: string, values?: readonly unknown[]) => {
-      // Each statement is a transaction of its own: one that was rolled back has done nothing.
-      return told(retryConflicts(clock, () => pool.query<R & object>(text, values === undefined ? [] : [...values])));
+      // Every statement is its own transaction, so one that was rolled back can be repeated.
+      return withQueueErrors(
+        retryConflicts(clock, () => pool.query<R & object>(text, values === undefined ? [] : [...values])),
+      );
     },
     end: () => pool.end(),
     on: () => undefined,
@@ -223,16 +230,16 @@ async function openRedis(address: QueueAddress): Promise<QueueConnection> {
     return redis;
   };
   const probe = connect({ maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true });
-  // What it ends with says only that it has ended.
-  let why: unknown = null;
+  // `connect()` rejects only with the fact that the connection closed; the error event has the cause.
+  let cause: unknown = null;
   probe.on('error', (thrown: unknown) => {
-    why ??= thrown;
+    cause ??= thrown;
   });
   try {
     await probe.connect();
     await probe.ping();
   } catch (thrown) {
-    throw why ?? thrown;
+    throw cause ?? thrown;
   } finally {
     probe.disconnect();
   }

@@ -1,36 +1,36 @@
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
 
-/** A lease as its holder knows it. */
+/** Identifies a lease to the worker that has it. */
 export interface LeaseKey {
   /** The id of the task. */
   readonly id: string;
   readonly token: string;
-  /** How often the task has been begun. */
+  /** How often the task was started. */
   readonly attempt: number;
 }
 
-/** What only the database can do for all workers, because it has one clock and one order, and the queue's package does not offer. */
+/** Operations that need the one clock and the atomicity of the database and that BullMQ does not offer. */
 export interface QueueDatabase {
   /**
-   * Whether expired leases may be taken over now. False for the time of one lease after no worker asked for half a lease, because
-   * the database was away then: every worker that still holds a task can renew its lease before others take the task over.
+   * Reports whether expired leases may be taken over now. If no worker called this for half a lease, the database was
+   * away. It then returns false for one lease, so that every worker that still has a task can renew its lease first.
    */
   mayReclaim(leaseMs: number): Promise<boolean>;
   /**
-   * Renews a lease even if it has expired, unless the task was taken over. Returns false if it was. Null if the database renews
-   * expired leases anyway.
+   * Renews a lease even if it has expired. Returns false if another worker took the task over. Null if the database
+   * renews expired leases anyway.
    */
   readonly renewExpired: ((key: LeaseKey, leaseMs: number) => Promise<boolean>) | null;
   /** Sets a field of the queue's metadata if it is not set. */
   setIfAbsent(field: string, value: string): Promise<void>;
 }
 
-/** The field of the queue's metadata that contains "<last question>/<no takeover before>", in epoch milliseconds. */
+/** The field of the queue's metadata that contains "<last call>/<no takeover before>", in epoch milliseconds. */
 const FIELD = 'sightline:sweep';
 
-// One statement, so that two workers that ask at the same time agree. An invalid value counts as "nobody asked", a time in the
-// future is limited to one lease from now.
+// One statement, so that two workers that call it at the same time agree. An invalid value counts as "never called". A
+// time in the future is limited to one lease from now.
 const MAY_RECLAIM = `
   INSERT INTO meta AS known (queue, field, value)
   SELECT $1, '${FIELD}', now.ms || '/' || now.ms + $2::bigint FROM
@@ -44,7 +44,7 @@ const MAY_RECLAIM = `
     END
   RETURNING split_part(value, '/', 2)::bigint <= split_part(value, '/', 1)::bigint AS may`;
 
-/** A queue in PostgreSQL, where an expired lease is renewed like any other until another worker takes the task over. */
+/** Implementation for PostgreSQL. An expired lease can be renewed until another worker takes the task over. */
 export function createPostgresDatabase(pool: Pool, queue: string): QueueDatabase {
   return {
     mayReclaim: async (leaseMs) => {
@@ -76,7 +76,7 @@ const RENEW_SCRIPT = `
   redis.call('SREM', KEYS[3], ARGV[1])
   return 1`;
 
-/** A queue in Redis, where a lease is a key that is gone when it has expired. */
+/** Implementation for Redis. A lease is a key that disappears when it expires. */
 export function createRedisDatabase(redis: Redis, toKey: (name: string) => string): QueueDatabase {
   return {
     mayReclaim: async (leaseMs) => {

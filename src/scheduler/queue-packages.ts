@@ -5,7 +5,10 @@ const HOW = {
   redis: 'npm install bullmq@6 ioredis@5',
 } as const;
 
-/** Loads a package that only a shared queue needs. Throws `config_invalid` where it is not installed. */
+/**
+ * Loads a package that only a shared queue needs.
+ * @throws `config_invalid` if it is not installed
+ */
 export async function loadPackage<T>(
   kind: keyof typeof HOW,
   name: string,
@@ -19,7 +22,7 @@ export async function loadPackage<T>(
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw thrown;
     throw new SightlineError(
       'config_invalid',
-      `runner.kind is "${kind}", for which the package ${name} (version ${version}) is not installed; ` +
+      `runner.kind is "${kind}", but the package ${name} (version ${version}) is not installed; ` +
         `allowed: process, or ${kind} after ${HOW[kind]}`,
     );
   }

@@ -10,36 +10,36 @@ import { NEXT_MS_MAX } from './queue-task.ts';
 import { FRESH_PRIORITY, LEASE_MS, workOnQueue } from './queue-worker.ts';
 import type { Kept, Planned, Runner, WorkspaceJob } from './runner.ts';
 
-/** Tasks and schedules that are written at a time. */
+/** Tasks written in one batch, and schedules written at the same time. */
 const BATCH = 500;
 const SIDE_BY_SIDE = 4;
 /** The field of the queue's metadata that names the data folder of local homes. */
 const FOLDER_FIELD = 'sightline:folder';
-/** A schedule whose next run should have begun so long ago may have lost it. */
+/** A schedule whose next run is this late may have lost it. */
 const LATE_MS = 10 * 60_000;
 
-/** How a shared queue is opened. */
+/** Options of `openQueueRunner`. */
 export interface QueueRunnerOptions {
   readonly clock?: Clock;
-  /** Whether it is waited for where it does not answer; default true. */
+  /** If true, retries while the database does not answer. Default true. */
   readonly isPatient?: boolean;
   readonly signal?: AbortSignal;
-  /** How long a task stays a worker's that says nothing more; default 20 seconds. */
+  /** Lifetime of a lease that is not renewed; default 20 seconds. */
   readonly leaseMs?: number;
-  /** Told in a sentence what goes wrong and is gone on with. */
+  /** Receives warnings about problems that do not end the work, each as a sentence. */
   readonly say?: (sentence: string) => void;
 }
 
 /**
- * Opens the queue that workers of any machine share. Throws `config_invalid` where a package is missing,
- * `queue_unreachable`, and the signal's reason.
+ * Opens the queue that workers on several machines share.
+ * @throws `config_invalid` if a package is not installed, `queue_unreachable`, or the signal's reason
  */
 export async function openQueueRunner(address: QueueAddress, options: QueueRunnerOptions = {}): Promise<Runner> {
   const { clock = systemClock, say = () => undefined, isPatient = true, leaseMs = LEASE_MS, signal } = options;
   const connection = await openQueue(address, { clock, say, isPatient, ...(signal === undefined ? {} : { signal }) });
-  const told = async <T>(asked: Promise<T>): Promise<T> => {
+  const withRunnerErrors = async <T>(call: Promise<T>): Promise<T> => {
     try {
-      return await asked;
+      return await call;
     } catch (thrown) {
       throw toRunnerError(thrown, address);
     }
@@ -47,8 +47,9 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   return {
-    keepSchedules: (planned, { removes = true } = {}) => told(keepSchedules(connection, planned, removes, clock)),
-    enqueue: (tasks) => told(enqueue(connection, tasks)),
+    keepSchedules: (planned, { removes = true } = {}) =>
+      withRunnerErrors(keepSchedules(connection, planned, removes, clock)),
+    enqueue: (tasks) => withRunnerErrors(enqueue(connection, tasks)),
     work: (work) => {
       const signal = AbortSignal.any([work.signal, closing.signal]);
       const toError = (thrown: unknown): Error => toQueueError(thrown, address);
@@ -57,11 +58,11 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
       underWay.add(tracked);
       return ended;
     },
-    outstanding: (withinMs) => told(countOutstanding(connection, clock.now() + withinMs)),
-    state: () => told(readQueueState(connection.queue, clock)),
-    recordedFolder: () => told(connection.queue.getBackend().getQueueMetaField(FOLDER_FIELD)),
-    recordFolder: (folder, replaces) => told(recordFolder(connection, folder, replaces)),
-    // A queue whose connections are gone is asked for tasks without a pause by who still works on it.
+    outstanding: (withinMs) => withRunnerErrors(countOutstanding(connection, clock.now() + withinMs)),
+    state: () => withRunnerErrors(readQueueState(connection.queue, clock)),
+    recordedFolder: () => withRunnerErrors(connection.queue.getBackend().getQueueMetaField(FOLDER_FIELD)),
+    recordFolder: (folder, replaces) => withRunnerErrors(recordFolder(connection, folder, replaces)),
+    // Stop the workers before the connections close: a worker without a connection polls without a pause.
     close: async () => {
       closing.abort(new SightlineError('interrupted', 'the queue is closed'));
       await Promise.all(underWay);
@@ -92,7 +93,7 @@ async function keepSchedules(
   await eachOf(late, async (one) => {
     if ((await queue.getJob(`repeat:${one[0]}:${kept.get(one[0])}`)) === undefined) lost.push(one);
   });
-  // Workers that write the same schedules lock their rows in the same order.
+  // A fixed order, so that workers that write the same schedules lock their rows in the same order.
   const written = [...missing, ...lost].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   await eachOf(written, async ([id, { workspace, job }]) => {
     const repeat = { pattern: job.cron.text, tz: job.timeZone };
@@ -105,7 +106,7 @@ async function keepSchedules(
   return { added: missing.length + lost.length, removed: gone.length };
 }
 
-// Workers that begin at the same moment find the same schedules missing; what the queue says of it has no code of its own.
+// Workers that start together add the same schedules. BullMQ's error for that has no code.
 function isMadeByOther(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.includes('job ID already exists');
 }

@@ -4,15 +4,15 @@ import { isMoment, namesOf, type TaskJob } from './queue-task.ts';
 import { PRINTABLE, WORKER_PREFIX, type WrittenWorker, writtenWorkerSchema } from './queue-worker.ts';
 import { ENDED_MAX, type EndedTask, type LeaseState, type RunnerState, type WorkerState } from './runner.ts';
 
-/** Tasks under way that are told of. */
+/** Maximum number of active tasks that are listed. */
 const LEASES_MAX = 1_000;
-/** How a task ended, as a worker writes it. */
+/** Status that a worker writes when a task ends. */
 const STATUS = /^[a-z ]{1,40}$/;
-/** A worker that has said nothing for so long is gone; what it wrote is removed after an hour. */
+/** A worker not seen for this long is not listed; its record is removed after an hour. */
 const GONE_MS = 60_000;
 const FORGOTTEN_MS = 3_600_000;
 
-/** Reads what the queue and its workers are at. */
+/** Reads the state of the queue and its workers. Invalid records are skipped. */
 export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<RunnerState> {
   const backend = queue.getBackend();
   const [counts, schedules, [begun], [fresh], [, next], active, completed, failed] = await Promise.all([
@@ -25,7 +25,7 @@ export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<Ru
     queue.getJobs(['completed'], 0, ENDED_MAX - 1, false),
     queue.getJobs(['failed'], 0, ENDED_MAX - 1, false),
   ]);
-  // The queue keeps tasks that were begun before apart from those that were not.
+  // BullMQ has separate lists for tasks that were started before and for new ones.
   const waitingSince = [begun, fresh].map((job) => job?.opts.prevMillis ?? job?.timestamp).filter(isMoment);
   const written = await readWorkers(queue, clock);
   const leases = active.flatMap((job) => toLease(job, written) ?? []);
@@ -66,7 +66,7 @@ function toWorker({ renewed, ...worker }: WrittenWorker, leases: readonly LeaseS
   return { ...worker, tasks: leases.filter((lease) => lease.worker === worker.name).length };
 }
 
-// Tasks whose data are invalid are not shown: a worker rejects them.
+// Tasks with invalid data are not shown; a worker rejects them.
 function toLease(job: TaskJob, workers: readonly WrittenWorker[]): LeaseState | null {
   const { id = '', processedOn } = job;
   const processedBy = PRINTABLE.test(job.processedBy ?? '') ? (job.processedBy ?? '') : 'unknown';
@@ -74,7 +74,7 @@ function toLease(job: TaskJob, workers: readonly WrittenWorker[]): LeaseState | 
   if (names === null) return null;
   const since = iso(processedOn);
   const own = workers.filter(({ name }) => name === processedBy);
-  // One that has just been begun is not spoken of yet.
+  // The worker has not yet recorded a renewal for a task that it has just started.
   const renewed = own.length === 0 ? null : (own.find(({ renewed: tasks }) => id in tasks)?.renewed[id] ?? since);
   return { ...names, worker: processedBy, since, renewed };
 }

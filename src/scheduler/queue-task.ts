@@ -3,14 +3,14 @@ import { z } from 'zod';
 import type { TaskData } from './queue-connection.ts';
 import type { Task } from './runner.ts';
 
-/** No run of a schedule is further in the future: 29 February comes again within eight years. */
+/** Farthest next run of a schedule: 29 February comes again within eight years. */
 export const NEXT_MS_MAX = 9 * 366 * 24 * 3_600_000;
 /** Characters of an invalid value that a message shows. */
 const SHOWN_MAX = 80;
-/** The last moment that a Date can hold, epoch milliseconds. */
+/** Largest time of a JavaScript Date, epoch milliseconds. */
 const MOMENT_MAX = 8_640_000_000_000_000;
 
-/** A task as the queue's package hands it over. */
+/** A task as BullMQ returns it. */
 export type TaskJob = Job<TaskData, string, string>;
 
 const dataSchema = z.object({
@@ -23,8 +23,8 @@ const allowed: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a task of the queue. Anybody who may write to the queue's database may have written it. Throws an error that names the task
- * and the value that is wrong.
+ * Validates a task from the queue, because anyone with write access to the database may have added it. Throws an error
+ * that names the task and the invalid value.
  */
 export function toTask(given: TaskJob, nowMs: number): Task {
   const { id = '', data, attemptsStarted, repeatJobKey, opts } = given;
@@ -45,13 +45,13 @@ export function toTask(given: TaskJob, nowMs: number): Task {
   return { ...parsed.data, id, dueMs, attempt };
 }
 
-/** The workspace and job of a task that is only shown; null if they are invalid. */
+/** Returns the workspace and job of a task for display; null if they are invalid. */
 export function namesOf({ data }: TaskJob): TaskData | null {
   const parsed = dataSchema.safeParse(data);
   return parsed.success ? parsed.data : null;
 }
 
-/** Whether a value is epoch milliseconds of a moment that can be shown. */
+/** Reports whether a value is a time in epoch milliseconds that a Date can represent. */
 export function isMoment(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOMENT_MAX;
 }

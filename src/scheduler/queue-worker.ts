@@ -9,38 +9,41 @@ import { AwayError } from './queue-failure.ts';
 import { namesOf, type TaskJob, toTask } from './queue-task.ts';
 import { ENDED_MAX, type TaskEnd, type WorkOptions } from './runner.ts';
 
-/** How long a task stays a worker's that says nothing more. */
+/** Lifetime of a lease that is not renewed. */
 export const LEASE_MS = 20_000;
-/** How often a living one renews its leases, and looks for those of others that have run out, in a lease's time. */
+/** How often per lease a worker renews its leases and looks for expired leases of others. */
 const LOOKS = 4;
-/** The queue gives up tasks whose workers were lost so often; a task is not to blame for that. */
+/**
+ * BullMQ fails a task that has lost its worker more often than this. The task is not to blame, so the limit is out of
+ * reach.
+ */
 const LOST_MAX = 1_000_000;
-/** How long a task is gone on with while the database cannot be asked whose it is. */
+/** A task is stopped when its lease could not be renewed for this long. */
 const UNSURE_MS_MAX = 3 * 60_000;
-/** Wait for a task where none is due, in seconds; a new one ends it. */
+/** Longest wait for a task, in seconds; a new task ends it. */
 const DRAINED_SECONDS = 60;
 const RETRY_MS = 1_000;
 /**
- * The priority of a task that was never begun, and of one that was: those with the lower number come first. A task that comes back
- * is therefore performed before all that only wait, whatever the database does with its place in the queue.
+ * Priorities of tasks that were never started and of those that were. Lower numbers run first, so a task that comes
+ * back runs before all new ones, wherever the database puts it in the queue.
  */
 export const FRESH_PRIORITY = 1;
 const BEGUN_PRIORITY = 0;
-/** Wait of a task that comes back to a worker which has not done with it. */
+/** Delay of a task that comes back to a worker that is still stopping it. */
 const AGAIN_MS = 3_000;
-/** How often a worker says that it is there. */
+/** Interval at which a worker updates its record. */
 export const SEEN_EVERY_MS = 5_000;
-/** How long the end may take where the database is away. */
+/** Limit for closing the worker while the database is away. */
 const CLOSE_MS_MAX = 10_000;
 
-/** What stands before a worker's name among what is kept about the queue. */
+/** Prefix of the workers' records in the queue's metadata. */
 export const WORKER_PREFIX = 'worker:';
 
-/** Names of workers and machines that may be shown in a terminal. */
+/** Names of workers and machines that are safe to print on a terminal. */
 export const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 const printable = z.string().regex(PRINTABLE);
 const time = z.iso.datetime();
-/** What a worker writes about itself. */
+/** Schema of the record that a worker writes about itself. */
 export const writtenWorkerSchema = z.object({
   name: printable,
   host: printable,
@@ -51,7 +54,7 @@ export const writtenWorkerSchema = z.object({
   /** When the lease of each task was last renewed, by the task's id. */
   renewed: z.record(z.string(), time),
 });
-/** What a worker writes about itself. */
+/** The record that a worker writes about itself. */
 export type WrittenWorker = Readonly<z.infer<typeof writtenWorkerSchema>>;
 
 const TAKEN_OVER = 'another worker has taken the task over';
@@ -64,16 +67,16 @@ interface Held {
   renewedMs: number;
 }
 
-/** What a worker is made with. */
+/** Dependencies of `workOnQueue`. */
 export interface WorkerParts {
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly say: (sentence: string) => void;
-  /** What the driver threw, without what it was given. */
+  /** Converts a driver's error into one without the password. */
   readonly toError: (thrown: unknown) => Error;
 }
 
-/** Works off the queue until the signal is aborted and all leases have ended. */
+/** Performs tasks of the queue until the signal is aborted and all leases have ended. */
 export async function workOnQueue(
   { queue, database, createWorker }: QueueConnection,
   options: WorkOptions,
@@ -86,7 +89,7 @@ export async function workOnQueue(
     const id = job.id ?? '';
     const key = { id, token, attempt: job.attemptsStarted };
     const lease: Held = { job, key, stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
-    // It was lost here, has come back, and is still being ended.
+    // This worker lost the task, got it back, and is still stopping its first run.
     if (held.has(id)) {
       await putBack(job, token, signal.aborted ? 0 : AGAIN_MS, lease, clock, signal);
       throw signal.aborted ? new WaitingError() : new DelayedError();
@@ -126,7 +129,7 @@ export async function workOnQueue(
     removeOnComplete: { count: ENDED_MAX },
     removeOnFail: { count: ENDED_MAX },
   });
-  worker.on('error', trouble.tell);
+  worker.on('error', trouble.report);
   worker.on('failed', (job, { message }) => {
     const names = job === undefined ? null : namesOf(job);
     say(names === null ? message : `job ${names.job} of ${names.workspace} failed: ${message}`);
@@ -134,7 +137,7 @@ export async function workOnQueue(
   worker.on('lockRenewalFailed', (ids) => {
     for (const lease of leasesOf(ids)) {
       if (database.renewExpired === null) lose(lease, TAKEN_OVER);
-      else void renewExpired(lease).catch(trouble.tell);
+      else void renewExpired(lease).catch(trouble.report);
     }
   });
   worker.on('locksRenewed', ({ jobIds }) => {
@@ -156,12 +159,12 @@ export async function workOnQueue(
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const tellStop = (): void => {
+  const stopTasks = (): void => {
     for (const { stop } of held.values()) stop.abort(signal.reason);
   };
-  signal.addEventListener('abort', tellStop, { once: true });
+  signal.addEventListener('abort', stopTasks, { once: true });
   const presence = keepPresent(queue, { name, concurrency, held, clock, signal, onSeen: trouble.end });
-  const run = worker.run().catch(trouble.tell);
+  const run = worker.run().catch(trouble.report);
   await stopped;
   await close(worker, held, clock);
   await Promise.all([run, presence]);
@@ -172,13 +175,13 @@ async function performOne(job: TaskJob, lease: Held, options: WorkOptions, clock
     if (options.signal.aborted) return { kind: 'put back', afterMs: 0 };
     return await options.perform(toTask(job, clock.now()), { signal: lease.stop.signal });
   } catch (thrown) {
-    // What was stopped has not failed.
+    // A task that was stopped has not failed.
     if (lease.isLost || options.signal.aborted) return { kind: 'put back', afterMs: 0 };
     throw thrown;
   }
 }
 
-// Tried again when the lease is renewed, if the database does not answer now.
+// An error is ignored, because the next renewal of the lease tries again.
 async function markBegun({ job }: Held): Promise<void> {
   if (job.priority === BEGUN_PRIORITY) return;
   await job.changePriority({ priority: BEGUN_PRIORITY }).catch(() => undefined);
@@ -190,8 +193,8 @@ function lose(lease: Held | undefined, why: string): void {
   lease.stop.abort(new SightlineError('interrupted', why));
 }
 
-// Again and again while the database is away: a task that was not put back would have failed. Who is to stop tries once
-// more; then the lease runs out by itself.
+// Retries while the database is away, because a task that was not put back would count as failed. After an abort it
+// tries once more; the lease then expires by itself.
 async function putBack(
   job: TaskJob,
   token: string | undefined,
@@ -206,7 +209,7 @@ async function putBack(
       else await job.moveToDelayed(clock.now() + afterMs, token);
       return;
     } catch (thrown) {
-      // It is not this worker's any more.
+      // The task belongs to another worker now, or this was the last attempt.
       if (!(thrown instanceof AwayError) || isLast) return;
       isLast = signal.aborted;
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
@@ -223,7 +226,7 @@ interface Presence {
   readonly onSeen: () => void;
 }
 
-// Says that the worker is there, and with what; and stops tasks of which nobody could say for minutes whose they are.
+// Updates the worker's record regularly, and stops tasks whose lease could not be renewed for minutes.
 async function keepPresent(
   queue: TaskQueue,
   { name, concurrency, held, clock, signal, onSeen }: Presence,
@@ -234,7 +237,8 @@ async function keepPresent(
   const agoToIso = (ms: number): string => new Date(clock.now() - (clock.monotonic() - ms)).toISOString();
   while (!signal.aborted) {
     for (const lease of held.values()) {
-      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX) lose(lease, 'the queue could not be asked for minutes');
+      if (clock.monotonic() - lease.renewedMs > UNSURE_MS_MAX)
+        lose(lease, 'the lease could not be renewed for 3 minutes');
     }
     const renewed = Object.fromEntries([...held].map(([id, { renewedMs }]) => [id, agoToIso(renewedMs)]));
     const seen = new Date(clock.now()).toISOString();
@@ -245,7 +249,7 @@ async function keepPresent(
   await Promise.race([backend.removeQueueMetaFields([field]).catch(() => undefined), clock.sleep(RETRY_MS)]);
 }
 
-// Ends once what was under way has; where the database is away after that nobody waits for it for ever.
+// Waits for active tasks. If the database is away after that, stops waiting after CLOSE_MS_MAX.
 async function close(worker: TaskWorker, held: ReadonlyMap<string, Held>, clock: Clock): Promise<void> {
   const closed = new AbortController();
   const closing = worker.close().catch(() => undefined);
@@ -255,20 +259,20 @@ async function close(worker: TaskWorker, held: ReadonlyMap<string, Held>, clock:
   }
 }
 
-// Says once that the database is away, and once that it is back.
+// Reports the loss of the database once and its return once.
 function createTrouble(say: WorkerParts['say'], toError: WorkerParts['toError']) {
   let isAway = false;
   return {
-    tell: (thrown: unknown): void => {
-      // That a lease was lost is known, and acted on.
+    report: (thrown: unknown): void => {
+      // A lost lease is handled by the event lockRenewalFailed.
       if (thrown instanceof Error && thrown.message.startsWith('could not renew lock')) return;
       const error = toError(thrown);
       const wasAway = isAway;
       isAway ||= error instanceof AwayError;
       if (isAway && wasAway) return;
-      const said = error.message.replace(/^ECONNREFUSED: /, '');
+      const detail = error.message.replace(/^ECONNREFUSED: /, '');
       const what = error instanceof AwayError ? error.what : '';
-      say(isAway ? `The queue's database ${what} (${said}); what is under way goes on.` : `The queue: ${said}`);
+      say(isAway ? `The queue's database ${what} (${detail}); running tasks continue.` : `Queue error: ${detail}`);
     },
     end: (): void => {
       if (isAway) say("The queue's database answers again.");

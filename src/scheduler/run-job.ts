@@ -4,27 +4,30 @@ import { inSpan } from '../base/trace.ts';
 import type { JobRun, JobStatus, StepRun } from './book.ts';
 import type { Job, Step } from './job.ts';
 
-/** How a step ended: with the exit code that it has as a command, and what went wrong. */
+/** Result of a step: its exit code as a command, and the error message or null. */
 export interface StepResult {
   readonly exitCode: number;
   readonly error: string | null;
 }
 
-/** What a job is run with. */
+/** Dependencies of `runJob`. */
 export interface JobParts {
   readonly clock: Clock;
-  /** Aborted to stop: the step under way ends as soon as it can, and no other begins. */
+  /** Abort it to stop: the current step ends as soon as it can, and no other step starts. */
   readonly signal: AbortSignal;
-  /** When the run was due; null when somebody asked for it. */
+  /** When the run was due, epoch milliseconds; null if it was requested by hand. */
   readonly dueMs: number | null;
   perform(step: Step): Promise<StepResult>;
-  /** Steps of this run that ended when it was begun before; they are not done again. */
+  /** Steps that ended in an earlier attempt at this run; they are not repeated. */
   readonly earlier?: readonly StepRun[];
-  /** Told of the steps that have ended, those of before among them, each time one more has. */
+  /**
+   * Called after each step that does not end the run, with all steps that have ended so far, including the earlier
+   * ones.
+   */
   onStep?(ended: readonly StepRun[]): Promise<void>;
 }
 
-/** Exit codes, the one that most needs a person first: that of several is the first of these that is among them. */
+/** Exit codes, the most severe first. A run ends with the first of these that one of its steps has. */
 export const WORST_FIRST: readonly number[] = [
   EXIT.interrupted,
   EXIT.failed,
@@ -34,7 +37,7 @@ export const WORST_FIRST: readonly number[] = [
   EXIT.done,
 ];
 
-/** Runs a job's steps one after another; what a step does is up to `perform`, which does not throw. */
+/** Runs the steps of a job in order. `perform` must not throw. */
 export function runJob(job: Job, parts: JobParts): Promise<JobRun> {
   return inSpan('job', { 'sightline.job': job.name }, async (span) => {
     const run = await runSteps(job, parts);
@@ -51,7 +54,7 @@ async function runSteps(job: Job, parts: JobParts): Promise<JobRun> {
   let isOver = false;
   for (const [index, step] of job.steps.entries()) {
     const before = earlier[index];
-    // What follows from how a step ended was decided then.
+    // The earlier attempt already decided whether the job goes on after this step.
     if (before !== undefined && before.step === step.do && steps.length === index && !isOver) {
       steps.push(before);
       continue;
@@ -66,7 +69,7 @@ async function runSteps(job: Job, parts: JobParts): Promise<JobRun> {
     const durationMs = Math.round(clock.monotonic() - beganMs);
     steps.push({ step: step.do, status: statusOf(exitCode), exitCode, durationMs, error });
     const hasFailed = exitCode !== EXIT.done && exitCode !== EXIT.partial;
-    // Who holds the warehouse holds it against the other steps too.
+    // A locked warehouse is locked for the other steps, too.
     const isFinal = exitCode === EXIT.interrupted || exitCode === EXIT.locked;
     isOver = hasFailed && (isFinal || step.onFailure !== 'go on');
     if (!isOver) await onStep?.(steps);

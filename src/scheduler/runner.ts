@@ -1,133 +1,136 @@
 import type { Job } from './job.ts';
 
-/** A job of a workspace: what a schedule is kept for, and what is asked for by hand. */
+/** Names a job of a workspace. */
 export interface WorkspaceJob {
   readonly workspace: string;
-  /** The job's name. */
   readonly job: string;
 }
 
-/** A job of a workspace that is to be run by the clock. */
+/** A job of a workspace that runs on a schedule. */
 export interface Planned {
   readonly workspace: string;
   readonly job: Job;
 }
 
-/** A run of a job that somebody is to perform. */
+/** A run of a job that a worker is to perform. */
 export interface Task extends WorkspaceJob {
   /**
-   * What the queue calls it, the same each time it is begun and of no other that is under way: whoever is given it again knows
-   * that whoever had it before has lost it. Null where nobody else could be given it.
+   * Id in the queue, the same for every attempt and unique among active tasks. A worker that gets the same id again can
+   * conclude that the previous worker has lost the task. Null if no other worker could get the task.
    */
   readonly id: string | null;
-  /** When it was due, epoch milliseconds; null when somebody asked for it. */
+  /** When the task was due, epoch milliseconds; null if it was requested by hand. */
   readonly dueMs: number | null;
-  /** How often it has been begun, from 1: it was put back, or its worker was lost, each time before. */
+  /** Number of the attempt, from 1. It grows when the task is put back or its worker is lost. */
   readonly attempt: number;
 }
 
-/** A task that is held by a worker for as long as the lease is renewed. */
+/** A worker's right to a task, valid as long as it is renewed. */
 export interface Lease {
-  /** Aborted when the lease was lost, when nobody could be asked about it for minutes, or when work is to stop. */
+  /** Aborted if the lease is lost, could not be renewed for minutes, or work is to stop. */
   readonly signal: AbortSignal;
 }
 
-/** How a task ended: it has been done, well or not, or it is to be done again after a while, by whoever is free. */
+/**
+ * How a task ended. `settled`: done, successfully or not. `put back`: any free worker performs it again after
+ * `afterMs`.
+ */
 export type TaskEnd =
   | { readonly kind: 'settled'; readonly status: string }
   | { readonly kind: 'put back'; readonly afterMs: number };
 
-/** How tasks are worked off. */
+/** Options of `Runner.work`. */
 export interface WorkOptions {
-  /** The worker's name, for people. */
+  /** Display name of the worker. */
   readonly name: string;
-  /** Tasks that are performed side by side. */
+  /** Number of tasks performed at the same time. */
   readonly concurrency: number;
-  /** Aborted to stop: no further task is begun, and those under way are told. */
+  /** Abort it to stop: no further task starts, and active tasks are aborted through their leases. */
   readonly signal: AbortSignal;
-  /** Does a task. What it throws makes the task a failed one, and is told. */
+  /** Performs a task. If it throws, the task has failed and the error is reported. */
   perform(task: Task, lease: Lease): Promise<TaskEnd>;
 }
 
-/** A worker, as it says of itself. */
+/** A worker as described by its own record. */
 export interface WorkerState {
   readonly name: string;
   readonly host: string;
   readonly pid: number;
   readonly since: string;
-  /** When it last said so. */
+  /** When the worker last updated its record. */
   readonly seen: string;
   readonly concurrency: number;
-  /** Tasks that it holds. */
+  /** Number of its active tasks. */
   readonly tasks: number;
 }
 
-/** A task under way. */
+/** An active task. */
 export interface LeaseState extends WorkspaceJob {
   readonly worker: string;
   readonly since: string;
-  /** When its lease was last renewed; null where the worker no longer says so. */
+  /** When the lease was last renewed; null if its worker no longer reports. */
   readonly renewed: string | null;
 }
 
-/** How a task ended, of those that are remembered. */
+/** An ended task that is still remembered. */
 export interface EndedTask extends WorkspaceJob {
   readonly status: string;
   readonly endedAt: string;
 }
 
-/** What is known of a queue and its workers. */
+/** State of a queue and its workers. Times are ISO 8601. */
 export interface RunnerState {
   readonly counts: {
     readonly waiting: number;
     readonly active: number;
     /** Not due yet: the next run of each schedule, and tasks that were put back. */
     readonly delayed: number;
-    /** Whose worker threw; the last few hundred. */
+    /** Tasks that threw an error, among the last few hundred. */
     readonly failed: number;
   };
-  /** Jobs of workspaces that run by the clock. */
+  /** Number of schedules. */
   readonly schedules: number;
-  /** Since when the task waits that waits longest; null when none waits. */
+  /** When the longest-waiting task began to wait; null if none waits. */
   readonly oldestWaiting: string | null;
-  /** When the next task is due that is not due yet. */
+  /** When the next delayed task is due; null if there is none. */
   readonly nextDue: string | null;
   readonly workers: readonly WorkerState[];
   readonly leases: readonly LeaseState[];
-  /** The last few hundred, the newest first. */
+  /** The last few hundred, newest first. */
   readonly ended: readonly EndedTask[];
 }
 
 /**
- * Who runs jobs when they are due, or somebody asks for them. All kinds promise the same: a task is performed at least once,
- * and once where nobody dies; one whose worker dies is begun anew by another; nothing is forgotten because a task fails.
+ * Runs jobs when they are due or requested. Every implementation guarantees: a task is performed at least once, and
+ * exactly once if no worker dies; another worker restarts a task whose worker died; a failed task stays on its
+ * schedule.
  */
 export interface Runner {
   /**
-   * Keeps these schedules and no others: adds what is not kept yet, mends what has lost its next run, removes what is gone.
-   * With `removes` false nothing is removed. What is kept already costs next to nothing. Gives how many were added and
+   * Makes the stored schedules equal to `planned`: adds missing ones, repairs those that have lost their next run, and
+   * removes the others unless `removes` is false. Cheap if nothing has changed. Returns how many were added and
    * removed.
    */
   keepSchedules(planned: readonly Planned[], options?: { readonly removes?: boolean }): Promise<Kept>;
-  /** Asks for tasks now; one that waits already stays the only one. Gives how many are new. */
+  /** Adds tasks that are due now, except those that already wait. Returns the number of new tasks. */
   enqueue(tasks: readonly WorkspaceJob[]): Promise<number>;
-  /** Works off tasks until the signal is aborted and what was under way has ended. */
+  /** Performs tasks until the signal is aborted and the active tasks have ended. */
   work(options: WorkOptions): Promise<void>;
-  /** How many tasks wait, are under way, or are due within `withinMs`. */
+  /** Counts the tasks that wait, are active, or are due within `withinMs`. */
   outstanding(withinMs: number): Promise<number>;
   state(): Promise<RunnerState>;
-  /** The data folder that is recorded for local homes, as `recordFolder` was given it; null if none is. */
+  /** Returns the data folder that `recordFolder` recorded; null if none is recorded. */
   recordedFolder(): Promise<string | null>;
-  /** Records a data folder, if none is recorded or `replaces` is true, and returns the recorded one. */
+  /** Records a data folder if none is recorded or `replaces` is true. Returns the recorded folder. */
   recordFolder(folder: string, replaces: boolean): Promise<string>;
   close(): Promise<void>;
 }
 
-/** What keeping schedules has changed. */
+/** Result of `keepSchedules`. */
 export interface Kept {
   readonly added: number;
   readonly removed: number;
 }
 
-/** Finished tasks that are remembered. */
+/** Number of ended tasks that are remembered. */
 export const ENDED_MAX = 300;

@@ -3,25 +3,25 @@ import type { JobBook } from './book.ts';
 import type { Job } from './job.ts';
 import { lastRun, nextRun } from './next.ts';
 
-/** Longest sleep: a machine that slept itself, or whose clock was set, is noticed after this. */
+/** Longest sleep. A machine that was asleep, or whose clock was set, is noticed after this time. */
 const LOOK_EVERY_MS = 60_000;
-/** A run that begins this much later was missed. */
+/** A run that starts later than this counts as missed. */
 const LATE_MS = 300_000;
 
-/** What a schedule is kept with. */
+/** Dependencies of `keepSchedule`. */
 export interface ScheduleParts {
   readonly jobs: readonly Job[];
   readonly clock: Clock;
-  /** Aborted to stop; runs under way are told by `run`'s owner, and waited for. */
+  /** Abort it to stop. The owner of `run` stops active runs; `keepSchedule` waits for them. */
   readonly signal: AbortSignal;
   readonly book: JobBook;
-  /** Runs a job that was due at a moment, and keeps the run in the book; takes care of its turn, and does not throw. */
+  /** Runs a job that was due at `dueMs` and adds the run to the job log. Must wait for its turn and must not throw. */
   run(job: Job, dueMs: number): Promise<void>;
 }
 
 /**
- * Runs jobs when they are due, until the signal is aborted and what is under way has ended. However many runs of a job were
- * missed, one makes up for them; of a job that catches nothing up, none does.
+ * Runs jobs when they are due, until the signal is aborted and active runs have ended. However many runs of a job were
+ * missed, one run makes up for them; a job without `catchUp` skips them.
  */
 export async function keepSchedule({ jobs, clock, signal, book, run }: ScheduleParts): Promise<void> {
   const underWay = new Map<string, Promise<void>>();
@@ -57,12 +57,12 @@ export async function keepSchedule({ jobs, clock, signal, book, run }: ScheduleP
       await clock.sleep(wake - now, signal).catch(() => undefined);
     }
   } finally {
-    // Also where the book could not be read: whoever begins again must not begin these a second time.
+    // Also after an error, because a caller that starts over must not start these runs a second time.
     await Promise.all(underWay.values());
   }
 }
 
-/** When jobs are due next, in that order; `limit` moments at most. */
+/** Returns the next `limit` due times of all jobs, in order. */
 export function upcoming(jobs: readonly Job[], nowMs: number, limit: number): { job: Job; atMs: number }[] {
   const next = jobs
     .filter((job) => job.enabled)

@@ -10,8 +10,9 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const KINDS = Object.keys(STEP_KINDS) as Step['do'][];
 
 /**
- * The jobs there are: those that are declared, changed and joined by what the settings say. `resources` are the names that
- * a sync may be narrowed to. Throws `config_invalid` with the setting, what was given and what is allowed.
+ * Returns the declared jobs as changed by the settings, then the jobs that only the settings define. `resources` are
+ * the names allowed in `only`.
+ * @throws `config_invalid` with the setting, its value and the allowed values
  */
 export function toJobs(
   declared: readonly Job[],
@@ -41,7 +42,7 @@ function changeJob(name: string, given: unknown, job: Job | null, resources: rea
   const allowance = read<StepAllowance | null>('allowance', toAllowance, null);
   return {
     name,
-    about: read('about', toText, job?.about ?? 'A job of the configuration.'),
+    about: read('about', toText, job?.about ?? 'A job defined in the configuration.'),
     cron: read('cron', toCron, job?.cron as Cron),
     timeZone: read('timeZone', toTimeZone, job?.timeZone ?? 'UTC'),
     enabled: read('enabled', toBoolean, true),
@@ -103,7 +104,7 @@ function toAllowance(path: string, given: unknown): StepAllowance {
 }
 
 function toCron(path: string, value: unknown): Cron {
-  const cron = typeof value === 'string' ? parseCron(value) : 'it is no text';
+  const cron = typeof value === 'string' ? parseCron(value) : 'it is not a string';
   if (typeof cron === 'string') throw refuse(path, `is ${show(value)} (${cron})`, allowedOf('cron'));
   return cron;
 }

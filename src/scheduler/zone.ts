@@ -1,10 +1,10 @@
 const MINUTE_MS = 60_000;
-/** Farther than any zone's clock is from UTC, with a change of it between. */
+/** Larger than any zone's offset from UTC plus a clock change. */
 const PROBE_MS = 36 * 3_600_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether there is a time zone of that name. */
+/** Reports whether a name is a known time zone. */
 export function isTimeZone(name: string): boolean {
   try {
     formatOf(name);
@@ -14,7 +14,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** How far a zone's clocks are ahead of UTC at a moment, in milliseconds; whole minutes. */
+/** Returns a zone's offset from UTC at a moment, in milliseconds; whole minutes. */
 export function offsetAt(timeZone: string, atMs: number): number {
   const minute = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
   if (timeZone === 'UTC') return 0;
@@ -25,8 +25,8 @@ export function offsetAt(timeZone: string, atMs: number): number {
 }
 
 /**
- * The moments at which a zone's clocks show a time, which is given as if it were UTC: one, two where clocks are set back,
- * or, where they skip it, the one at which they would have shown it had they not been set.
+ * Returns the moments at which a zone's clocks show a local time, which is given as if it were UTC. There are two if
+ * clocks are set back over it. If clocks skip it, `isSkipped` is true and the moment is the one without the change.
  */
 export function momentsOf(timeZone: string, wallMs: number): { moments: number[]; isSkipped: boolean } {
   const before = offsetAt(timeZone, wallMs - PROBE_MS);

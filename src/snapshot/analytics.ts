@@ -5,9 +5,9 @@ import { checkOpens } from '../warehouse/read-only.ts';
 import { clearSpills } from '../warehouse/spill.ts';
 
 /**
- * Publishes the analysts' copy: everything in the warehouse, written aside and put in place by rename, so that readers
- * find a whole file at any moment. The copy keeps DuckDB's default storage version, which older readers understand. Throws
- * `warehouse_invalid` if the new copy does not open; the one before stays in place then.
+ * Publishes the replica: copies the warehouse to a temporary file and renames it into place, so that readers always
+ * find a complete file. The replica uses DuckDB's default storage version, which older readers understand.
+ * @throws `warehouse_invalid` if the new replica does not open; the previous one then stays in place
  */
 export async function publishAnalytics(database: Database, path: string): Promise<void> {
   const aside = `${path}.new`;
@@ -23,7 +23,7 @@ export async function publishAnalytics(database: Database, path: string): Promis
   }
 }
 
-/** Whether the analysts' copy opens. A copy that is cut off, overwritten or not there does not. */
+/** Reports whether the replica opens. A missing, truncated or overwritten file does not. */
 export async function opensAsReplica(path: string): Promise<boolean> {
   return checkOpens(path).then(
     () => true,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 
-/** A schema of Avro, as JSON has it: of its kinds those that Iceberg's manifests are made of. */
+/** An Avro schema in its JSON form, limited to the types that Iceberg manifests use. */
 export type AvroSchema = string | readonly AvroSchema[] | AvroNode;
 
 interface AvroNode {
@@ -11,40 +11,42 @@ interface AvroNode {
   readonly size?: number;
 }
 
-/** A value: integers of 64 bits are read as bigint and may be given as number; of a union the value alone is there. */
+/**
+ * An Avro value. A `long` is read as bigint and may be written as number. A union is represented by its value alone.
+ */
 export type AvroValue = null | boolean | number | bigint | string | Buffer | readonly AvroValue[] | AvroRecord;
-/** A record of values by name. */
+/** An Avro record: values by field name. */
 export interface AvroRecord {
   readonly [name: string]: AvroValue;
 }
 
-// Container files as https://avro.apache.org/docs/1.12.0/specification/ has them.
+// Format: https://avro.apache.org/docs/1.12.0/specification/, "Object Container Files".
 const MAGIC = Buffer.from('Obj\x01', 'latin1');
 const SYNC_BYTES = 16;
 const LONG_BYTES_MAX = 10;
 
-/** Reads all records of a container file. Throws an Error for what is none, or is cut off. */
+/** Reads all records of a container file. Throws an Error if the file is not an Avro container or is truncated. */
 export function readAvro(file: Buffer): AvroRecord[] {
   const input = { bytes: file, at: MAGIC.length };
-  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('is no Avro container');
+  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('is not an Avro container');
   const about = new Map<string, Buffer>();
   readBlocks(input, () => about.set(readText(input), readBytes(input)));
   const sync = take(input, SYNC_BYTES);
   const schema = JSON.parse(String(about.get('avro.schema'))) as AvroSchema;
   const codec = String(about.get('avro.codec') ?? 'null');
-  if (codec !== 'null' && codec !== 'deflate') throw new Error(`is compressed by ${codec}`);
+  if (codec !== 'null' && codec !== 'deflate') throw new Error(`uses the codec ${codec}; allowed: null, deflate`);
   const records: AvroRecord[] = [];
   while (input.at < file.length) {
     const count = Number(readLong(input));
     const packed = readBytes(input);
     const block = { bytes: codec === 'null' ? packed : inflateRawSync(packed), at: 0 };
     for (let index = 0; index < count; index++) records.push(readValue(block, schema) as AvroRecord);
-    if (!take(input, SYNC_BYTES).equals(sync)) throw new Error('has a block that does not end as it should');
+    if (!take(input, SYNC_BYTES).equals(sync)) throw new Error('has a block without its sync marker');
   }
   return records;
 }
 
-/** A container file of records, uncompressed; `about` is added to what its head says. */
+/** Builds an uncompressed container file. `about` is added to the metadata in its header. */
 export function writeAvro(
   schema: AvroSchema,
   about: Readonly<Record<string, string>>,
@@ -106,7 +108,7 @@ function readPlain(input: Input, type: string): AvroValue {
     case 'string':
       return readText(input);
     default:
-      throw new Error(`has the type ${type}, which manifests do not have`);
+      throw new Error(`has the type ${type}, which is not supported`);
   }
 }
 
@@ -122,7 +124,7 @@ function readBlocks(input: Input, readOne: () => void): void {
 
 function take(input: Input, length: number): Buffer {
   const end = input.at + length;
-  if (!(length >= 0) || end > input.bytes.length) throw new Error('is cut off');
+  if (!(length >= 0) || end > input.bytes.length) throw new Error('is truncated');
   const bytes = input.bytes.subarray(input.at, end);
   input.at = end;
   return bytes;
@@ -143,7 +145,7 @@ function readLong(input: Input): bigint {
     value |= BigInt(byte & 0x7f) << BigInt(7 * index);
     if (byte < 0x80) return (value >> 1n) ^ -(value & 1n);
   }
-  throw new Error('has an integer without an end');
+  throw new Error('has an unterminated integer');
 }
 
 function writeValue(out: Buffer[], schema: AvroSchema, value: AvroValue): void {
@@ -184,7 +186,7 @@ function toPlain(type: string, value: AvroValue): Buffer {
     case 'bytes':
       return withLength(Buffer.isBuffer(value) ? value : Buffer.from(value as string));
     default:
-      throw new Error(`has the type ${type}, which manifests do not have`);
+      throw new Error(`has the type ${type}, which is not supported`);
   }
 }
 

@@ -15,13 +15,13 @@ import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
 import { createTableExport, type Tally } from './tables.ts';
 
-/** Marks a folder in which a snapshot is being written; such a folder is never read. */
+/** Prefix of a folder in which a snapshot is being written. Readers ignore such folders. */
 const ASIDE = '.new-';
-/** Names of symlinks that were to become `latest`. */
+/** Temporary symlinks that a crash left behind before they became `latest`. */
 const LINK_ASIDE = /^\.\d+-\d+-link$/;
-/** What reading one file back may use, in MB. */
+/** Memory limit for reading one file back, in MB. */
 const SCRATCH_MB = 256;
-/** Snapshots that may be taken within one second. */
+/** Maximum number of snapshots within one second. */
 const SAME_SECOND_MAX = 100;
 
 /** A published snapshot. */
@@ -30,16 +30,16 @@ export interface Snapshot {
   readonly id: string;
   readonly path: string;
   readonly tables: readonly SnapshotTable[];
-  /** What had to be written; all other files are those of the snapshot before. */
+  /** Files that had to be written; all others are reused from the previous snapshot. */
   readonly written: Readonly<Tally>;
   /** Ids of the snapshots that were deleted. */
   readonly deleted: readonly string[];
 }
 
-/** What an export is told. */
+/** Options of `exportSnapshot`. */
 export interface ExportOptions {
   readonly compression: string;
-  /** Which snapshots stay; null for all. */
+  /** Retention rule; null keeps all snapshots. */
   readonly keep: Keep | null;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -47,10 +47,11 @@ export interface ExportOptions {
 }
 
 /**
- * Writes every table to Parquet and publishes the snapshot: files first, the manifest last, then the folder by rename
- * and `latest` by swapping the symlink; then deletes what is not to be kept. Files whose rows have not changed are those
- * of the snapshot before, hard-linked. Whatever stops it leaves the last snapshot standing; what it leaves aside is
- * cleared by the next export. Throws `disk_full`, `folder_unwritable`, or the signal's reason.
+ * Writes every table to Parquet and publishes the snapshot: files first, then the manifest, then the folder by rename,
+ * then `latest` by swapping the symlink. Deletes expired snapshots afterwards. Files whose rows have not changed are
+ * hard links to the previous snapshot. If the export fails, the last snapshot stays in place and the next export
+ * removes the leftovers.
+ * @throws `disk_full`, `folder_unwritable`, or the signal's reason
  */
 export async function exportSnapshot(
   database: Database,
@@ -74,7 +75,7 @@ export async function exportSnapshot(
   } catch (thrown) {
     const error = toSightlineError(thrown);
     if (error.code !== 'disk_full') throw thrown;
-    const message = `there is no room for a snapshot in ${layout.snapshots}, the last one stands: ${error.message}`;
+    const message = `not enough disk space for a snapshot in ${layout.snapshots}; the last snapshot is unchanged: ${error.message}`;
     throw new SightlineError('disk_full', message, { cause: thrown });
   } finally {
     await rm(aside, { recursive: true, force: true });
@@ -158,15 +159,15 @@ async function freeId(folder: string, createdAt: string): Promise<string> {
   throw new Error(`more than ${SAME_SECOND_MAX} snapshots within one second`);
 }
 
-// A folder that somebody has put there would be found out only after all is written.
+// Checked first, because otherwise the error would come only after everything is written.
 async function checkLink(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found !== null && !found.isSymbolicLink())
-    throw new SightlineError('folder_unwritable', `${path} is no symlink and is not replaced; move it away`);
+    throw new SightlineError('folder_unwritable', `${path} is not a symlink and is not replaced; move it away`);
   await checkSymlinks(dirname(path));
 }
 
-// Without them each export would write a whole snapshot that never becomes the latest, and that none would delete.
+// Without symlinks every export would write a snapshot that never becomes the latest and is never deleted.
 async function checkSymlinks(folder: string): Promise<void> {
   const trial = join(folder, `.${process.pid}-0-link`);
   await rm(trial, { force: true });
@@ -175,13 +176,13 @@ async function checkSymlinks(folder: string): Promise<void> {
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOSPC' || code === 'EDQUOT') throw thrown;
-    const message = `no symlink can be made in ${folder} (${code}), and \`latest\` is one`;
+    const message = `cannot create a symlink in ${folder} (${code}), which \`latest\` requires`;
     throw new SightlineError('folder_unwritable', message, { cause: thrown });
   }
   await rm(trial);
 }
 
-// Only the process that owns the warehouse exports, so what stands aside is left over from one that died.
+// Only the process that owns the warehouse exports, so leftovers belong to a process that died.
 async function clearLitter(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.startsWith(ASIDE) || name.startsWith(LEAVING) || LINK_ASIDE.test(name))

@@ -7,17 +7,19 @@ import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
 import { applyRetention } from './retention.ts';
 import type { Tally } from './tables.ts';
 
-/** A snapshot that is in its place in a folder. */
+/** A snapshot in its final place in a folder. */
 export interface FolderSnapshot extends PlacedSnapshot {
   readonly manifest: Manifest;
 }
 
-/** Publishes into a workspace's folder: a snapshot is put there by rename, and `latest` is a symlink that is swapped. */
+/**
+ * Publishes into a workspace's folder. A snapshot is moved there by rename, and `latest` is a symlink that is swapped.
+ */
 export function createFolderPublisher({ snapshots, latest }: Pick<Layout, 'snapshots' | 'latest'>) {
-  const led = (): Promise<string | null> => readlink(latest).catch(() => null);
+  const readLatest = (): Promise<string | null> => readlink(latest).catch(() => null);
   const publisher: Publisher<FolderSnapshot> = {
     latest: async () => {
-      const manifest = (await led()) === null ? null : await readManifest(latest);
+      const manifest = (await readLatest()) === null ? null : await readManifest(latest);
       return manifest === null ? null : { id: manifest.id, createdAt: manifest.createdAt };
     },
     put: async ({ folder, manifest }: StagedSnapshot) => {
@@ -27,8 +29,9 @@ export function createFolderPublisher({ snapshots, latest }: Pick<Layout, 'snaps
       return { id: manifest.id, location, manifest, sent: totalOf(manifest) };
     },
     point: async ({ id, manifest }) => {
-      const current = await led();
-      // Who owns the warehouse publishes alone: only then can there be another than the one that was followed.
+      const current = await readLatest();
+      // Only the owner of the warehouse publishes, so `latest` differs from `previous` only if the owner has changed
+      // meanwhile. Do not replace a newer snapshot.
       if (current !== null && current !== (manifest.previous ?? null) && current !== id) {
         const other = await readManifest(join(snapshots, current));
         if (other !== null && Date.parse(other.createdAt) > Date.parse(manifest.createdAt)) return 'superseded';

@@ -8,26 +8,26 @@ import { syncToDisk } from '../base/files.ts';
 import { type ObjectStore, PUBLISHING } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 
-/** Ends the names of files that are being written. */
+/** Suffix of files that are being written. */
 const ASIDE = '.aside';
-/** Ends the name of the file that is there while another is being replaced. */
+/** Suffix of the lock file that exists while an object is being replaced. */
 const LOCK = '.lock';
-/** Nobody holds it for so long who still lives. */
+/** A lock file older than this was left by a process that crashed. */
 const LOCK_MS = 30_000;
 const POLL_MS = 20;
 
-/** How a folder is opened as a store. */
+/** Options of `openFolderStore`. */
 export interface FolderStoreOptions {
-  /** Folder below the path, such as a workspace's name. */
+  /** Subfolder of the path, such as a workspace's name. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Address that tables call it by, with a slash at its end; changed by tests only. */
+  /** Address by which Iceberg tables refer to the folder, with a trailing slash; set by tests only. */
   readonly location?: string;
 }
 
 /**
- * A folder of a file system that is used as an object store: what is written is there whole or not at all, and a condition
- * holds among all processes that see the folder, if its file system makes hard links.
+ * Opens a folder of a file system as an object store. An object is written completely or not at all. Conditional writes
+ * are safe among all processes that see the folder, if its file system supports hard links.
  */
 export function openFolderStore(path: string, { folder, signal, location }: FolderStoreOptions): ObjectStore {
   const root = resolve(path, folder);
@@ -46,7 +46,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
     location: location ?? `file://${root}/`,
     use: PUBLISHING,
     head: (key) =>
-      trying('looking at', key, (at) =>
+      trying('checking', key, (at) =>
         orNull(async () => {
           const { size, mtimeMs } = await stat(at);
           return { bytes: size, sha256: await hashFile(at), modifiedAt: mtimeMs };
@@ -63,8 +63,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
       trying('writing', key, async (at) => {
         await placeAside(at, async (aside) => {
           await copyFile(file.path, aside, constants.COPYFILE_FICLONE);
-          if ((await hashFile(aside)) !== file.sha256)
-            throw new Error('it is not what was written: its SHA-256 is another');
+          if ((await hashFile(aside)) !== file.sha256) throw new Error('its SHA-256 differs from the expected one');
           await syncToDisk(aside);
           await rename(aside, at);
         });
@@ -75,7 +74,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
         if (isThere === null) return false;
         if ((await hashFile(file.path)) === file.sha256) return true;
         await rm(file.path, { force: true });
-        throw new Error('it is not what was written: its SHA-256 is another');
+        throw new Error('its SHA-256 differs from the expected one');
       }),
     create: (key, body) => trying('writing', key, (at) => createFile(at, body)),
     replace: (key, body, version) =>
@@ -102,7 +101,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
 
 async function placeAside(at: string, place: (aside: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(at), { recursive: true });
-  // A name that readers of the folder do not look at.
+  // Readers of the folder ignore this name.
   const aside = join(dirname(at), `.${randomUUID()}${ASIDE}`);
   try {
     await place(aside);
@@ -112,7 +111,7 @@ async function placeAside(at: string, place: (aside: string) => Promise<void>): 
   }
 }
 
-// A link is made only where nothing is, and what it leads to is whole by then.
+// `link` fails if the target exists, and the linked file is already complete.
 async function createFile(at: string, body: Buffer): Promise<boolean> {
   let isMade = true;
   await placeAside(at, async (aside) => {
@@ -126,7 +125,8 @@ async function createFile(at: string, body: Buffer): Promise<boolean> {
   return isMade;
 }
 
-// File systems know no exchange on a condition. What is held for longer than anybody needs is left over from a crash.
+// A file system has no compare-and-swap, so a lock file protects the comparison. A lock file older than LOCK_MS is left
+// over from a crash.
 async function whileLocked<T>(at: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const lock = at + LOCK;
   await mkdir(dirname(at), { recursive: true });

@@ -8,29 +8,32 @@ import type { StoredFile, StoredPath } from './home-record.ts';
 import type { ObjectStore } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 
-/** Files that are sent or received at once. */
+/** Files transferred at the same time. */
 const FILES_AT_ONCE = 4;
 const RECEIVING = '.receiving';
-/** A file that is being received is written to all the time: one as old as this was left. */
+/** A file that is being received changes constantly; one unchanged for this long was left by a killed process. */
 const LEFT_MS = 3_600_000;
 
-/** What of a workspace's folder outlives whoever works on it, besides the warehouse; names relative to the folder. */
+/**
+ * Files of a workspace's folder, besides the warehouse, that the remote warehouse keeps. Names are relative to the
+ * folder.
+ */
 export interface KeptFiles {
   readonly files: readonly string[];
-  /** Whose files are only ever appended to, or removed. */
+  /** Folders whose files are only appended to or removed. */
   readonly folders: readonly string[];
 }
 
-/** Whether a path, relative to the folder, is of a file that is kept. */
+/** Reports whether a path, relative to the folder, belongs to a kept file. */
 export function isKept({ files, folders }: KeptFiles, path: string): boolean {
   return files.includes(path) || folders.some((name) => path.startsWith(`${name}/`));
 }
 
-/** The files that there are of those to be kept, by their paths relative to the folder, with their sizes in bytes. */
+/** Lists the kept files that exist: sizes in bytes by path relative to the folder. */
 export async function listKept(folder: string, kept: KeptFiles): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   const add = async (path: string): Promise<void> => {
-    // It may be removed at this moment.
+    // The file may be removed meanwhile.
     const stats = await stat(join(folder, path)).catch(() => null);
     if (stats?.isFile() === true) found.set(path, stats.size);
   };
@@ -46,8 +49,8 @@ export async function listKept(folder: string, kept: KeptFiles): Promise<Map<str
 }
 
 /**
- * Sends those of the files that are not in the store as they are here, each under a key that was never used, and gives what
- * there is then. Of a file that grows meanwhile, what it was is sent.
+ * Uploads the kept files that are new or changed, each under a new key, and returns all kept files. A file that grows
+ * meanwhile is uploaded as it was when it was copied.
  */
 export async function sendKept(
   store: ObjectStore,
@@ -57,7 +60,8 @@ export async function sendKept(
   nextKey: (sha256: string) => string,
 ): Promise<StoredPath[]> {
   const found = [...(await listKept(folder, kept))];
-  // What is only appended to and has its length is what it was: gigabytes of it need not be read each time.
+  // An append-only file of the same length is unchanged. These files can have gigabytes, so they are not hashed each
+  // time.
   const sameLength = ([path, bytes]: readonly [string, number]): StoredPath | undefined => {
     const isAppended = kept.folders.some((name) => path.startsWith(`${name}/`));
     return isAppended ? known.find((file) => file.path === path && file.bytes === bytes) : undefined;
@@ -90,7 +94,7 @@ export async function sendKept(
   return sent.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Makes the kept files of a folder those of the home; what is here already as it is there is not asked for. */
+/** Makes the kept files of a folder equal to those of the remote warehouse. Downloads only files that differ. */
 export async function receiveKept(
   store: ObjectStore,
   folder: string,
@@ -109,22 +113,23 @@ export async function receiveKept(
 }
 
 /**
- * Makes a file what the store has under a key: received aside, checked and renamed, unless it is that already. Throws
- * `home_failed` where it is not there.
+ * Downloads an object to a temporary file, verifies it and renames it to `path`. Does nothing if `path` is already
+ * equal.
+ * @throws `home_failed` if the object is missing
  */
 export async function bring(store: ObjectStore, { key, bytes, sha256 }: StoredFile, path: string): Promise<void> {
   const here = await stat(path).catch(() => null);
   if (here?.size === bytes && (await hashFile(path)) === sha256) return;
   await clearReceived(path);
-  // Several processes of a machine may bring the same at one time.
+  // Several processes of a machine may download the same file at the same time.
   const aside = `${path}.${randomUUID()}${RECEIVING}`;
   if (!(await store.receiveFile(key, { path: aside, bytes, sha256 }))) {
-    throw new SightlineError('home_failed', `${store.location}${key} is missing, which the home names`);
+    throw new SightlineError('home_failed', `${store.location}${key} is missing, although home.json names it`);
   }
   await rename(aside, path);
 }
 
-// What processes left that were killed.
+// Removes leftovers of killed processes.
 async function clearReceived(path: string): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder)) {
@@ -134,7 +139,10 @@ async function clearReceived(path: string): Promise<void> {
   }
 }
 
-/** Works on several things at once; when one fails those that were not begun are left out, and the others waited for. */
+/**
+ * Runs `work` for several items at a time. After an error, items that have not started are skipped and the others are
+ * waited for.
+ */
 export async function atOnce<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
   const queue = new PQueue({ concurrency: FILES_AT_ONCE });
   try {

@@ -16,46 +16,50 @@ import {
 import type { ObjectStore } from './object-store.ts';
 import { checkConditions } from './store-conditions.ts';
 
-/** How often a claim is renewed. */
+/** Interval between renewals of a lease. */
 const RENEW_MS = 5_000;
 const TIMING = { claimMs: CLAIM_MS, renewMs: RENEW_MS } as const;
-/** Before a renewal that failed is tried again. */
+/** Wait after a failed renewal. */
 const RETRY_MS = 1_000;
-/** How often it is tried to change the record: only an answer that was lost on the way makes a second trial necessary. */
+/** Attempts to change the record. A second attempt is needed only if a response was lost. */
 const CHANGES_MAX = 10;
-/** Others may be claiming at the same moment. */
+/** Attempts to take the lease, because others may try at the same time. */
 const CLAIMS_MAX = 10;
 const PAUSE_MS = 300;
 
-/** A claim to a workspace, renewed until it ends. */
+/** The lease on a remote warehouse, renewed until `end` is called. */
 export interface Lease {
   readonly epoch: number;
   /** Aborted with `lease_lost`. */
   readonly lost: AbortSignal;
-  /** Throws `lease_lost` also where the time is over and nobody could notice yet, as in a process that was stopped for a while. */
+  /** Throws `lease_lost`, also if the lease expired unnoticed, for example while the process was stopped. */
   assertHeld(): void;
-  /** The record as it was when it was claimed. */
+  /** The record as it was when the lease was taken. */
   readonly found: HomeRecord;
-  /** The record as it is now, of this epoch. Throws `lease_lost` and `home_failed`. */
+  /**
+   * Reads the current record of this epoch.
+   * @throws `lease_lost`, `home_failed`
+   */
   read(): Promise<HomeRecord>;
   /**
-   * Changes the record, as long as it is of this epoch. What an answer that was lost has changed already is changed again.
-   * Throws `lease_lost` and `home_failed`.
+   * Changes the record if it still belongs to this epoch. If the response to a write is lost, `apply` runs again on the
+   * record that it has already changed.
+   * @throws `lease_lost`, `home_failed`
    */
   change(apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord>;
-  /** Ends the renewals, and gives the claim back where it is still held. */
+  /** Stops the renewals and releases the lease if it is still valid. */
   end(): Promise<void>;
 }
 
-/** What a lease works with. */
+/** Dependencies of a lease. */
 export interface LeaseParts {
   readonly store: ObjectStore;
   readonly clock: Clock;
-  /** What is told with each renewal. */
+  /** Returns the number of journal pieces, which each renewal records. */
   readonly journalPieces: () => number;
-  /** An epoch that the next is to exceed, as of a record that was put back or removed. */
+  /** Returns an epoch that the next one must exceed, in case the record was restored from a backup or removed. */
   readonly told: () => Promise<number>;
-  /** Aborted when the claim is lost; the store's requests end with it. */
+  /** Aborted when the lease is lost, which also ends the store's requests. */
   readonly lost: AbortController;
   readonly timing?: LeaseTiming;
 }
@@ -66,7 +70,10 @@ export interface LeaseTiming {
   readonly renewMs: number;
 }
 
-/** Claims a workspace, or throws `warehouse_locked` with who has it and until when. */
+/**
+ * Takes the lease on a remote warehouse.
+ * @throws `warehouse_locked` with the holder and the expiry, `home_failed`, or the signal's reason
+ */
 export async function takeLease(parts: LeaseParts, holder: Holder, signal: AbortSignal): Promise<Lease> {
   const { store, clock, timing, told } = parts;
   const { claimMs } = timing ?? TIMING;
@@ -75,18 +82,18 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
     signal.throwIfAborted();
     const claimedAt = clock.monotonic();
     const found = await readHome(store);
-    // Of a trial whose answer was lost.
+    // An earlier attempt succeeded, but its response was lost.
     if (found?.record.claim?.id === id) return keepLease(parts, id, found.record, claimedAt);
-    if (found !== null && !isFree(found, holder.via, clock.now(), claimMs)) throw isHeld(store, found.record);
+    if (found !== null && !isFree(found, holder.via, clock.now(), claimMs)) throw lockedError(store, found.record);
     const record = found?.record ?? firstRecord(clock.now());
     const claim = { id, holder: holder.name, via: holder.via, until: untilOf(clock, claimMs) };
-    // Read after the record: who has it by then has raised its epoch as well, and this claim fails.
+    // Read after the record: a process that takes the lease meanwhile raises the record's epoch, so this attempt fails.
     const next = { ...record, epoch: Math.max(record.epoch, await told()) + 1, claim };
     if (next.epoch > EPOCH_MAX) {
-      const message = `${store.location}${HOME} or latest.json says epoch ${next.epoch - 1}; allowed: below ${EPOCH_MAX}; put an earlier version of that object back`;
+      const message = `the epoch in ${store.location}${HOME} or latest.json is ${next.epoch - 1}; allowed: below ${EPOCH_MAX}; restore an earlier version of that object`;
       throw new SightlineError('home_failed', message);
     }
-    // Once in the life of a home: where conditions are not kept two workers would have it at once.
+    // Checked once, when the record is created: without conditional writes two workers could both get the lease.
     if (found === null) await checkConditions(store);
     const isWritten =
       found === null
@@ -95,11 +102,14 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
     if (isWritten) return keepLease(parts, id, next, claimedAt);
     await clock.sleep(clock.random() * PAUSE_MS, signal);
   }
-  throw new SightlineError('warehouse_locked', `others are claiming ${store.location} at this moment`);
+  throw new SightlineError(
+    'warehouse_locked',
+    `other processes are locking ${store.location} at this moment; try again`,
+  );
 }
 
-function isHeld({ location }: ObjectStore, { claim }: HomeRecord): SightlineError {
-  const message = `${claim?.holder} has checked ${location} out, until ${claim?.until} where it does not renew that`;
+function lockedError({ location }: ObjectStore, { claim }: HomeRecord): SightlineError {
+  const message = `${location} is locked by ${claim?.holder} until ${claim?.until}, or longer if it renews its lease`;
   return new SightlineError('warehouse_locked', message);
 }
 
@@ -115,7 +125,7 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
   const late = `it was not renewed for ${claimMs / 1000} seconds`;
   let heldUntil = claimedAt + claimMs;
   const lose = (why: string): SightlineError => {
-    const error = new SightlineError('lease_lost', `the claim to ${store.location} (epoch ${epoch}) is lost: ${why}`);
+    const error = new SightlineError('lease_lost', `the lease on ${store.location} (epoch ${epoch}) is lost: ${why}`);
     if (!lost.signal.aborted) lost.abort(error);
     return lost.signal.reason as SightlineError;
   };
@@ -127,11 +137,11 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
   const readOwn = async (): Promise<ReadHome> => {
     lost.signal.throwIfAborted();
     const read = await readHome(store);
-    if (read === null) throw lose(`${HOME} is gone`);
+    if (read === null) throw lose(`${HOME} is missing`);
     const { claim } = read.record;
-    // A record that somebody has put back counts epochs again that were there before.
+    // A record restored from a backup counts the same epochs again, so the id is compared, too.
     const isOurs = read.record.epoch === epoch && (claim === null || claim.id === id);
-    if (!isOurs) throw lose(`${claim?.holder ?? 'another'} took it over`);
+    if (!isOurs) throw lose(`${claim?.holder ?? 'another process'} took it over`);
     return read;
   };
   const changeOnce = async (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
@@ -146,7 +156,10 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
         return next;
       }
     }
-    throw new SightlineError('home_failed', `${store.location}${HOME} was changed ${CHANGES_MAX} times in between`);
+    throw new SightlineError(
+      'home_failed',
+      `${store.location}${HOME} was changed by others during each of ${CHANGES_MAX} attempts to write it`,
+    );
   };
   const change = (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
     const mine = turn.then(() => changeOnce(apply));
@@ -166,7 +179,7 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
       );
     }
   };
-  // Apart from the renewals: a store that does not answer must not keep anybody from knowing that the time is over.
+  // Separate from the renewals, because a store that does not respond must not delay the detection of an expired lease.
   const watch = async (): Promise<void> => {
     while (await until(Math.max(0, heldUntil - clock.monotonic()))) {
       if (clock.monotonic() >= heldUntil) lose(late);
@@ -174,7 +187,7 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
   };
   const kept = Promise.all([renew(), watch()]);
   const end = async (): Promise<void> => {
-    // A store that answers no more is not waited for: the claim runs out by itself.
+    // If the lease is lost, do not wait for the store: the lease expires by itself.
     if (!lost.signal.aborted) await change((record) => ({ ...record, claim: null })).catch(() => undefined);
     ended.abort();
     await kept;

@@ -3,8 +3,8 @@ import type { Home } from './home.ts';
 import type { Layout } from './layout.ts';
 
 /**
- * The home of a workspace that is its own folder: nothing is brought or taken away, and who works on it is kept apart by the
- * warehouse's own lock.
+ * The driver for a workspace whose data stay in its own folder. Nothing is transferred, and the warehouse's own lock
+ * protects it.
  */
 export function createLocalHome({ analytics }: Pick<Layout, 'analytics'>): Home {
   return {

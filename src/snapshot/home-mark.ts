@@ -7,22 +7,22 @@ import { isRecord } from '../base/json.ts';
 import type { HomeRecord } from './home-record.ts';
 import { hashFile } from './parquet.ts';
 
-/** What a folder says of the home of whose warehouse it holds a copy. */
+/** Content of the file that marks a folder as a copy of a remote warehouse. */
 export interface HomeMark {
-  /** Address of the home. */
+  /** Address of the remote warehouse. */
   readonly location: string;
-  /** Whether that had a warehouse when it was looked at from here last. */
+  /** True if the remote warehouse had data when this folder last saw it. */
   readonly hasData: boolean;
 }
 
-/** Where the mark of a folder is. */
+/** Returns the path of the mark of a folder. */
 export function markPath(folder: string): string {
   return join(folder, 'home.json');
 }
 
 /**
- * Reads the mark of a folder; null for a folder that is not a copy.
- * @throws `home_failed` for a mark that cannot be read: the folder may be an old copy
+ * Reads the mark of a folder; null if the folder is not a copy.
+ * @throws `home_failed` if the mark cannot be parsed, because the folder may be an old copy
  */
 export async function readMark(folder: string): Promise<HomeMark | null> {
   const path = markPath(folder);
@@ -37,39 +37,43 @@ export async function readMark(folder: string): Promise<HomeMark | null> {
       return { location: value['location'], hasData: value['hasData'] === true };
     }
   } catch {
-    // It is told below.
+    // Reported below.
   }
-  const way = `remove it if ${folder} holds the newest data, or move ${folder} away to receive the home's`;
+  const way = `remove the file if ${folder} has the newest data, or move ${folder} away to download the remote data`;
   throw new SightlineError(
     'home_failed',
-    `${path} is damaged, so it is unknown of which home the folder is a copy: ${way}`,
+    `${path} is damaged, so the remote warehouse of this folder is unknown; ${way}`,
   );
 }
 
-/** Has a folder say of what it is a copy. */
+/** Marks a folder as a copy of a remote warehouse. */
 export async function writeMark(folder: string, mark: HomeMark): Promise<void> {
   const aside = `${markPath(folder)}.new`;
   await writeFile(aside, `${JSON.stringify(mark)}\n`);
   await publishByRename(aside, markPath(folder));
 }
 
-/** Has a folder be nobody's copy. */
+/** Removes the mark: the folder is no longer a copy. */
 export function removeMark(folder: string): Promise<void> {
   return rm(markPath(folder), { force: true });
 }
 
-/** Throws `home_failed` where a folder that is to be the home itself is a copy of another one. */
+/**
+ * Checks that a folder that is to keep the data itself is not a copy of a remote warehouse.
+ * @throws `home_failed` if it is a copy
+ */
 export async function refuseCopy(folder: string): Promise<void> {
   const mark = await readMark(folder);
   if (mark === null) return;
-  const way = `restore a backup of that, or remove ${markPath(folder)} to go on with what is here`;
-  throw new SightlineError('home_failed', `${folder} is a copy of ${mark.location}, where newer data may be: ${way}`);
+  const way = `restore a backup of it, or remove ${markPath(folder)} to continue with the local data`;
+  throw new SightlineError('home_failed', `${folder} is a copy of ${mark.location}, which may have newer data; ${way}`);
 }
 
 /**
- * What is to be done with the warehouse that a folder has when the workspace is checked out: `replace` a copy of this home or
- * of another, or `take in` one that nobody else has, by a home that never had any. Throws `home_failed` where that would lose
- * data: where both have their own, or the home was emptied.
+ * Decides what a check-out does with the warehouse file of a folder. `replace`: the file is missing or a copy of a
+ * remote warehouse. `take in`: the file is the only data and the remote warehouse was never used, so the file becomes
+ * its first state.
+ * @throws `home_failed` if either would lose data: both have data of their own, or the remote warehouse was emptied
  */
 export async function judgeFolder(
   warehouse: string,
@@ -81,12 +85,15 @@ export async function judgeFolder(
   const mark = await readMark(folder);
   if (mark !== null && (mark.location !== location || base !== null || !mark.hasData)) return 'replace';
   if (mark !== null) {
-    const ways = `remove ${markPath(folder)} to begin with that, or ${warehouse} to begin anew`;
-    throw new SightlineError('home_failed', `${location} holds nothing any more, but this machine has a copy: ${ways}`);
+    const ways = `remove ${markPath(folder)} to start with the copy, or ${warehouse} to start over`;
+    throw new SightlineError('home_failed', `${location} is empty, but this machine has a copy of it; ${ways}`);
   }
   if (base === null) return 'take in';
   const { size } = await stat(warehouse);
   if (size === base.bytes && (await hashFile(warehouse)) === base.sha256) return 'replace';
-  const ways = `move ${folder} away; \`sightline restore FILE --force\` puts a warehouse in the place of what is there`;
-  throw new SightlineError('home_failed', `${warehouse} is not of ${location}, which has data of its own: ${ways}`);
+  const ways = `move ${folder} away, or replace the remote data with \`sightline restore FILE --force\``;
+  throw new SightlineError(
+    'home_failed',
+    `${warehouse} is not a copy of ${location}, which has data of its own; ${ways}`,
+  );
 }

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { SightlineError } from '../base/errors.ts';
 import type { FileToSend, ObjectStore } from './object-store.ts';
 
-/** The one object of a home that changes, by compare-and-swap. */
+/** Key of the record of a remote warehouse, its only object that changes. It is replaced by compare-and-swap. */
 export const HOME = 'home.json';
-/** How long a claim holds after it was renewed last. */
+/** Lifetime of a lease after its last renewal. */
 export const CLAIM_MS = 20_000;
-/** Stores tell their time in whole seconds. */
+/** Stores report their time in whole seconds. */
 const ROUNDING_MS = 2_000;
-/** Where a store does not tell its time the clocks of two machines may differ by so much. */
+/** Allowed difference between the clocks of two machines if the store does not report its time. */
 const SKEW_MS = 30_000;
-/** Check-outs of a home, at most: one a second for 30,000 years. A larger epoch could not be raised exactly. */
+/** Maximum epoch: one check-out a second for 30,000 years. A larger number could not be incremented exactly. */
 export const EPOCH_MAX = 2 ** 40;
 /** Bytes of one file: 16 TB. */
 const BYTES_MAX = 2 ** 44;
-/** A journal is ended after 10,000 pieces (journal.ts), and each check-out adds one segment. */
+/** A journal ends after 10,000 pieces (journal.ts), and each check-out adds one segment. */
 const PIECES_MAX = 100_000;
 const SEGMENTS_MAX = 10_000;
 const TEXT_MAX = 500;
@@ -40,7 +40,7 @@ const recordSchema = z.looseObject({
   claim: z.looseObject({ id: text, holder: text, via: text.nullable(), until: time }).nullable(),
   base,
   checkedIn: base,
-  // A path is written to: it must not lead out of the folder.
+  // The path is written to, so it must stay inside the folder.
   files: z.array(stored.extend({ path: z.string().refine(isInnerPath, 'leads out of the folder') })),
   journal: z
     .array(z.looseObject({ prefix: z.string().regex(/^journal\/[\w-]{1,100}\/$/), pieces: pieces.nullable() }))
@@ -50,28 +50,28 @@ const recordSchema = z.looseObject({
   sweptAt: time,
 });
 
-/** A file that is in the store; nothing else is ever written under its key. */
+/** A file in the store. Its key is never used for another file. */
 export interface StoredFile extends Pick<FileToSend, 'bytes' | 'sha256'> {
   readonly key: string;
 }
 
-/** A warehouse file, and when it was saved, ISO 8601. */
+/** A saved warehouse file; `savedAt` is ISO 8601. */
 export interface StoredBase extends StoredFile {
   readonly savedAt: string;
 }
 
-/** Another file of the workspace's folder; the path is relative to that. */
+/** Another file of the workspace's folder; `path` is relative to the folder. */
 export interface StoredPath extends StoredFile {
   readonly path: string;
 }
 
-/** Pieces of a journal under one prefix, numbered from 1; null for as many as are there, which only its writer adds to. */
+/** Pieces of a journal under one prefix, numbered from 1. `pieces` is null while the writer still adds some. */
 export interface Segment {
   readonly prefix: string;
   readonly pieces: number | null;
 }
 
-/** What `home.json` holds. */
+/** Content of `home.json`. */
 export interface HomeRecord {
   readonly format: 1;
   readonly epoch: number;
@@ -81,21 +81,21 @@ export interface HomeRecord {
     readonly via: string | null;
     readonly until: string;
   } | null;
-  /** What the journal goes on from. */
+  /** The warehouse file to which the journal applies. */
   readonly base: StoredBase | null;
-  /** What readers are given: a base between two steps of a job is not for them. */
+  /** The warehouse file for readers. A base that was saved between two steps of a job is not for them. */
   readonly checkedIn: StoredBase | null;
   readonly files: readonly StoredPath[];
   readonly journal: readonly Segment[];
-  /** Pieces in the journal, as its writer told when it last renewed its claim. */
+  /** Number of pieces in the journal at the last renewal of the lease. */
   readonly journalPieces: number;
-  /** What readers were given before, and since when they are not: it stays for a while. */
+  /** Earlier files for readers, and since when they are superseded. They stay for a while. */
   readonly former: readonly { readonly key: string; readonly since: string }[];
-  /** When it was last looked for what killed processes had left. */
+  /** Time of the last search for leftovers of killed processes. */
   readonly sweptAt: string;
 }
 
-/** The record as it was read, with its version and its age by the store's clock; null where that is not told. */
+/** A record with its version and its age by the store's clock; null if the store does not report its time. */
 export interface ReadHome {
   readonly record: HomeRecord;
   readonly version: string;
@@ -103,13 +103,16 @@ export interface ReadHome {
   readonly ageMs: number | null;
 }
 
-/** The record of a home that was never used. */
+/** Returns the record of an unused remote warehouse; `now` is epoch milliseconds. */
 export function firstRecord(now: number): HomeRecord {
   const nothing = { claim: null, base: null, checkedIn: null, files: [], journal: [], journalPieces: 0, former: [] };
   return { format: 1, epoch: 0, ...nothing, sweptAt: new Date(now).toISOString() };
 }
 
-/** Reads the record; null where there is none. Throws `home_failed` for what is no record of ours. */
+/**
+ * Reads the record; null if there is none.
+ * @throws `home_failed` if the object is not a valid record
+ */
 export async function readHome(store: ObjectStore): Promise<ReadHome | null> {
   const found = await store.read(HOME);
   if (found === null) return null;
@@ -119,12 +122,12 @@ export async function readHome(store: ObjectStore): Promise<ReadHome | null> {
   return { record, version, modifiedAt, ageMs };
 }
 
-/** The bytes of a record. */
+/** Serializes a record. */
 export function toHomeBody(record: HomeRecord): Buffer {
   return Buffer.from(`${JSON.stringify(record, null, 1)}\n`);
 }
 
-/** Whether somebody who comes on behalf of `via` may take the workspace; `now` is epoch milliseconds. */
+/** Reports whether the lease is free for a process that works for the task `via`; `now` is epoch milliseconds. */
 export function isFree(
   { record: { claim }, modifiedAt, ageMs }: ReadHome,
   via: string | null,
@@ -139,7 +142,7 @@ export function isFree(
 
 function toRecord(location: string, body: string): HomeRecord {
   const refuse = (why: string): SightlineError => {
-    const message = `${location} is not what this version of sightline writes, and is not replaced: ${why}; put an earlier version of that object back`;
+    const message = `${location} is not a record of this version of sightline and is not replaced: ${why}; restore an earlier version of that object`;
     return new SightlineError('home_failed', message);
   };
   let value: unknown;
@@ -154,7 +157,7 @@ function toRecord(location: string, body: string): HomeRecord {
   throw refuse(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'unknown'}`);
 }
 
-/** Whether a path of a record or of a journal stays within the folder that it is relative to. */
+/** Reports whether a path of a record or a journal stays inside the folder that it is relative to. */
 export function isInnerPath(path: unknown): path is string {
   return typeof path === 'string' && /^[\w.-]+(\/[\w.-]+)*$/.test(path) && !/(^|\/)\.\.?(\/|$)/.test(path);
 }

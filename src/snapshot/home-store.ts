@@ -16,24 +16,26 @@ import { applyJournal } from './journal-piece.ts';
 import type { Layout } from './layout.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** How often a check-in is tried, and what is waited before the second time. */
+/** Attempts to save at a check-in, and the wait before the second one. */
 const SAVES_MAX = 4;
 const SAVE_PAUSE_MS = 1_000;
 
-/** What a home in an object store is made of. */
+/** Dependencies of `createStoreHome`. */
 export interface StoreHomeParts {
-  /** Opens the folder of the store that is the workspace's home; its requests end with the signal. */
+  /** Opens the workspace's folder in the store. The signal aborts its requests. */
   readonly open: (signal: AbortSignal) => Promise<ObjectStore>;
   readonly layout: Pick<Layout, 'warehouse' | 'temporary'>;
   readonly kept: KeptFiles;
   readonly clock: Clock;
-  /** The epoch that others were told of this workspace, which the next is to exceed whatever the home says; default 0. */
+  /**
+   * Returns the highest epoch published elsewhere, which the next one exceeds whatever the record contains; default 0.
+   */
   readonly toldEpoch?: (signal: AbortSignal) => Promise<number>;
   /** Changed by tests only. */
   readonly timing?: LeaseTiming;
 }
 
-/** The home of a workspace in an object store. */
+/** Creates the driver for a remote warehouse in an object store. */
 export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
   const { open, clock } = parts;
   const asked = new AbortController();
@@ -51,7 +53,7 @@ export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
           await syncToDisk(dirname(path));
           return { version: copy.key, isNew: true, savedAt: copy.savedAt };
         } catch (thrown) {
-          // It may have become an old one, and gone, since the record was read.
+          // The file may have been superseded and deleted since the record was read.
           if (isSecond || (await store.head(copy.key)) !== null) throw thrown;
         }
       }
@@ -72,7 +74,7 @@ async function checkOut(parts: StoreHomeParts, holder: Holder, signal: AbortSign
   const { open, layout, clock, timing, toldEpoch = async () => 0 } = parts;
   const folder = dirname(layout.warehouse);
   await ensureWritableFolder(folder);
-  // Another process of this machine may have been stopped at its work: it would go on in files that are ours by then.
+  // A stopped process of this machine may still have the warehouse open and would continue to write to these files.
   await refuseIfOpen(layout.warehouse, join(folder, '.asked'));
   const lost = new AbortController();
   const store = await open(lost.signal);
@@ -102,18 +104,19 @@ async function checkOut(parts: StoreHomeParts, holder: Holder, signal: AbortSign
   }
 }
 
-// What was the home itself until now becomes its first state elsewhere, with all that is kept.
+// Uploads a local warehouse, with all kept files, as the first state of the remote warehouse.
 async function takeIn(warehouse: string, journal: KeptJournal): Promise<void> {
   await foldLog(warehouse);
   await journal.save((record) => record);
 }
 
-// Gives the number of pieces of the journal that were taken; who is to stop does not wait for a warehouse to come.
+// Downloads the remote state and returns the number of journal pieces that were applied. The signal ends the download.
 async function receive({ open, layout, kept }: StoreHomeParts, lease: Lease, signal: AbortSignal): Promise<number> {
   const folder = dirname(layout.warehouse);
   const { base, files, journal } = lease.found;
   const other = files.find(({ path }) => !isKept(kept, path));
-  if (other !== undefined) throw new SightlineError('home_failed', `${HOME} names ${other.path}, which no home keeps`);
+  if (other !== undefined)
+    throw new SightlineError('home_failed', `${HOME} names ${other.path}, which is not a kept file`);
   await clear(folder, basename(layout.warehouse), base === null);
   const store = await open(signal);
   try {
@@ -123,7 +126,7 @@ async function receive({ open, layout, kept }: StoreHomeParts, lease: Lease, sig
     const mayBe = (path: string): boolean => path === log || isKept(kept, path);
     const taken = await applyJournal(store, journal, folder, mayBe, signal);
     signal.throwIfAborted();
-    // From here on nobody reads what whoever was here before may still be writing.
+    // Fix the number of pieces, so that pieces that a previous holder still writes are never read.
     const closed = taken.filter(({ pieces }) => pieces > 0);
     if (journal.length > 0) await lease.change((record) => ({ ...record, journal: closed }));
     return closed.reduce((sum, { pieces }) => sum + pieces, 0);
@@ -132,7 +135,7 @@ async function receive({ open, layout, kept }: StoreHomeParts, lease: Lease, sig
   }
 }
 
-// Logs and what is left of others; a file that is the home's already need not be brought.
+// Removes logs and leftovers, and the warehouse file itself if `withFile` is true.
 async function clear(folder: string, warehouse: string, withFile: boolean): Promise<void> {
   for (const name of await readdir(folder)) {
     const isLeft = name.startsWith(`${warehouse}.`) || (withFile && name === warehouse) || name.startsWith('.sending-');
@@ -140,7 +143,7 @@ async function clear(folder: string, warehouse: string, withFile: boolean): Prom
   }
 }
 
-// All that was done hangs on it, and what was sent need not be sent again.
+// Retries a save, because the result of the run depends on it. Uploaded files are not uploaded again.
 async function saved<T>(clock: Clock, lease: Lease, save: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -173,7 +176,7 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
         });
         return { record, made };
       });
-      // Before the store has taken it the home still names what it does not.
+      // Set only now: until the record is stored, it still names the obsolete objects.
       after = made;
       lease.assertHeld();
       const { checkedIn } = record;
@@ -181,7 +184,7 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
       return checkedIn?.key ?? null;
     },
     release: async () => {
-      // Others need not wait for what is removed.
+      // Release the lease first, so that others do not wait for the cleanup.
       await lease.end();
       try {
         if (after !== null && !lease.lost.aborted) await sweepHome(store, journal.superseded(), after);

@@ -3,24 +3,27 @@ import { atOnce } from './home-files.ts';
 import type { HomeRecord } from './home-record.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** So long readers may take to bring a file that is not the newest any more. */
+/** Time that readers have to download a file that is no longer the newest. */
 const READERS_MS = 3_600_000;
-/** How often it is looked by listing for what processes left that were killed. */
+/** Interval between searches, by listing, for leftovers of killed processes. */
 const SWEEP_EVERY_MS = 24 * 3_600_000;
-/** Objects that are removed at most at one time; what is left is found by listing. */
+/** Maximum number of objects removed at one time. A later listing finds the rest. */
 const REMOVED_MAX = 5_000;
 const OURS = /^(base|files|journal)\/(\d+)-[^/]+/;
 
-/** What a check-in leaves behind. */
+/** What a check-in leaves to clean up. */
 export interface CheckedInRecord {
   readonly record: HomeRecord;
-  /** Keys that the record names no more. */
+  /** Keys that the record no longer names. */
   readonly gone: readonly string[];
-  /** Whether it is time to look for what killed processes have left. */
+  /** True if a search for leftovers of killed processes is due. */
   readonly isDue: boolean;
 }
 
-/** The record with its base given to readers; what they were given before stays for an hour. `now` is epoch milliseconds. */
+/**
+ * Returns the record with its base as the file for readers. The previous file stays for an hour. `now` is epoch
+ * milliseconds.
+ */
 export function withCheckedIn(record: HomeRecord, now: number): CheckedInRecord {
   const { base, checkedIn, former, sweptAt } = record;
   const since = new Date(now).toISOString();
@@ -34,9 +37,9 @@ export function withCheckedIn(record: HomeRecord, now: number): CheckedInRecord 
 }
 
 /**
- * Removes what a home needs no longer, and where it is time for that, what was left of earlier epochs by processes that were
- * killed, by listing. No key is used twice, so that it never matters who removes one, and when. What the store refuses is
- * left for the next time.
+ * Removes objects that the remote warehouse no longer needs and, if due, leftovers of earlier epochs, found by listing.
+ * Keys are never reused, so it does not matter which process removes an object, or when. Objects that the store does
+ * not remove are left for the next time.
  */
 export async function sweepHome(store: ObjectStore, keys: readonly string[], after: CheckedInRecord): Promise<void> {
   const { record, gone, isDue } = after;

@@ -1,68 +1,81 @@
-/** Who checks a workspace out. */
+/** The process that checks a workspace out. */
 export interface Holder {
-  /** The process and its machine, for what others are told. */
+  /** Name of the process and its machine, shown to other processes. */
   readonly name: string;
   /**
-   * The task on whose behalf: whoever comes with the same may take the workspace at once, because it is known elsewhere, as
-   * by the lease of a queue, that the one before is dead. Null for nobody's.
+   * Id of the queue task for which the process works, or null. A process with the same task may take the lease at once,
+   * because the queue's lease proves that the previous process is dead.
    */
   readonly via: string | null;
 }
 
-/** The place where the data of a workspace outlive whoever works on them. */
+/** The place that keeps the data of a workspace between runs: its own folder or a remote warehouse. */
 export interface Home {
   /**
-   * Makes the workspace's folder what the home has, down to the last page that was made durable there, and claims it. Throws
-   * `warehouse_locked` with who has it, `home_failed`, and the signal's reason.
+   * Takes the lease and makes the workspace's folder equal to the remote warehouse, up to the last page that was made
+   * durable there.
+   * @throws `warehouse_locked` with the holder, `home_failed`, or the signal's reason
+   * @example
+   * const out = await home.checkOut({ name: 'sync on host a', via: null }, signal);
+   * // open the warehouse, work, close it
+   * await out.checkIn();
+   * await out.release();
    */
   checkOut(holder: Holder, signal: AbortSignal): Promise<CheckedOut>;
   /**
-   * Brings the warehouse file that was checked in last to `path` (written aside, verified, renamed) unless it is `known`;
-   * claims nothing. Null where nothing was checked in.
+   * Downloads the warehouse file of the last check-in to `path` (temporary file, verified, renamed) unless its version
+   * is `known`. Takes no lease. Returns null if there was no check-in.
    */
   fetchCopy(path: string, known: string | null): Promise<FetchedCopy | null>;
-  /** Null where nothing was ever checked out. */
+  /** Returns null for a local folder and if there was no check-out. */
   state(): Promise<HomeState | null>;
   close(): void;
 }
 
-/** A workspace that this process has checked out; whoever was there before can neither check in nor publish any more. */
+/** A workspace that this process has checked out. A process with an earlier epoch can no longer check in or publish. */
 export interface CheckedOut {
-  /** Grows with each check-out: what fences those before. */
+  /** Fencing token; grows with each check-out. */
   readonly epoch: number;
-  /** Aborted with `lease_lost` once another has taken the workspace, or the claim could not be renewed in time. */
+  /**
+   * Aborted with `lease_lost` when another process has taken the workspace or the lease could not be renewed in time.
+   */
   readonly lost: AbortSignal;
-  /** Null where what is on this machine's disk is durable enough. */
+  /** Null if the local disk is durable enough. */
   readonly journal: Journal | null;
   /**
-   * Makes what the folder holds the newest state of the home, and gives its version; null where there is no warehouse. It is
-   * closed by then. Throws `lease_lost`.
+   * Saves the folder as the newest state and returns its version; null if there is no warehouse. The warehouse must be
+   * closed.
+   * @throws `lease_lost`, `home_failed`
    */
   checkIn(): Promise<string | null>;
   /**
-   * Makes the kept files of the folder, but for those of kept folders, the home's at once: whoever takes over from a process that
-   * never checks in finds them. Throws `lease_lost` and `home_failed`.
+   * Saves the kept files at once, except those in kept folders, so that a process that takes over without a check-in
+   * finds them.
+   * @throws `lease_lost`, `home_failed`
    */
   keepFiles(): Promise<void>;
-  /** Lets others have it; what was not checked in goes on, for whoever is next, at the last page in the journal. */
+  /** Releases the lease. If there was no check-in, the next holder continues at the last page in the journal. */
   release(): Promise<void>;
 }
 
-/** Makes what a warehouse commits durable before it is checked in. */
+/** Makes the commits of a warehouse durable before it is checked in. */
 export interface Journal {
-  /** Takes up a warehouse that was opened so that it keeps its log; what it gives is called before that is closed. */
+  /** Starts to follow an open warehouse that keeps its log. Call the returned function before closing the warehouse. */
   follow(warehouse: FollowedWarehouse): () => Promise<void>;
-  /** Resolves once all that was committed when it was called is durable in the home. Throws `lease_lost`. */
+  /**
+   * Resolves when every commit before this call is durable in the remote warehouse.
+   * @throws `lease_lost`
+   */
   durable(): Promise<void>;
 }
 
 /** An open warehouse, as the journal needs it. */
 export interface FollowedWarehouse {
-  /** Runs work while no transaction is open; `fold` writes the log into the file. */
+  /** Runs `work` while no transaction is open; `fold` checkpoints the log into the file. */
   alone<T>(work: (fold: () => Promise<void>) => Promise<T>): Promise<T>;
 }
 
-/** What `fetchCopy` brought. */
+/** Result of `fetchCopy`. */
 export interface FetchedCopy {
   readonly version: string;
   readonly isNew: boolean;
@@ -70,14 +83,14 @@ export interface FetchedCopy {
   readonly savedAt: string;
 }
 
-/** What is known of a home without checking it out. */
+/** State of a remote warehouse, which can be read without a lease. */
 export interface HomeState {
   readonly epoch: number;
   readonly claim: { readonly holder: string; readonly via: string | null; readonly until: string } | null;
-  /** When it was checked in last, ISO 8601; null for never. */
+  /** Time of the last check-in, ISO 8601; null if there was none. */
   readonly savedAt: string | null;
-  /** Size of the warehouse file that was checked in last. */
+  /** Size in bytes of the warehouse file of the last check-in. */
   readonly bytes: number;
-  /** Pieces of the journal that are not in that file yet, as far as they were told. */
+  /** Journal pieces since that file, as of the last renewal of the lease. */
   readonly journalPieces: number;
 }

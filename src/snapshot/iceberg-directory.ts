@@ -6,8 +6,8 @@ import type { ObjectStore } from './object-store.ts';
 import { inParallel } from './parallel.ts';
 import { POINTER, readPointer, readStoredManifest, TABLES, toBody } from './store-pointer.ts';
 
-// An Iceberg table has two kinds of readers. Those that follow `latest.json` are given the address of a metadata file in
-// `tables/<name>/catalog/`. Those that are given the table's folder find the metadata by its name in `metadata/`:
+// An Iceberg table has two kinds of readers. Those that follow `latest.json` get the address of a metadata file in
+// `tables/<name>/catalog/`. Those that open the table's folder find the metadata by name in `metadata/`:
 //
 // - Iceberg's hadoop tables (Spark, Flink, Hive) start at `version-hint.text`, or without it at the highest `v<N>.*`, and go on
 //   to N + 1 as long as that exists (HadoopTableOperations.findVersion and refresh, apache/iceberg).
@@ -20,25 +20,25 @@ import { POINTER, readPointer, readStoredManifest, TABLES, toBody } from './stor
 // Folder readers lag behind by that copy, or by a whole publish if the process dies before it; the next publish or retention
 // catches up.
 
-/** How often a number is tried again that another publisher took. */
+/** Attempts to take a number while other publishers take it first. */
 const TRIALS_MAX = 20;
-/** How often it is started again because `latest.json` moved meanwhile. */
+/** Restarts because `latest.json` has moved meanwhile. */
 const MOVES_MAX = 10;
-/** Numbers beyond the hint that are looked for one by one; the hint is behind by more than one only after a crash. */
+/** Numbers beyond the hint that are probed one by one. The hint lags by more than one only after a crash. */
 const AHEAD_MAX = 100;
-/** Longest pause before the next trial. */
+/** Longest wait before the next attempt. */
 const PAUSE_MS = 500;
 const HINT = 'version-hint.text';
-/** Larger numbers are of no publisher: Iceberg reads them as 32-bit integers. */
+/** Larger numbers are ignored, because Iceberg reads them as 32-bit integers. */
 const NUMBER_MAX = 2 ** 31 - 2;
 
-/** What copying needs besides the store. */
+/** Options of `catchUpDirectories`. */
 export interface DirectoryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** What `latest.json` leads to: its manifest's key, and a table's metadata file. */
+/** The committed state: the manifest key in `latest.json`, and the metadata file of a table. */
 interface Committed {
   readonly manifest: string;
   readonly metadata: IcebergState['metadata'];
@@ -62,9 +62,9 @@ export function hintKey(table: string): string {
 }
 
 /**
- * Makes folder readers of all tables see what `latest.json` leads to. Does nothing if they do already, and for snapshots that
- * are not Iceberg tables. Safe at any time and for several processes at once: a number is created only if it is free, and its
- * content is chosen after the numbers below it were looked up, so a higher number is never an older snapshot.
+ * Makes the committed snapshot visible to readers of table folders. Does nothing if it already is, or if the snapshot
+ * has no Iceberg tables. Safe at any time and for several processes at once: a number is created only if it is free,
+ * and its content is chosen after the numbers below it were read, so a higher number is never an older snapshot.
  * @throws `publish_failed`
  */
 export async function catchUpDirectories(store: ObjectStore, options: DirectoryOptions): Promise<void> {
@@ -76,7 +76,7 @@ export async function catchUpDirectories(store: ObjectStore, options: DirectoryO
     if (manifest === null) throw new SightlineError('publish_failed', `${store.location}${key} cannot be read`);
     const states = manifest.tables.map(({ name }) => ({ name, metadata: stateOf(manifest, name)?.metadata }));
     if (states.every(({ metadata }) => metadata === undefined)) return;
-    // Tables are as they were copied last, if nothing was committed in between.
+    // If nothing was committed in between, tables with the same metadata were already copied.
     const { numbered, before } = found.pointer;
     const base = numbered !== undefined && numbered === before ? await readStoredManifest(store, numbered) : null;
     const tables = states.flatMap(({ name, metadata }) =>
@@ -86,28 +86,28 @@ export async function catchUpDirectories(store: ObjectStore, options: DirectoryO
       catchUpTable(store, name, { manifest: key, metadata }, options),
     );
     const now = await readPointer(store);
-    // If the pointer has moved meanwhile, what it leads to now is copied too.
+    // If the pointer has moved meanwhile, start over with its new target.
     if (now?.pointer.manifest !== key) continue;
     if (await store.replace(POINTER, toBody({ ...now.pointer, numbered: key }), now.version)) return;
     await options.clock.sleep(options.clock.random() * PAUSE_MS, options.signal);
   }
-  const message = `${store.location}${POINTER} was moved by others ${MOVES_MAX} times in between`;
+  const message = `${store.location}${POINTER} was moved by others during each of ${MOVES_MAX} attempts; run the export again`;
   throw new SightlineError('publish_failed', message);
 }
 
-/** As `catchUpDirectories`, after a commit: the error says that the snapshot is published. */
+/** Like `catchUpDirectories`, after a commit: the error states that the snapshot is published. */
 export async function catchUpAfterCommit(store: ObjectStore, options: DirectoryOptions): Promise<void> {
   try {
     await catchUpDirectories(store, options);
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
     if (code === 'interrupted') throw thrown;
-    const said = `the snapshot is published, but readers of table folders still see an earlier one: ${message}; run the export again`;
-    throw new SightlineError(code, said, { cause: thrown });
+    const explained = `the snapshot is published, but readers of table folders still see an earlier one: ${message}; run the export again`;
+    throw new SightlineError(code, explained, { cause: thrown });
   }
 }
 
-// Ends early if the pointer has moved: the caller looks again.
+// Returns early if the pointer has moved; the caller starts over.
 async function catchUpTable(
   store: ObjectStore,
   table: string,
@@ -118,7 +118,7 @@ async function catchUpTable(
   for (let trial = 0; trial < TRIALS_MAX; trial++) {
     signal.throwIfAborted();
     const highest = Math.max(tried, await highestNumber(store, table));
-    // After the numbers were looked up, so that none of them is of a later commit than this one.
+    // Read after the numbers, so that none of them belongs to a later commit than this one.
     if ((await readPointer(store))?.pointer.manifest !== committed.manifest) return;
     const there = highest === 0 ? null : await store.read(numberedKey(table, highest));
     if (there !== null && sha256Of(there.body) === committed.metadata.sha256) {
@@ -127,11 +127,14 @@ async function catchUpTable(
     const next = highest + 1;
     const body = await readCommitted(store, committed);
     if (await store.create(numberedKey(table, next), body)) return writeHint(store, table, next);
-    // Another publisher took it, or this one did and the answer was lost.
+    // Another publisher took the number, or this one did and the response was lost.
     tried = next;
     await clock.sleep(clock.random() * PAUSE_MS, signal);
   }
-  throw new SightlineError('publish_failed', `${store.location}${TABLES}${table} has no number free for its metadata`);
+  throw new SightlineError(
+    'publish_failed',
+    `no free metadata number found for ${store.location}${TABLES}${table} in ${TRIALS_MAX} attempts`,
+  );
 }
 
 // Numbers have no gaps after the first hint, so looking beyond the hint finds the highest without a listing.
@@ -151,11 +154,11 @@ async function highestNumber(store: ObjectStore, table: string): Promise<number>
 async function readCommitted(store: ObjectStore, { metadata }: Committed): Promise<Buffer> {
   const body = (await store.read(metadata.path))?.body;
   if (body !== undefined && sha256Of(body) === metadata.sha256) return body;
-  const what = body === undefined ? 'is missing' : 'is not what was written: its SHA-256 is another';
+  const what = body === undefined ? 'is missing' : 'is damaged: its SHA-256 differs from the expected one';
   throw new SightlineError('publish_failed', `${store.location}${metadata.path} ${what}`);
 }
 
-// Never lowered: a slower publisher may come later with a number that was passed.
+// The hint never decreases, because a slower publisher may come later with a number that was passed.
 async function writeHint(store: ObjectStore, table: string, number: number): Promise<void> {
   const key = hintKey(table);
   const body = Buffer.from(String(number));
@@ -166,7 +169,10 @@ async function writeHint(store: ObjectStore, table: string, number: number): Pro
     if (hinted > number && (await store.head(numberedKey(table, hinted))) !== null) return;
     if (found === null ? await store.create(key, body) : await store.replace(key, body, found.version)) return;
   }
-  throw new SightlineError('publish_failed', `${store.location}${key} was changed ${TRIALS_MAX} times in between`);
+  throw new SightlineError(
+    'publish_failed',
+    `${store.location}${key} was changed by others during each of ${TRIALS_MAX} attempts`,
+  );
 }
 
 function sha256Of(body: Buffer): string {

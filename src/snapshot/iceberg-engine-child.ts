@@ -1,5 +1,6 @@
-// The engine that writes Iceberg's data files, in a process of its own: what its native code does to memory, or dies of, is
-// not the parent's. It is told statements over the channel to its parent, answers each, and ends when that channel does.
+// Runs the engine that writes Iceberg data files in its own process, so that a crash or memory problem of its native
+// code does not affect the parent. Receives SQL statements from the parent over the IPC channel, replies to each, and
+// exits when the channel closes.
 import { createRequire } from 'node:module';
 
 interface Engine {

@@ -11,36 +11,36 @@ import { engineType, type IcebergShape, toMetadata } from './iceberg-metadata.ts
 /** The engine is ClickHouse as a library. */
 const PACKAGE = 'chdb';
 const HOW = 'npm install chdb@3.4';
-// Run from its sources, as tests do, the child is the one that was built: it is started without what reads TypeScript.
+// When run from TypeScript sources, as in tests, start the built child: it runs without a TypeScript loader.
 const CHILD = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/src/snapshot/iceberg-engine-child.js' : './iceberg-engine-child.js',
     import.meta.url,
   ),
 );
-/** Beyond so much a statement fails, before the machine has none left. */
+/** Memory limit of a statement, which then fails before the machine runs out of memory. */
 const MEMORY_MAX_BYTES = 3 * 1024 ** 3;
-/** Held in memory before they are written; text-heavy rows reach the bytes first. */
+/** Rows and bytes of a row group, buffered in memory. Text-heavy rows reach the byte limit first. */
 const ROW_GROUP_ROWS = 122_880;
 const ROW_GROUP_BYTES = 64 * 1024 ** 2;
 const BLOCK_BYTES = 16 * 1024 ** 2;
 const READ_AHEAD_BYTES = 256 * 1024 ** 2;
-/** A statement that has not ended after so long never will: a month of a million rows takes seconds. */
+/** A statement that runs longer than this is stuck. A month of a million rows takes seconds. */
 const STATEMENT_MS = 30 * 60_000;
-/** Characters of what the engine says in an error that are passed on, and of what it wrote to its standard error. */
+/** Characters of the engine's error message and of its standard error that are passed on. */
 const SAID_MAX = 400;
-/** A path with any other character could be read as a pattern. */
+/** A path with any other character could be read as a glob pattern. */
 const PLAIN_PATH = /^[\w/.+@=:, -]+$/;
 
 const SETTINGS = [
   'allow_insert_into_iceberg = 1',
-  // The addresses that the tables are read at, not those of the folder where they are written.
+  // Record the addresses at which readers find the tables, not those of the local folder.
   'write_full_path_in_iceberg_metadata = 1',
   `max_memory_usage = ${MEMORY_MAX_BYTES}`,
   'max_threads = 1',
   'max_insert_threads = 1',
   'input_format_parquet_preserve_order = 1',
-  // Rows are not gathered before they come to the file, which gathers row groups by itself.
+  // Rows are not buffered before they reach the file writer, which collects row groups by itself.
   `min_insert_block_size_bytes = ${BLOCK_BYTES}`,
   `input_format_parquet_memory_high_watermark = ${READ_AHEAD_BYTES}`,
   `output_format_parquet_row_group_size = ${ROW_GROUP_ROWS}`,
@@ -48,14 +48,18 @@ const SETTINGS = [
   'output_format_parquet_parallel_encoding = 0',
 ];
 
-/** A data file that was written, and where it lies until it is sent. */
+/** A written data file and its local path until it is uploaded. */
 export interface EngineFile extends DataFile {
   readonly file: string;
 }
 
-/** Writes rows into data files of Iceberg tables, which it divides by size alone. Everything throws `publish_failed`, and the signal's reason. */
+/**
+ * Writes data files of Iceberg tables, split by size only. All methods throw `publish_failed` or the signal's reason.
+ */
 export interface IcebergEngine {
-  /** Writes the rows of a Parquet file with these columns, of types as snapshots have them; one file after another. */
+  /**
+   * Writes the rows of the Parquet file `source`; `columns` have the types of snapshots. Calls run one after another.
+   */
   write(
     shape: IcebergShape,
     columns: readonly { readonly name: string; readonly type: string }[],
@@ -64,39 +68,42 @@ export interface IcebergEngine {
   close(): Promise<void>;
 }
 
-/** Where the package of the engine is installed. Throws `config_invalid` where it is not. */
+/**
+ * Returns the path of the engine's package.
+ * @throws `config_invalid` if it is not installed
+ */
 export function findEngine(): string {
   try {
     return createRequire(import.meta.url).resolve(PACKAGE);
   } catch (thrown) {
-    const message = `publish.kind is "iceberg", for which the package ${PACKAGE} is not installed: ${HOW} (566 MB; Linux and macOS)`;
+    const message = `publish.kind is "iceberg", but the package ${PACKAGE} is not installed; run ${HOW} (566 MB; Linux and macOS)`;
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }
 
-/** Whether a folder's name is one that the engine takes for what it is. */
+/** Reports whether the engine reads the path of a folder literally, not as a pattern. */
 export function isPlainPath(folder: string): boolean {
   return PLAIN_PATH.test(resolve(folder));
 }
 
-/** The engine while it runs. */
+/** The running engine process. */
 interface Running {
   readonly child: ChildProcess;
   readonly ask: (sql: string) => Promise<string>;
 }
 
-/** A table as the engine knows it: empty at first, and of the shape that its rows are to have. */
+/** A table of the engine: empty at first, with the shape of the rows to write. */
 interface EngineTable {
   readonly name: string;
   readonly path: string;
-  /** Manifests that were read. */
+  /** Manifests that were already read. */
   readonly seen: Set<string>;
 }
 
 /**
- * Opens the engine, which is started when there is something to write. It works in an empty folder of its own (see
- * `isPlainPath`), is given nothing of the environment, and opens no connection. Throws `config_invalid` where it is not
- * installed.
+ * Opens the engine; its process starts with the first write. It works in its own empty folder (see `isPlainPath`), gets
+ * no environment variables, and opens no connection.
+ * @throws `config_invalid` if the package is not installed
  */
 export function openEngine(folder: string, signal: AbortSignal): IcebergEngine {
   const enginePath = findEngine();
@@ -111,7 +118,7 @@ export function openEngine(folder: string, signal: AbortSignal): IcebergEngine {
     const path = join(root, 'tables', String(tables.size));
     const table = { name: `lake.t${tables.size}`, path, seen: new Set('') };
     await mkdir(join(path, 'metadata'), { recursive: true });
-    // What it makes of months before 1970 and after 2299 is wrong, so it is asked for none.
+    // The engine computes wrong months before 1970 and after 2299, so the table has no partition.
     const metadata = JSON.stringify(toMetadata({ ...shape, partition: null }, [], '', 0));
     await writeFile(join(path, 'metadata', 'v1.metadata.json'), metadata);
     await ask(`CREATE TABLE ${table.name} ENGINE = IcebergLocal(${text(path)})`);
@@ -159,7 +166,7 @@ async function start(enginePath: string, root: string, signal: AbortSignal): Pro
   }
 }
 
-// Each statement adds manifests of its own; lists of them are called snap-….
+// Every statement adds manifests. Files called snap-… are manifest lists.
 async function readManifests(folder: string, seen: Set<string>): Promise<DataFile[]> {
   const files: DataFile[] = [];
   for (const name of await readdir(folder)) {
@@ -168,49 +175,49 @@ async function readManifests(folder: string, seen: Set<string>): Promise<DataFil
     try {
       files.push(...readEngineManifest(await readFile(join(folder, name))));
     } catch (thrown) {
-      const message = `what the Iceberg engine wrote is not understood: ${name} ${(thrown as Error).message}`;
+      const message = `cannot read a manifest that the Iceberg engine wrote: ${name} ${(thrown as Error).message}`;
       throw new SightlineError('publish_failed', message, { cause: thrown });
     }
   }
   return files;
 }
 
-// One statement at a time.
+// Returns a function that runs one statement at a time.
 function talkTo(child: ChildProcess, signal: AbortSignal): (sql: string) => Promise<string> {
-  let complaint = '';
+  let stderrEnd = '';
   child.stderr?.on('data', (bytes: Buffer) => {
-    complaint = (complaint + bytes.toString()).slice(-SAID_MAX);
+    stderrEnd = (stderrEnd + bytes.toString()).slice(-SAID_MAX);
   });
   const ended = new Promise<string>((settle) => {
     child.once('error', ({ message }) => settle(message));
-    child.once('exit', (code, killedBy) => settle(`ended with ${killedBy ?? code} ${complaint}`.trim()));
+    child.once('exit', (code, killedBy) => settle(`ended with ${killedBy ?? code} ${stderrEnd}`.trim()));
   });
   return async (sql) => {
     signal.throwIfAborted();
     const stop = (): void => void child.kill('SIGKILL');
     const late = setTimeout(stop, STATEMENT_MS);
     signal.addEventListener('abort', stop, { once: true });
-    let hear: (answer: { result?: string; error?: string }) => void = () => undefined;
+    let receive: (answer: { result?: string; error?: string }) => void = () => undefined;
     const answered = new Promise<{ result?: string; error?: string }>((settle) => {
-      hear = settle;
-      child.once('message', hear);
+      receive = settle;
+      child.once('message', receive);
     });
     try {
       if (child.connected) child.send(sql, () => undefined);
       const answer = await Promise.race([answered, ended.then((how) => ({ error: `its process ${how}` }))]);
       if (!('error' in answer) || answer.error === undefined) return ('result' in answer && answer.result) || '';
       signal.throwIfAborted();
-      const said = answer.error.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
-      throw new SightlineError('publish_failed', `the Iceberg engine failed: ${said}`);
+      const detail = answer.error.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
+      throw new SightlineError('publish_failed', `the Iceberg engine failed: ${detail}`);
     } finally {
       clearTimeout(late);
       signal.removeEventListener('abort', stop);
-      child.off('message', hear);
+      child.off('message', receive);
     }
   };
 }
 
-// Without its channel it has nothing to do; what it still holds is of no use to anybody.
+// Kills the process, because its remaining state is not needed.
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((settle) => child.once('exit', settle));

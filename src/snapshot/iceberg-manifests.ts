@@ -2,32 +2,32 @@ import type { AvroRecord, AvroSchema } from './avro.ts';
 import { readAvro, writeAvro } from './avro.ts';
 import { type IcebergShape, partitionFields } from './iceberg-metadata.ts';
 
-/** A data file, as a manifest tells of it. */
+/** A data file as listed in a manifest. */
 export interface DataFile {
-  /** Its address. */
+  /** Address of the data file. */
   readonly path: string;
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** A manifest, as the list of a snapshot tells of it. */
+/** A manifest as listed in the manifest list of a snapshot. */
 export interface ManifestEntry {
-  /** Its address. */
+  /** Address of the manifest. */
   readonly path: string;
   readonly bytes: number;
-  /** When it was added. */
+  /** Sequence number of the snapshot that added it. */
   readonly sequence: number;
   readonly snapshotId: number;
   readonly files: number;
   readonly rows: number;
-  /** That of all its rows: months since January 1970; null without a time, and in tables that are not divided. */
+  /** Month of all its rows, counted from January 1970; null for rows without a time and in unpartitioned tables. */
   readonly month: number | null;
 }
 
-/** What a manifest is written for. */
+/** The snapshot and partition of a manifest. */
 export type ManifestHead = Pick<ManifestEntry, 'sequence' | 'snapshotId' | 'month'>;
 
-/** Least and greatest value of a time in some files, microseconds since 1970, by the id of its column. */
+/** Smallest and largest time in some files, microseconds since 1970, and the id of its column. */
 export interface TimeBounds {
   readonly columnId: number;
   readonly min: bigint;
@@ -37,22 +37,22 @@ export interface TimeBounds {
 const MONTH_BYTES = 4;
 const TIME_BYTES = 8;
 
-/** Reads what the engine wrote of its data files. Throws an Error where it tells of anything but new files of rows. */
+/** Reads a manifest that the engine wrote. Throws an Error if it lists anything but added data files. */
 export function readEngineManifest(file: Buffer): DataFile[] {
   return readAvro(file).map((entry) => {
     const data = entry['data_file'] as AvroRecord;
     const rows = Number(data['record_count']);
     const bytes = Number(data['file_size_in_bytes']);
     if (entry['status'] !== 1 || data['content'] !== 0 || !Number.isSafeInteger(rows + bytes)) {
-      throw new Error('tells of something else than new files of rows');
+      throw new Error('lists something other than added data files');
     }
     return { path: String(data['file_path']), rows, bytes };
   });
 }
 
 /**
- * A manifest of new data files. The engine's own lacks the ids by which most readers find its fields, and calls partitions
- * by the name of their column; this one is written as https://iceberg.apache.org/spec/#manifests says.
+ * Builds a manifest of new data files, as in https://iceberg.apache.org/spec/#manifests. The engine's own manifest
+ * lacks the field ids that most readers need, and names partitions after their column.
  */
 export function writeManifest(
   shape: IcebergShape,
@@ -91,7 +91,7 @@ export function writeManifest(
   return writeAvro(entrySchema(shape), about, entries);
 }
 
-/** What the list is to say of a manifest with these files. */
+/** Returns the entry of a manifest list for a manifest of these files. */
 export function describeManifest(
   path: string,
   bytes: number,
@@ -102,7 +102,7 @@ export function describeManifest(
   return { path, bytes, ...head, files: files.length, rows };
 }
 
-/** The list of a snapshot's manifests: https://iceberg.apache.org/spec/#manifest-lists. */
+/** Builds the manifest list of a snapshot: https://iceberg.apache.org/spec/#manifest-lists. */
 export function writeManifestList(
   shape: IcebergShape,
   manifests: readonly ManifestEntry[],
@@ -147,7 +147,7 @@ const field = (id: number, name: string, type: AvroSchema) => ({ name, type, 'fi
 const optional = (id: number, name: string, type: AvroSchema) => {
   return { name, type: ['null', type] as const, default: null, 'field-id': id };
 };
-// Maps whose keys are no texts are lists of pairs.
+// Avro maps have only string keys, so other maps are arrays of pairs.
 const byColumn = (id: number, name: string, key: number, value: number, type: string) =>
   optional(id, name, {
     type: 'array',

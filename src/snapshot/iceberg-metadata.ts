@@ -1,6 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 
-/** A column of an Iceberg table; what a file calls it does not matter, its id does. */
+/** A column of an Iceberg table. Readers match columns of files by id, not by name. */
 export interface IcebergField {
   readonly id: number;
   readonly name: string;
@@ -9,51 +9,51 @@ export interface IcebergField {
   readonly doc: string;
 }
 
-/** The columns of an Iceberg table at some time. */
+/** One version of the columns of an Iceberg table. */
 export interface IcebergSchema {
   readonly type: 'struct';
   readonly 'schema-id': number;
   readonly fields: readonly IcebergField[];
 }
 
-/** What an Iceberg table held at some time. */
+/** One version of the rows of an Iceberg table. */
 export interface IcebergSnapshot {
   readonly 'snapshot-id': number;
   readonly 'parent-snapshot-id'?: number;
   readonly 'sequence-number': number;
   /** Epoch milliseconds. */
   readonly 'timestamp-ms': number;
-  /** Address of the list of its manifests. */
+  /** Address of its manifest list. */
   readonly 'manifest-list': string;
   readonly 'schema-id': number;
   readonly summary: Readonly<Record<string, string>>;
 }
 
-/** By what a table is divided: the month of a time. */
+/** Partition of a table: the month of a time column. */
 export interface IcebergPartition {
   readonly name: string;
   readonly sourceId: number;
 }
 
-/** All that is known of an Iceberg table besides its snapshots. */
+/** The metadata of an Iceberg table without its snapshots. */
 export interface IcebergShape {
   readonly uuid: string;
   /** Address of its folder. */
   readonly location: string;
-  /** The last one holds now. */
+  /** The last one is current. */
   readonly schemas: readonly IcebergSchema[];
   readonly lastColumnId: number;
   readonly partition: IcebergPartition | null;
 }
 
-/** A column as snapshots have it. */
+/** A column of a snapshot. */
 interface Column {
   readonly name: string;
   readonly type: string;
   readonly about: string;
 }
 
-/** Types of snapshots' Parquet files, as Iceberg, and as the engine that writes calls them. Times are of UTC. */
+/** Types of snapshots' Parquet files, with their names in Iceberg and in the engine. Times are UTC. */
 const TYPES: Readonly<Record<string, { readonly iceberg: string; readonly engine: string }>> = {
   VARCHAR: { iceberg: 'string', engine: 'String' },
   BIGINT: { iceberg: 'long', engine: 'Int64' },
@@ -66,14 +66,14 @@ const PARTITION_ID = 1000;
 /** Ids stay below 2^48, so that readers in JavaScript do not round them. */
 const SNAPSHOT_ID_MAX = 2 ** 48 - 1;
 
-/** The engine's name of a type of snapshots' columns; a text for what is unknown. */
+/** Returns the engine's name of a snapshot's column type; text for an unknown type. */
 export function engineType(type: string): string {
   return TYPES[type]?.engine ?? 'String';
 }
 
 /**
- * The shape of a table with these columns, made from what it was: a column of the same name and type keeps its id, and all
- * others are new ones. Null as `base` for a new table. `isKept` says whether files written before still fit.
+ * Returns the shape of a table with these columns. A column keeps its id if `base` has one of the same name and type;
+ * all others get new ids. `base` is null for a new table. `isKept` reports whether files written before still fit.
  */
 export function shapeOf(
   base: IcebergShape | null,
@@ -100,18 +100,18 @@ export function shapeOf(
     );
     return { shape: { ...base, schemas, lastColumnId }, isKept: !hasOtherType };
   }
-  // In another place, or divided in another way, it is another table.
+  // A table with another location or partition is a new table.
   if (base !== null) return { shape: shapeOf(null, location, columns, time).shape, isKept: false };
   const schemas = [schema(0, fields)];
   return { shape: { uuid: uuidOf(location, partition), location, schemas, lastColumnId, partition }, isKept: false };
 }
 
-/** An id for a snapshot that is to be. */
+/** Returns a random id for a new snapshot. */
 export function newSnapshotId(): number {
   return randomInt(1, SNAPSHOT_ID_MAX);
 }
 
-/** Fields of the partition spec, as tables and manifests have them. */
+/** Returns the fields of the partition spec, as used by tables and manifests. */
 export function partitionFields({ partition }: Pick<IcebergShape, 'partition'>): Record<string, unknown>[] {
   if (partition === null) return [];
   const { name, sourceId } = partition;
@@ -119,8 +119,8 @@ export function partitionFields({ partition }: Pick<IcebergShape, 'partition'>):
 }
 
 /**
- * Content of a metadata file: https://iceberg.apache.org/spec/#table-metadata-fields, version 2. `snapshots` are all that may
- * be read by it, the current one last; none for a table that holds nothing yet. `now` is epoch milliseconds.
+ * Builds the content of a metadata file, version 2: https://iceberg.apache.org/spec/#table-metadata-fields. `snapshots`
+ * are all readable snapshots, the current one last; empty for a table without rows. `now` is epoch milliseconds.
  */
 export function toMetadata(
   shape: IcebergShape,
@@ -145,7 +145,7 @@ export function toMetadata(
     'last-partition-id': shape.partition === null ? PARTITION_ID - 1 : PARTITION_ID,
     'default-sort-order-id': 0,
     'sort-orders': [{ 'order-id': 0, fields: [] }],
-    // What other engines would tidy up, sightline does by itself: files are shared between what it keeps.
+    // Sightline cleans up by itself. Other engines must not, because snapshots share files.
     properties: { comment: about, 'gc.enabled': 'false', 'write.format.default': 'parquet' },
     'current-snapshot-id': id ?? -1,
     refs: id === undefined ? {} : { main: { 'snapshot-id': id, type: 'branch' } },
@@ -158,7 +158,7 @@ export function toMetadata(
   };
 }
 
-// Who make a table at the same time make the same one.
+// Derived from the location, so that two publishers that create a table at the same time create the same one.
 function uuidOf(location: string, partition: IcebergPartition | null): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([location, partition]))
@@ -177,7 +177,7 @@ function schema(id: number, fields: readonly IcebergField[]): IcebergSchema {
   return { type: 'struct', 'schema-id': id, fields };
 }
 
-// No column may have the name of a partition.
+// The partition must not have the name of a column.
 function partitionName(time: string, columns: readonly Column[]): string {
   const name = `${time}_month`;
   return columns.some((column) => column.name === name) ? `${name}_partition` : name;

@@ -22,29 +22,32 @@ import {
   type StorePublisherOptions,
 } from './store-publisher.ts';
 
-/** Memory of the database that reads back what was written. */
+/** Memory limit of the database that reads written files back, in MB. */
 const SCRATCH_MB = 512;
-/** Of a process that cannot be seen from here, as one in another container, files that wait to be sent stay for so long. */
+/**
+ * Age at which upload folders are removed if their process is not visible, for example because it runs in another
+ * container.
+ */
 const QUIET_MS = 15 * 60_000;
-/** No folder of files that wait to be sent is used for longer, whatever process has its number by now. */
+/** Age at which upload folders are removed even if a process with their id runs. */
 const LEFT_MS = 24 * 3_600_000;
 
-/** What a publisher of Iceberg tables is told. */
+/** Options of `createIcebergPublisher`. */
 export interface IcebergPublisherOptions extends StorePublisherOptions {
-  /** Which snapshots the tables are to remember. */
+  /** Retention rule for the snapshots that the tables name. */
   readonly keep: Keep;
-  /** The column of a table by whose month its rows are divided; null for none. */
+  /** Returns the column by whose month a table is partitioned; null for none. */
   readonly timeOf: (table: string) => string | null;
-  /** A folder for what waits to be sent. */
+  /** Folder for files that wait to be uploaded. */
   readonly sending: string;
   /** Changed by tests only. */
   readonly openEngine?: typeof openEngine;
 }
 
 /**
- * Publishes each table as an Iceberg table, in `tables/<name>/`. `latest.json` leads to a manifest as for files, which names
- * the metadata file of each table: moving it commits all tables in one step. Only then are the metadata copied to where
- * readers of a table's folder find them (see iceberg-directory.ts).
+ * Publishes each table as an Iceberg table, in `tables/<name>/`. `latest.json` points to a manifest, as for plain
+ * files, which names the metadata file of each table: moving the pointer commits all tables in one step. The metadata
+ * are then copied to the place that readers of table folders use (see iceberg-directory.ts).
  * @throws `config_invalid` if the engine is not installed
  */
 export function createIcebergPublisher(
@@ -102,7 +105,8 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
   };
 }
 
-// What publishers have left who died is removed; in a folder whose name the engine would misread, none is made.
+// Removes folders of dead publishers and creates a new one. Uses the system's temporary folder if the engine would
+// misread the path.
 async function makeAside(sending: string): Promise<string> {
   if (!isPlainPath(sending)) return mkdtemp(join(tmpdir(), 'sightline-sending-'));
   await mkdir(sending, { recursive: true });
@@ -122,7 +126,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// The manifests that stay however long nothing further is published: tables may name their snapshots.
+// Reads the manifests that retention keeps however much time passes. Tables may name their snapshots.
 async function readRemembered(
   store: ObjectStore,
   pointer: Pointer | null,
@@ -141,7 +145,7 @@ async function readRemembered(
   return manifests;
 }
 
-// Makes the table's new state of its rows: a snapshot where they changed, metadata where anything that they tell did.
+// Returns the new state of a table. Writes a snapshot only if rows changed, and metadata only if their content changed.
 async function settle(
   table: SnapshotTable,
   rows: LakeRows,
@@ -161,17 +165,17 @@ async function settle(
     ? before
     : await writeSnapshot(table, rows, isSame ? before : null, { id, now }, lake);
   const history = remembered
-    .filter(({ uuid, snapshot: each }) => uuid === shape.uuid && knows(shape, each, remembered))
+    .filter(({ uuid, snapshot: each }) => uuid === shape.uuid && hasSchemaOf(shape, each, remembered))
     .map((state) => state.snapshot)
     .filter((each) => each['snapshot-id'] !== snapshot['snapshot-id'])
     .sort((a, b) => a['timestamp-ms'] - b['timestamp-ms']);
   const named = [...new Map(history.map((each) => [each['snapshot-id'], each])).values(), snapshot];
   const snapshots = named.map((each) => each['snapshot-id']);
-  const tells = (state: Pick<IcebergState, 'schemas' | 'snapshots'>) =>
+  const contentOf = (state: Pick<IcebergState, 'schemas' | 'snapshots'>) =>
     JSON.stringify([state.schemas, state.snapshots]);
   if (
     isUnchanged &&
-    tells(before) === tells({ schemas: shape.schemas, snapshots }) &&
+    contentOf(before) === contentOf({ schemas: shape.schemas, snapshots }) &&
     (await areThere([before.metadata], lake))
   )
     return { ...before, parts };
@@ -180,8 +184,9 @@ async function settle(
   return { ...shape, metadata, list, snapshot, snapshots, parts };
 }
 
-// Of two that were published at once each may have given an id to another column; only one of them goes on.
-function knows(
+// Reports whether a snapshot's schema is part of this shape. Two concurrent publishers may have given the same schema
+// id to different columns, and only one of them is continued.
+function hasSchemaOf(
   { schemas }: IcebergState | LakeRows['shape'],
   snapshot: IcebergSnapshot,
   states: readonly IcebergState[],
@@ -234,7 +239,7 @@ function tally(which: string, of: string, parts: IcebergState['parts']): Record<
   return { [`${which}${of}-files`]: String(files.length), [`${which}-records`]: sum('rows'), [sizes]: sum('bytes') };
 }
 
-// Under a name that was never used, and in a folder in which no reader looks for the newest.
+// Written under a new name, in a folder that readers do not search for the newest file.
 async function writeMetadata(table: SnapshotTable, body: Buffer, { store, sent }: LakeParts): Promise<SnapshotFile> {
   const path = `${TABLES}${table.name}/catalog/${randomUUID()}.metadata.json`;
   await store.create(path, body);

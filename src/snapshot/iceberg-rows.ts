@@ -1,12 +1,12 @@
 import { fileLiteral, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 
-/** What rows come to, whatever their order: how many, and their hashes put together in two ways. */
+/** Order-independent summary of rows: their number, and their hashes combined by sum and by exclusive or. */
 interface RowSums {
   readonly rows: number;
   readonly sum: string;
   readonly xor: string;
-  /** In how many rows one of the columns that were not summed up holds anything. */
+  /** Number of rows in which one of the columns that were not hashed is not null. */
   readonly others: number;
 }
 
@@ -15,7 +15,7 @@ interface Column {
   readonly type: string;
 }
 
-/** Sums up the rows of Parquet files over some columns; equal for equal rows, whoever wrote them. */
+/** Summarizes the rows of Parquet files over some columns. Equal rows have equal sums, whichever engine wrote them. */
 export async function sumRows(
   scratch: Scratch,
   paths: readonly string[],
@@ -38,7 +38,7 @@ export async function sumRows(
   };
 }
 
-// The same moment, whether the file says that it is of UTC or leaves it open.
+// Converts times to microseconds, because some files mark them as UTC and others do not.
 function comparable({ name, type }: Column): string {
   return type === 'TIMESTAMP' ? `epoch_us(${quoted(name)})` : quoted(name);
 }

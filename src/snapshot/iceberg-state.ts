@@ -3,23 +3,26 @@ import type { ManifestEntry } from './iceberg-manifests.ts';
 import type { IcebergShape, IcebergSnapshot } from './iceberg-metadata.ts';
 import type { Manifest, SnapshotFile, SnapshotTable } from './manifest.ts';
 
-/** Rows that are replaced together: those of a month, of no known month, or all of a table. Paths of files are keys. */
+/**
+ * Rows that are replaced together: those of one month, those without a time, or a complete table. Paths of files are
+ * keys.
+ */
 export interface LakePart {
-  /** As the snapshot calls it. */
+  /** Folder of the part in the snapshot. */
   readonly folder: string;
-  /** Of the file of the snapshot whose rows these are. */
+  /** Fingerprint of the snapshot's file with these rows. */
   readonly fingerprint: string;
   readonly rows: number;
-  /** What the rows' hashes over these columns come to, put together in two ways that no order matters to. */
+  /** Columns that were hashed; `sum` and `xor` combine the rows' hashes independently of their order. */
   readonly columns: readonly string[];
   readonly sum: string;
   readonly xor: string;
-  /** Null without rows. */
+  /** Null if there are no rows. */
   readonly manifest: { readonly entry: ManifestEntry; readonly file: SnapshotFile } | null;
   readonly files: readonly SnapshotFile[];
 }
 
-/** An Iceberg table as it was published: what the next publishing needs to know of it. */
+/** State of a published Iceberg table, from which the next publish continues. */
 export interface IcebergState extends IcebergShape {
   /** The metadata file for readers that follow `latest.json`; its key is its path. */
   readonly metadata: SnapshotFile;
@@ -30,12 +33,12 @@ export interface IcebergState extends IcebergShape {
   readonly parts: readonly LakePart[];
 }
 
-/** A table as the manifest in the store has it. */
+/** A table in a manifest of the store. */
 export interface LakeTable extends SnapshotTable {
   readonly iceberg: IcebergState;
 }
 
-/** What a manifest says of a table; null where it says nothing of Iceberg. */
+/** Returns the Iceberg state of a table in a manifest; null if it has none. */
 export function stateOf(manifest: Manifest | null, name: string): IcebergState | null {
   const table = manifest?.tables.find((each) => each.name === name);
   const state = (table as Partial<LakeTable> | undefined)?.iceberg;

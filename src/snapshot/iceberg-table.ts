@@ -16,7 +16,7 @@ import { isTurnOf } from './reuse.ts';
 import { TABLES } from './store-pointer.ts';
 import type { Tally } from './tables.ts';
 
-/** What the tables of one snapshot share. */
+/** Dependencies that the tables of one snapshot share. */
 export interface LakeParts {
   readonly store: ObjectStore;
   readonly engine: IcebergEngine;
@@ -24,19 +24,19 @@ export interface LakeParts {
   readonly signal: AbortSignal;
   /** The folder of the snapshot whose rows are written. */
   readonly folder: string;
-  /** For files that are to be sent. */
+  /** Folder for files that wait to be uploaded. */
   readonly aside: string;
   /** Epoch milliseconds. */
   readonly begunAt: number;
-  /** How much was sent; counted up. */
+  /** Files and bytes uploaded so far; updated in place. */
   readonly sent: Tally;
 }
 
-/** The rows of a table as they lie in the store, in a state of the table that nobody sees yet. */
+/** Uploaded rows of a table that no reader sees yet. */
 export interface LakeRows {
   readonly shape: IcebergShape;
   readonly parts: readonly LakePart[];
-  /** Of the Iceberg snapshot that new parts were written for. */
+  /** Id of the Iceberg snapshot for which new parts were written. */
   readonly snapshotId: number;
   readonly sequence: number;
 }
@@ -49,8 +49,8 @@ interface Source {
 }
 
 /**
- * Brings what has changed of a table's rows into the store: a part whose content is another is written anew, all others stay
- * what they are. Throws `publish_failed`, also where what was written does not read back as the snapshot's rows.
+ * Uploads the parts of a table whose rows changed; all others are reused.
+ * @throws `publish_failed`, also if the written rows do not read back as those of the snapshot
  */
 export async function bringRows(
   table: SnapshotTable,
@@ -72,7 +72,10 @@ export async function bringRows(
   return { shape, parts, snapshotId, sequence };
 }
 
-/** Sends a file that stands aside, under a key where nothing is, and describes it. Throws `publish_failed`. */
+/**
+ * Uploads a local file under an unused key, deletes it, and describes the object.
+ * @throws `publish_failed`
+ */
 export async function sendAside(path: string, key: string, rows: number, { store, sent }: LakeParts) {
   const [{ size: bytes }, sha256] = [await stat(path), await hashFile(path)];
   await store.sendFile(key, { path, bytes, sha256 });
@@ -82,14 +85,17 @@ export async function sendAside(path: string, key: string, rows: number, { store
   return { path: key, rows, bytes, sha256, min: null, max: null } satisfies SnapshotFile;
 }
 
-/** Whether files are in the store still, as far as it is their turn to be looked at. Throws `publish_failed`. */
+/**
+ * Reports whether files are still in the store. Checks only those whose turn it is (see `isTurnOf`).
+ * @throws `publish_failed`
+ */
 export async function areThere(
   files: readonly SnapshotFile[],
   { store, begunAt }: Pick<LakeParts, 'store' | 'begunAt'>,
 ): Promise<boolean> {
   for (const file of files.filter((each) => isTurnOf(each, begunAt))) {
     const there = await store.head(file.path);
-    // Of an object that was created on a condition the store knows no SHA-256.
+    // The store has no SHA-256 of an object that was created conditionally.
     const isSame = there?.bytes === file.bytes && (there.sha256 ?? file.sha256) === file.sha256;
     if (!isSame) return false;
   }
@@ -108,7 +114,8 @@ function sourcesOf(table: SnapshotTable): Source[] {
   });
 }
 
-// A file is another one too where only its form is: where columns came that hold nothing, the rows are what they were.
+// Returns the earlier part if its rows are the same. The file can differ in form only, for example if empty columns
+// were added.
 async function keepPart(
   table: SnapshotTable,
   source: Source,
@@ -138,7 +145,10 @@ async function writePart(
   const sources = source.files.map(({ path }) => join(folder, path));
   const { rows, sum, xor } = await sumRows(scratch, sources, table.columns, []);
   if (rows !== source.rows) {
-    throw new SightlineError('publish_failed', `${source.folder} is not what was written; export again`);
+    throw new SightlineError(
+      'publish_failed',
+      `${source.folder} of the snapshot is damaged: it has ${rows} rows of ${source.rows}; run the export again`,
+    );
   }
   const columns = table.columns.map(({ name }) => name);
   const part = { folder: source.folder, fingerprint: source.fingerprint, rows, columns, sum, xor };
@@ -154,9 +164,9 @@ async function writePart(
     table.columns,
     [],
   );
-  const told = written.reduce((total, file) => total + file.rows, 0);
-  if (read.rows !== rows || read.sum !== sum || read.xor !== xor || told !== rows) {
-    const message = `${source.folder}: what the Iceberg engine wrote does not read back: ${told} rows are told, ${read.rows} are there, of ${rows}`;
+  const reported = written.reduce((total, file) => total + file.rows, 0);
+  if (read.rows !== rows || read.sum !== sum || read.xor !== xor || reported !== rows) {
+    const message = `${source.folder}: the Iceberg engine wrote other rows than it was given: ${rows} given, ${reported} reported, ${read.rows} read back`;
     throw new SightlineError('publish_failed', message);
   }
   const data = written.map((file) => ({ ...file, path: `${shape.location}/data/${nameOf(file.path)}` }));
@@ -174,18 +184,19 @@ async function writePart(
   return { ...part, manifest: { entry, file }, files };
 }
 
-// The engine knows its rows by no name.
+// Adds the part to an error of the engine, which does not name it.
 function named(thrown: unknown, folder: string): unknown {
   if (!(thrown instanceof SightlineError) || thrown.code !== 'publish_failed') return thrown;
   return new SightlineError('publish_failed', `${folder}: ${thrown.message}`, { cause: thrown });
 }
 
-// Months since January 1970 of a part that snapshots call `…/month=2026-11`; null where it is not known.
+// Returns the months since January 1970 of a part called `…/month=2026-11`; null for the part `month=unknown`.
 function monthOf(folder: string): number | null {
   const name = folder.slice(folder.lastIndexOf('=') + 1);
   if (name === 'unknown') return null;
   const [, year, month] = /^(-?\d+)-(\d\d)$/.exec(name) ?? [];
-  if (year === undefined) throw new SightlineError('publish_failed', `${folder} is of no month that Iceberg knows`);
+  if (year === undefined)
+    throw new SightlineError('publish_failed', `the month of ${folder} is invalid; allowed: YYYY-MM`);
   return (Number(year) - 1970) * 12 + Number(month) - 1;
 }
 
@@ -205,7 +216,7 @@ function boundsOf(shape: IcebergShape, files: readonly SnapshotFile[]): TimeBoun
     : { columnId: column.id, min, max };
 }
 
-// Null for what no calendar of four digits has.
+// Returns null for a year that does not have four digits.
 function toMicroseconds(text: string | null): bigint | null {
   const [, seconds, fraction] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z$/.exec(text ?? '') ?? [];
   if (seconds === undefined || fraction === undefined) return null;

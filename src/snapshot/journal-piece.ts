@@ -6,7 +6,7 @@ import { isRecord } from '../base/json.ts';
 import { isInnerPath, type Segment } from './home-record.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** Pieces that are read at once: in a long journal the way there and back would be most of the time. */
+/** Pieces read in parallel, because round trips would dominate in a long journal. */
 const PIECES_AT_ONCE = 16;
 const DIGITS = 8;
 
@@ -18,12 +18,12 @@ export interface Appended {
   readonly data: Buffer;
 }
 
-/** The key of a piece, numbered from 1. */
+/** Returns the key of a piece; `number` starts at 1. */
 export function pieceKey({ prefix }: Pick<Segment, 'prefix'>, number: number): string {
   return `${prefix}${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** A piece as it lies in the store: a line of JSON that says what is in it, and the bytes. */
+/** Serializes a piece: a line of JSON that describes its parts, then their bytes. */
 export function toPiece(parts: readonly Appended[]): Buffer {
   const data = Buffer.concat(parts.map((part) => part.data));
   const named = parts.map(({ path, offset, data: { length } }) => ({ path, offset, bytes: length }));
@@ -31,7 +31,7 @@ export function toPiece(parts: readonly Appended[]): Buffer {
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), data]);
 }
 
-/** Reads a piece; null for what is none, or not what was written. */
+/** Parses a piece; null if it is invalid or its SHA-256 differs. */
 export function fromPiece(body: Buffer): Appended[] | null {
   const end = body.indexOf('\n');
   let head: unknown;
@@ -56,8 +56,8 @@ export function fromPiece(body: Buffer): Appended[] | null {
 }
 
 /**
- * Appends to the files of a folder what the pieces of a journal hold, and gives the segments with the number of pieces that
- * were taken. Throws `home_failed` where one is missing, does not follow on what is there, or is of a file that `mayBe` refuses.
+ * Appends the pieces of a journal to the files of a folder. Returns the segments with the number of applied pieces.
+ * @throws `home_failed` if a piece is missing, leaves a gap, or contains a file that `mayBe` rejects
  */
 export async function applyJournal(
   store: ObjectStore,
@@ -75,9 +75,10 @@ export async function applyJournal(
         signal.throwIfAborted();
         pieces += 1;
         const parts = fromPiece(body);
-        if (parts === null) throw damaged(store, pieceKey(segment, pieces), 'it is not what was written');
+        if (parts === null) throw damaged(store, pieceKey(segment, pieces), 'it is damaged');
         for (const part of parts) {
-          if (!mayBe(part.path)) throw damaged(store, pieceKey(segment, pieces), `no journal holds ${part.path}`);
+          if (!mayBe(part.path))
+            throw damaged(store, pieceKey(segment, pieces), `${part.path} is not a file of a journal`);
           const file = files.get(part.path) ?? (await openAt(folder, part.path));
           files.set(part.path, file);
           if (part.offset !== file.bytes) throw damaged(store, pieceKey(segment, pieces), `${part.path} has a gap`);
@@ -100,7 +101,7 @@ async function* readPieces(store: ObjectStore, segment: Segment): AsyncGenerator
     const keys = Array.from({ length: count }, (_, index) => pieceKey(segment, first + index));
     const found = await Promise.all(keys.map((key) => store.read(key)));
     for (const [index, piece] of found.entries()) {
-      // One was written after the other: what comes after one that is missing was written meanwhile, and is not taken.
+      // Pieces are written in order. A piece after a missing one was written meanwhile and is not applied.
       if (piece === null && pieces === null) return;
       if (piece === null) throw damaged(store, keys[index] ?? '', 'it is missing');
       yield piece.body;
@@ -116,5 +117,5 @@ async function openAt(folder: string, path: string): Promise<{ handle: FileHandl
 }
 
 function damaged({ location }: ObjectStore, key: string, why: string): SightlineError {
-  return new SightlineError('home_failed', `${location}${key} cannot be taken up: ${why}`);
+  return new SightlineError('home_failed', `${location}${key} cannot be applied: ${why}`);
 }

@@ -13,18 +13,21 @@ import { type Appended, pieceKey, toPiece } from './journal-piece.ts';
 import type { ObjectStore } from './object-store.ts';
 import { hashFile } from './parquet.ts';
 
-/** What is not in the store yet is sent as one object, held in memory, or else the warehouse is saved whole. */
+/**
+ * Bytes that are not in the store yet are sent as one object, built in memory. If there are more, the complete
+ * warehouse is saved.
+ */
 const PIECE_BYTES_MAX = 8 * 1024 * 1024;
-/** A journal as long as this, or as the warehouse where that is larger, is ended by saving the warehouse whole. */
+/** A journal longer than this, and longer than the warehouse, is ended by saving the complete warehouse. */
 const JOURNAL_BYTES_MAX = 64 * 1024 * 1024;
-/** Whoever takes over reads them one by one. */
+/** Limit of pieces, because a process that takes over reads all of them. */
 const PIECES_MAX = 10_000;
-/** Before a write is tried again that the store did not take. */
+/** Wait before a failed write is retried. */
 const RETRY_MS = 1_000;
-/** How often in a row: what a store takes claims for and no pieces will not be mended by waiting. */
+/** Retries in a row. A store that accepts lease renewals but no pieces does not recover by waiting. */
 const RETRIES_MAX = 60;
 
-/** What a journal works with. */
+/** Dependencies of a journal. */
 export interface JournalParts {
   readonly store: ObjectStore;
   readonly lease: Lease;
@@ -35,38 +38,41 @@ export interface JournalParts {
   readonly kept: KeptFiles;
 }
 
-/** A journal, as whoever has the workspace checked out sees it. */
+/** A journal, as used by the process that has the workspace checked out. */
 export interface KeptJournal extends Journal {
-  /** Pieces since the base, those that were taken over among them. */
+  /** Number of pieces since the base, including those of earlier check-outs. */
   pieces(): number;
-  /** Takes the folder for what the record says, to its last byte. */
+  /** Starts the journal. The folder must be equal to the record; `taken` is the number of pieces that were applied. */
   begin(taken: number): Promise<void>;
   /**
-   * Saves the warehouse file, which must be whole by itself and stand still, with the other files: the record that results is
-   * what `change` makes of it. What was saved before and is needed no more is left to the caller.
+   * Saves the warehouse file and the other kept files, and stores the record that `change` returns. The file must be
+   * complete without its log and must not change meanwhile. The caller removes the objects of earlier saves.
    */
   save(change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord>;
-  /** Saves the kept files alone. The journal says the rest, those of kept folders included. */
+  /** Saves only the kept files. The journal covers the rest, including files of kept folders. */
   saveFiles(): Promise<void>;
-  /** Keys of what was in the record before, or in the journal, when something was saved. */
+  /** Keys that a save has removed from the record or the journal. */
   superseded(): readonly string[];
 }
 
-/** Builds the journal of a check-out. */
+/** Creates the journal of a check-out. */
 export function createJournal(parts: JournalParts): KeptJournal {
   const { store, lease, clock, folder, warehouse, kept } = parts;
   const log = logOf(warehouse);
-  /** Keys of the warehouse files that were sent, by SHA-256: where what follows failed they are not sent again. */
+  /** Keys of uploaded warehouse files by SHA-256, so that a retry does not upload them again. */
   const sent = new Map<string, string>();
   const left: string[] = [];
-  /** Bytes of each file that are in the store. */
+  /** Number of bytes of each file that are in the store. */
   let shipped = new Map<string, number>();
   let base: Identity | null = null;
   let segment: Segment | null = null;
   let written = 0;
   let taken = 0;
   let followed: FollowedWarehouse | null = null;
-  /** A piece that the store may have kept although it did not say so: it is sent again as it was, or what follows has a gap. */
+  /**
+   * A piece whose response was lost, so the store may have it. It is sent again unchanged, because a different piece
+   * would leave a gap.
+   */
   let unsure: { readonly key: string; readonly appended: readonly Appended[] } | null = null;
 
   const save = async (change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
@@ -93,13 +99,15 @@ export function createJournal(parts: JournalParts): KeptJournal {
     left.push(...earlier.map(({ key }) => key));
   };
 
-  // Gives the bytes of the log that hold whole transactions, or saves all where they cannot be told from the file's.
+  // Returns the length of the log that contains complete transactions. Saves everything and returns null if the log
+  // does not cover all changes of the file.
   const settle = (by: FollowedWarehouse): Promise<number | null> =>
     by.alone(async (fold) => {
       const bytes = sizeOf(log);
       const isFull = bytes > Math.max(JOURNAL_BYTES_MAX, sizeOf(warehouse)) || written + taken >= PIECES_MAX;
       const isLarge = bytes - (shipped.get(basename(log)) ?? 0) > PIECE_BYTES_MAX;
-      // Large transactions write into the file itself, and their log only says where; so does folding the log.
+      // Large transactions write to the file itself and only refer to it in the log; a checkpoint writes to the file,
+      // too.
       if (isSame(base, identify(warehouse)) && !isFull && !isLarge) return bytes;
       await fold();
       await save((record) => record);
@@ -108,7 +116,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
 
   const send = async (piece: NonNullable<typeof unsure>): Promise<void> => {
     unsure = piece;
-    // False where the answer to an earlier trial was lost: nobody else writes under this prefix.
+    // Returns false if the response to an earlier attempt was lost: nobody else writes under this prefix.
     await store.create(piece.key, toPiece(piece.appended));
     unsure = null;
     written += 1;
@@ -137,7 +145,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
     return begun;
   };
 
-  // The log comes with the last of what it speaks of: a page that is said to be kept is.
+  // The log goes into the last piece, after the files that it refers to, so that every page that it records is stored.
   const read = async (logBytes: number): Promise<{ appended: Appended[]; isAll: boolean }> => {
     const appended: Appended[] = [];
     let room = PIECE_BYTES_MAX;
@@ -157,7 +165,8 @@ export function createJournal(parts: JournalParts): KeptJournal {
     return { appended, isAll: true };
   };
 
-  // Until the claim is lost: what a store refuses for a while is no reason to ask upstream for the same pages again.
+  // Retries until the lease is lost: a temporary failure of the store must not cause the same pages to be requested
+  // from upstream again.
   const shipOrLose = async (): Promise<void> => {
     for (let retries = 0; ; retries++) {
       lease.lost.throwIfAborted();
@@ -185,7 +194,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
     });
     return running;
   };
-  // What comes while a piece is under way waits for the next, which takes all of it at once.
+  // Calls during an upload share the next upload, which covers all of them.
   const durable = (): Promise<void> => {
     if (running === null) return begun();
     waiting ??= running.catch(() => undefined).then(begun);
@@ -214,7 +223,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
   };
 }
 
-/** A key that was never used: what is to be removed is never needed again. */
+/** Returns a new key. Keys are never reused, so an obsolete object can be removed at any time. */
 function keyOf({ epoch }: Lease, kind: 'base' | 'files', sha256: string): string {
   return `${kind}/${epoch}-${randomUUID().slice(0, 8)}-${sha256.slice(0, 16)}`;
 }

@@ -1,32 +1,34 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where a workspace keeps what. */
+/** Paths of a workspace's files. */
 export interface Layout {
-  /** The live file; one process owns it. */
+  /** The warehouse, owned by one process. */
   readonly warehouse: string;
-  /** Who owns it, for the message that others get. */
+  /** Owner of the warehouse, named in messages to other processes. */
   readonly owner: string;
-  /** How far the sync is that runs; there only while one does. */
+  /** Progress of the running sync; exists only while a sync runs. */
   readonly progress: string;
-  /** The analysts' copy, replaced by rename. */
+  /** The replica, replaced by rename. */
   readonly analytics: string;
   readonly snapshots: string;
-  /** Symlink to the newest snapshot: the one path a BI tool is given. */
+  /** Symlink to the newest snapshot: the path that BI tools use. */
   readonly latest: string;
-  /** What DuckDB puts aside when memory runs short. */
+  /** DuckDB's temporary files when memory runs short. */
   readonly temporary: string;
-  /** What is written in another form for another place, until it is sent there. */
+  /** Files that wait to be uploaded, in the form of the publishing target. */
   readonly sending: string;
-  /** Every page as it came, kept for a while. */
+  /** Raw pages as received, kept for a while. */
   readonly raw: string;
-  /** Folder of the budgets of all keys, shared by all workspaces beside this one; none of them can have its name. */
+  /**
+   * Folder of the budgets of all API keys, shared by all workspaces beside this one. A workspace cannot have this name.
+   */
   readonly budgets: string;
-  /** Send times of the last minute, as versions before kept them; taken over and removed. */
+  /** Send times of the last minute in the format of earlier versions; imported and removed. */
   readonly earlierBudget: string;
 }
 
-/** The layout of a workspace's folder. */
+/** Returns the paths in a workspace's folder. */
 export function layoutOf(folder: string): Layout {
   const snapshots = join(folder, 'snapshots');
   return {
@@ -44,7 +46,7 @@ export function layoutOf(folder: string): Layout {
   };
 }
 
-/** When the copy and the live file changed last, epoch milliseconds; 0 for one that is not there. */
+/** Returns when the replica and the warehouse last changed, epoch milliseconds; 0 if the file is missing. */
 export function agesOf(layout: Layout): { copy: number; live: number } {
   const live = Math.max(modifiedAt(layout.warehouse), modifiedAt(`${layout.warehouse}.wal`));
   return { copy: modifiedAt(layout.analytics), live };

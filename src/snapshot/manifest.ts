@@ -13,10 +13,10 @@ export interface SnapshotFile {
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /** Least and greatest value of the table's time column, ISO 8601; null without rows or without such a column. */
+  /** Smallest and largest value of the table's time column, ISO 8601; null without rows or without such a column. */
   readonly min: string | null;
   readonly max: string | null;
-  /** Equal for equal rows in the same form, whatever their order; files that earlier versions wrote have none. */
+  /** Equal for equal rows in the same form, in any order; missing in files of earlier versions. */
   readonly fingerprint?: string;
 }
 
@@ -30,22 +30,25 @@ export interface SnapshotTable {
   readonly files: readonly SnapshotFile[];
 }
 
-/** What `manifest.json` holds; times are ISO 8601, UTC. */
+/** Content of `manifest.json`; times are ISO 8601, UTC. */
 export interface Manifest {
   readonly format: 1;
   /** UTC time, such as `20261120T021500Z`. */
   readonly id: string;
   /** When the data were read. */
   readonly createdAt: string;
-  /** When all was written, just before it became the latest. */
+  /** When all files were written, just before the snapshot became the latest. */
   readonly publishedAt?: string;
-  /** What was the latest until then; null for the first. */
+  /** Id of the previous latest snapshot; null for the first. */
   readonly previous?: string | null;
   readonly schemaVersion: number;
   readonly tables: readonly SnapshotTable[];
-  /** What was read of upstream, and how far back the oldest read of it lies. */
+  /** Ranges fetched from upstream, each with the time of its oldest fetch. */
   readonly coverage: readonly Readonly<Record<string, unknown>>[];
-  /** The day through which each brand's numbers agree with upstream's own, without a gap; brands never verified lack. */
+  /**
+   * Day through which each brand's numbers agree with upstream's, without a gap. Brands that were never verified are
+   * missing.
+   */
   readonly verifiedThrough?: readonly {
     readonly brandId: string;
     readonly through: string | null;
@@ -55,12 +58,12 @@ export interface Manifest {
 
 const ID = /^\d{8}T\d{6}Z(?:-\d{1,3})?$/;
 
-/** Whether a folder may have the name of a snapshot. */
+/** Reports whether a name has the form of a snapshot id. */
 export function isSnapshotId(name: string): boolean {
   return ID.test(name);
 }
 
-/** Reads a snapshot's manifest; null where there is none that can be read. */
+/** Reads a snapshot's manifest; null if it is missing or invalid. */
 export async function readManifest(folder: string): Promise<Manifest | null> {
   try {
     return toManifest(await readFile(join(folder, MANIFEST), 'utf8'));
@@ -69,7 +72,7 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
   }
 }
 
-/** A manifest from its text; null for what is none. */
+/** Parses a manifest; null if it is invalid. */
 export function toManifest(text: string): Manifest | null {
   try {
     const value: unknown = JSON.parse(text);

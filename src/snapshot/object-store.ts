@@ -1,4 +1,4 @@
-/** What a store is for: the setting that names it, and the code of the errors that it throws. */
+/** Purpose of a store: the setting that names it, and the code of its errors. */
 export interface StoreUse {
   readonly setting: 'publish' | 'home';
   readonly code: 'publish_failed' | 'home_failed';
@@ -6,29 +6,32 @@ export interface StoreUse {
 
 /** A store to which snapshots are published. */
 export const PUBLISHING: StoreUse = { setting: 'publish', code: 'publish_failed' };
-/** A store in which the warehouses of workspaces are at home. */
+/** A store that keeps remote warehouses. */
 export const HOUSING: StoreUse = { setting: 'home', code: 'home_failed' };
 
-/** An object, as far as its content need not be read. */
+/** Properties of an object that are known without reading its content. */
 export interface StoredObject {
   readonly bytes: number;
-  /** What whoever sent it said of it, hexadecimal; null for what was not sent from here. */
+  /** Hexadecimal, as declared by the upload; null if it was not declared. */
   readonly sha256: string | null;
   /** By the store's clock, epoch milliseconds. */
   readonly modifiedAt: number;
 }
 
-/** A small object, read whole. */
+/** A small object with its content. */
 export interface ReadObject {
   readonly body: Buffer;
-  /** Changes with each writing; `replace` takes it. */
+  /** Changes with every write; `replace` requires it. */
   readonly version: string;
-  /** When it was written and when it was read, both by the store's clock, epoch milliseconds; null where it does not say. */
+  /**
+   * Times of the write and of this read by the store's clock, epoch milliseconds; null if the store does not report
+   * them.
+   */
   readonly modifiedAt: number | null;
   readonly readAt: number | null;
 }
 
-/** A file that is to be sent, or received. */
+/** A local file to upload or to download. */
 export interface FileToSend {
   readonly path: string;
   readonly bytes: number;
@@ -37,30 +40,38 @@ export interface FileToSend {
 }
 
 /**
- * A folder of an object store; keys are relative to it. Everything throws the code of its use with what was tried and why it
- * failed, after the attempts are used up, and the signal's reason when that is aborted.
+ * A folder of an object store; keys are relative to it. After all attempts have failed, methods throw the code of the
+ * store's use with the operation and the reason. After an abort they throw the signal's reason.
  */
 export interface ObjectStore {
-  /** Address of the folder, with a slash at its end. */
+  /** Address of the folder, with a trailing slash. */
   readonly location: string;
   readonly use: StoreUse;
   head(key: string): Promise<StoredObject | null>;
-  /** Null where there is none. */
+  /** Reads an object; null if it does not exist. */
   read(key: string): Promise<ReadObject | null>;
-  /** Sends a file whole or not at all, checked against its SHA-256 before and by the store's own checksum on the way. */
+  /**
+   * Uploads a file completely or not at all. Verifies its SHA-256 before, and the store's own checksum during the
+   * transfer.
+   */
   sendFile(key: string, file: FileToSend): Promise<void>;
   /**
-   * Writes an object to a file that is not there yet, goes on where the connection broke, and checks it against its size and
-   * SHA-256; false, and no file, where there is no such object.
+   * Downloads an object to a new file, resumes after a broken connection, and verifies size and SHA-256. Returns false
+   * and leaves no file if the object does not exist.
    */
   receiveFile(key: string, file: FileToSend): Promise<boolean>;
-  /** Writes an object only where there is none; false where there is one. */
+  /** Writes an object if it does not exist; returns false if it does. */
   create(key: string, body: Buffer): Promise<boolean>;
-  /** Writes an object only where it is still of that version; false where it is not. */
+  /**
+   * Writes an object if it still has this version; returns false if it does not.
+   * @example
+   * const found = await store.read(key);
+   * if (found !== null && !(await store.replace(key, next(found.body), found.version))) retry();
+   */
   replace(key: string, body: Buffer, version: string): Promise<boolean>;
-  /** All keys that begin so. */
+  /** Lists the keys with this prefix. */
   list(prefix: string): AsyncIterable<{ readonly key: string; readonly modifiedAt: number }>;
-  /** Tried once: a second trial that comes late could meet what has been written again meanwhile. */
+  /** Deletes an object. Not retried, because a late retry could delete an object that was written again meanwhile. */
   remove(key: string): Promise<void>;
   close(): void;
 }

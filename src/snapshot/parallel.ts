@@ -1,9 +1,12 @@
 import PQueue from 'p-queue';
 
-/** Files that are sent at once; each is held in memory whole, or in parts. */
+/** Files uploaded at the same time; each is in memory completely or in parts. */
 const FILES_AT_ONCE = 4;
 
-/** Does the work for each item, some at a time; what fails first ends it, once nothing is under way. */
+/**
+ * Runs `work` for each item, a few at a time. After an error, no further item starts; the error is thrown once the
+ * others have ended.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   signal: AbortSignal,

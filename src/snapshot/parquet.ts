@@ -12,15 +12,15 @@ import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
 import type { Part } from './parts.ts';
 
-/** Rows of a row group: DuckDB's own default, at which its readers are best. */
+/** Rows of a row group: DuckDB's default, at which its readers are fastest. */
 const ROW_GROUP_ROWS = 122_880;
-/** Digits of a file's SHA-256 that make up its name. */
+/** Digits of a file's SHA-256 in its name. */
 const NAME_DIGITS = 32;
 const HASHED_AT_A_TIME_BYTES = 1024 * 1024;
-/** For all to read and for nobody to write: a file may be part of many snapshots. */
+/** Readable by all and writable by nobody, because a file may be part of many snapshots. */
 const READ_ONLY = 0o444;
 
-/** A file as it was written. */
+/** A written file. */
 export interface WrittenFile {
   /** Relative to the snapshot. */
   readonly path: string;
@@ -29,7 +29,7 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** How columns are written: the types that every BI tool reads. */
+/** Parquet types of the column kinds; every BI tool reads them. */
 const parquetTypes: Readonly<Record<Column['kind'], string>> = {
   uuid: 'VARCHAR',
   text: 'VARCHAR',
@@ -41,17 +41,17 @@ const parquetTypes: Readonly<Record<Column['kind'], string>> = {
   day: 'DATE',
 };
 
-/** A table's columns as its Parquet files have them. */
+/** Returns the columns of a table's Parquet files. */
 export function parquetColumns(table: WarehouseTable): { name: string; type: string; about: string }[] {
   return table.columns.map(({ name, kind, about }) => ({ name, type: parquetTypes[kind], about }));
 }
 
-/** All that decides, beside the rows, what a table's files look like; `writer` is DuckDB's version. */
+/** Returns a text of everything besides the rows that determines a table's files; `writer` is DuckDB's version. */
 export function formOf(table: WarehouseTable, compression: string, writer: string): string {
   return JSON.stringify([copySql(table, '', '', compression), writer]);
 }
 
-/** Writes the rows of a part into a file aside, below `folder`; returns its path. */
+/** Writes the rows of a part to a temporary file below `folder` and returns its path. */
 export async function copyPart(
   session: Session,
   table: WarehouseTable,
@@ -66,8 +66,8 @@ export async function copyPart(
 }
 
 /**
- * Reads a file back that `copyPart` has written, with a database that has not written it, and names it by its content. What
- * was read must be what the warehouse holds, or `internal` is thrown and the file stays aside.
+ * Reads a file of `copyPart` back, with another database than the one that wrote it, and names it by its content.
+ * @throws `internal` if the rows differ from those of the warehouse; the temporary file then stays
  */
 export async function settlePart(
   scratch: Scratch,
@@ -92,18 +92,22 @@ async function checkFile(scratch: Scratch, table: WarehouseTable, part: Part, pa
   const [row] = await scratch.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
   const read = toSums(row ?? {});
   if (sameSums(read, part.sums)) return;
-  const told = JSON.stringify({ written: part.sums, read });
-  throw new SightlineError('internal', `${part.folder}: what was written to Parquet does not read back: ${told}`);
+  const details = JSON.stringify({ written: part.sums, read });
+  throw new SightlineError(
+    'internal',
+    `${part.folder}: the rows read back from Parquet differ from those written: ${details}`,
+  );
 }
 
-// In the order of time, and of the key within it: readers prune by time, and equal data give equal files. Converted after
-// they were put in order: texts are longer than ids.
+// Ordered by time, then by key, because readers prune by time and equal data must give equal files. Ids are converted
+// after the sort, because text is longer than ids.
 function copySql(table: WarehouseTable, where: string, path: string, compression: string): string {
   const columns = table.columns.map(
     ({ name, kind }) => `CAST(${quoted(name)} AS ${parquetTypes[kind]}) AS ${quoted(name)}`,
   );
-  // Weak readers take snappy only, and of a dictionary make texts out of numbers and nothing out of times
-  // (parquetjs-lite 0.8): with snappy there is none, at 1.2 to 2.2 times the size. Who reads zstd reads both.
+  // Limited readers (parquetjs-lite 0.8) support only snappy and misread dictionaries: numbers become text and times
+  // are lost. With snappy, dictionaries are therefore off, at 1.2 to 2.2 times the size. Readers of zstd support
+  // dictionaries.
   const dictionary = compression === 'snappy' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
   const order = [...(table.time === undefined ? [] : [table.time]), ...table.key].map(quoted);
   return `COPY (SELECT ${columns.join(', ')}
@@ -112,15 +116,15 @@ function copySql(table: WarehouseTable, where: string, path: string, compression
       ROW_GROUP_SIZE ${ROW_GROUP_ROWS}${dictionary}, KV_METADATA ${comments(table)})`;
 }
 
-// Parquet has no comments of its own; DuckDB's parquet_kv_metadata() and every library show these.
+// Parquet has no column comments. DuckDB's parquet_kv_metadata() and every library show this metadata.
 function comments(table: WarehouseTable): string {
   const columns = Object.fromEntries(table.columns.map(({ name, about }) => [name, about]));
   return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}}`;
 }
 
 /**
- * Returns a file's SHA-256, hexadecimal. It uses one buffer, because those of a stream pile up until they are collected. The
- * file may be one that DuckDB has open.
+ * Returns a file's SHA-256, hexadecimal. Uses one buffer, because those of a stream pile up until they are collected.
+ * DuckDB may have the file open.
  */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');

@@ -7,14 +7,14 @@ import { hashedSql, type Sums, sumsSql, toSums } from './fingerprint.ts';
 export interface Part {
   /** Relative to the snapshot. */
   readonly folder: string;
-  /** SQL condition that picks the rows, with its WHERE; empty for all. */
+  /** SQL condition for the rows, including WHERE; empty for all rows. */
   readonly where: string;
   readonly sums: Sums;
 }
 
 /**
- * Divides a table into its parts, in one scan: one for each month of its time, one for the rows whose time is not known,
- * or one for the whole table. A table without rows has one part too, of `month` (YYYY-MM), so that its columns are seen.
+ * Divides a table into parts, in one scan: one per month of its time and one for rows without a time, or one for the
+ * complete table if it has no time. An empty table has one part, of `month` (YYYY-MM), so that readers see its columns.
  */
 export async function partsOf(session: Session, table: WarehouseTable, month: string): Promise<Part[]> {
   const hashed = hashedSql(table, quoted(table.name));
@@ -36,7 +36,7 @@ export async function partsOf(session: Session, table: WarehouseTable, month: st
   return found.map((row) => {
     const sums = toSums(row);
     if (row['month'] === null) return { folder: folderOf('unknown'), where: `WHERE ${time} IS NULL`, sums };
-    // As a range, which lets DuckDB skip what other months hold.
+    // A range, because DuckDB can then skip the rows of other months.
     const start = `CAST(${literal(String(row['start']))} AS TIMESTAMP)`;
     const where = `WHERE ${time} >= ${start} AND ${time} < ${start} + INTERVAL 1 MONTH`;
     return { folder: folderOf(String(row['month'])), where, sums };

@@ -8,7 +8,7 @@ import { literal, quoted } from '../warehouse/schema.ts';
 import { hashFile } from './parquet.ts';
 import type { Selected } from './selection.ts';
 
-/** Formats of plain files, and how their names end. */
+/** Formats of plain files and their file name extensions. */
 export const FILE_FORMATS = { parquet: 'parquet', csv: 'csv', ndjson: 'ndjson', arrow: 'arrows' } as const;
 
 /** One of FILE_FORMATS. */
@@ -16,37 +16,38 @@ export type FileFormat = keyof typeof FILE_FORMATS;
 
 /** A file that was written. */
 export interface PlainFile {
-  /** The table. */
+  /** Name of the table. */
   readonly name: string;
   readonly file: string;
   readonly rows: number;
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /** Column by which days picked the rows; null where the table is whole. */
+  /** Column by which rows were selected by day; null if the table is complete. */
   readonly time: string | null;
 }
 
-/** Writes rows that come in batches to a file; for formats that DuckDB does not write. */
+/** Writes batches of rows to a file; for formats that DuckDB does not write. */
 export type BatchWriter = (
   path: string,
   columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
   batches: AsyncIterable<unknown[][]>,
 ) => Promise<void>;
 
-/** How files are written. */
+/** Options of `writePlainFile`. */
 export interface PlainOptions {
   readonly format: FileFormat;
   readonly compression: string;
   readonly writeArrow: BatchWriter;
 }
 
-/** How many rows are in memory at a time, where they come there at all. */
+/** Rows in memory at a time, for formats that DuckDB does not write. */
 const BATCH_ROWS = 50_000;
 
 /**
- * Writes a table or view into one file of `folder`: ids as text, times in UTC, whole numbers of 64 bits, all other numbers
- * doubles, nested values as JSON. Equal rows give equal bytes. Throws `internal` when not every row was written.
+ * Writes a table or view to one file in `folder`: ids as text, times in UTC, integers with 64 bits, all other numbers
+ * as doubles, nested values as JSON. Equal rows give equal bytes.
+ * @throws `internal` if not every row was written
  */
 export async function writePlainFile(
   source: CopySource,
@@ -83,7 +84,7 @@ export async function writePlainFile(
 function optionsOf(format: Exclude<FileFormat, 'arrow'>, compression: string): string {
   if (format === 'csv') return 'FORMAT csv, HEADER';
   if (format === 'ndjson') return 'FORMAT json';
-  // As in a snapshot: what weak readers take.
+  // As in a snapshot, for readers that misread dictionaries.
   const dictionary = compression === 'snappy' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
   return `FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1${dictionary}`;
 }
@@ -93,7 +94,7 @@ interface Form {
   readonly kind: ColumnKind;
 }
 
-// By DuckDB's type, because what a view computes has no declaration.
+// Uses DuckDB's type, because the computed columns of a view are not declared.
 function formOf(name: string, type: string, format: FileFormat): Form {
   const column = quoted(name);
   const asText = format !== 'parquet';
@@ -101,7 +102,7 @@ function formOf(name: string, type: string, format: FileFormat): Form {
     return { sql: `CAST(${column} AS BIGINT)`, kind: 'integer' };
   if (/^(FLOAT|DOUBLE|DECIMAL)/.test(type)) {
     const double = `CAST(${column} AS DOUBLE)`;
-    // JSON has no word for what is no number.
+    // JSON has no NaN or Infinity; write null.
     const sql = format === 'ndjson' ? `CASE WHEN isfinite(${double}) THEN ${double} END` : double;
     return { sql, kind: 'number' };
   }

@@ -2,22 +2,22 @@ import type { Manifest } from './manifest.ts';
 import type { Keep } from './retention.ts';
 import type { Tally } from './tables.ts';
 
-/** A snapshot that stands whole in a folder of its own: its files, and the manifest that names them. */
+/** A complete snapshot in a folder of its own: its files, and the manifest that names them. */
 export interface StagedSnapshot {
   readonly folder: string;
   readonly manifest: Manifest;
 }
 
-/** A snapshot that is in its place, and to which readers may be led. */
+/** A snapshot in its final place, which may become the latest. */
 export interface PlacedSnapshot {
   readonly id: string;
-  /** Its own address, which never changes: a folder, or an object's. */
+  /** Permanent address of the snapshot: a folder or an object. */
   readonly location: string;
-  /** What had to be brought; all other files were there. */
+  /** Files that had to be transferred; all others were already there. */
   readonly sent: Readonly<Tally>;
 }
 
-/** What readers are led to. */
+/** The snapshot that readers see. */
 export interface LatestSnapshot {
   readonly id: string;
   /** When its data were read, ISO 8601. */
@@ -25,16 +25,19 @@ export interface LatestSnapshot {
 }
 
 /**
- * A place where snapshots are published. What is in place never changes; readers are led to it in one step, and to nothing
- * older than before; whatever stops a publisher leaves the last snapshot standing.
+ * A place to which snapshots are published. Published files never change. Readers move to a new snapshot in one step,
+ * and never to an older one. If a publisher fails, the last snapshot stays in place.
+ * @example
+ * const placed = await publisher.put({ folder, manifest });
+ * await publisher.point(placed); // 'moved', or 'superseded' if a newer snapshot is the latest
  */
 export interface Publisher<P extends PlacedSnapshot = PlacedSnapshot> {
-  /** Null where nothing was published. */
+  /** Returns null if nothing was published. */
   latest(): Promise<LatestSnapshot | null>;
-  /** Brings files and then the manifest into place, unseen by who asks for the latest. */
+  /** Transfers the files, then the manifest, without changing the latest snapshot. */
   put(staged: StagedSnapshot): Promise<P>;
-  /** Leads readers to it, unless they are led to a newer one by now: `superseded`. */
+  /** Makes a snapshot the latest, or returns `superseded` if a newer one already is. */
   point(placed: P): Promise<'moved' | 'superseded'>;
-  /** Deletes what is not to be kept and no reader can still want; `now` is epoch milliseconds. Gives ids. */
+  /** Deletes expired snapshots that no reader can still use and returns their ids; `now` is epoch milliseconds. */
   retain(keep: Keep, now: number): Promise<string[]>;
 }

@@ -5,31 +5,31 @@ import { DAY_MS } from '../contract/time.ts';
 import type { Layout } from './layout.ts';
 import { isSnapshotId, readManifest } from './manifest.ts';
 
-/** Marks a folder of a snapshot that is being deleted; such a folder is never read. */
+/** Prefix of a snapshot's folder that is being deleted. Readers ignore such folders. */
 export const LEAVING = '.old-';
-/** How long a snapshot stays after it was the latest, so that who began to read it can finish. */
+/** Time for which a superseded snapshot stays, so that its readers can finish. */
 const GRACE_MS = 3_600_000;
 /** 1 January 1970 was a Thursday: weeks begin three days before. */
 const DAYS_INTO_WEEK = 3;
 
-/** How many snapshots are kept: of the newest days, ISO weeks and months (UTC) that have one, the newest of each. */
+/** Retention rule: keeps the newest snapshot of each of the last days, ISO weeks and months (UTC) that have one. */
 export interface Keep {
   readonly daily: number;
   readonly weekly: number;
   readonly monthly: number;
 }
 
-/** A snapshot, as far as its age matters; times are epoch milliseconds. */
+/** The age of a snapshot; times are epoch milliseconds. */
 export interface Aged {
   readonly id: string;
   readonly createdAt: number;
-  /** Since when another is the latest; null when none is. */
+  /** When another snapshot became the latest; null if none did. */
   readonly supersededAt: number | null;
 }
 
 /**
- * The ids of the snapshots that may go: neither the newest of a period that is kept, nor `latest`, nor within the grace
- * period. Pure; what it leaves, it leaves the next time too.
+ * Returns the ids of expired snapshots: not the newest of a kept period, not `latest`, and past the grace period. Pure
+ * function.
  */
 export function chooseExpired(
   snapshots: readonly Aged[],
@@ -49,7 +49,10 @@ export function chooseExpired(
     .map(({ id }) => id);
 }
 
-/** Deletes the snapshots that may go and returns their ids; each is renamed first, so that it is whole or not there. */
+/**
+ * Deletes expired snapshots and returns their ids. Each is renamed first, so that readers see it completely or not at
+ * all.
+ */
 export async function applyRetention(
   { snapshots, latest }: Pick<Layout, 'snapshots' | 'latest'>,
   keep: Keep,
@@ -72,7 +75,7 @@ export async function applyRetention(
   }
 }
 
-// What has no manifest is no snapshot, whatever it is, and none of ours to delete.
+// A folder without a manifest is not a snapshot and is not deleted.
 async function readAges(folder: string): Promise<Aged[]> {
   const manifests = [];
   for (const name of (await readdir(folder)).filter(isSnapshotId)) {
@@ -85,7 +88,7 @@ async function readAges(folder: string): Promise<Aged[]> {
     })
     .sort((a, b) => a.createdAt - b.createdAt || numberOf(a.id) - numberOf(b.id));
   return inOrder.map(({ id, createdAt }, index) => {
-    // A crash can leave one that never was the latest: the one after it says whom it followed.
+    // A crash can leave a snapshot that never was the latest. The snapshot after it names the one that it followed.
     const followed = inOrder.filter(({ previous }) => previous === id).map(({ publishedAt }) => publishedAt);
     const next = inOrder[index + 1]?.publishedAt;
     const supersededAt = followed.length > 0 ? Math.max(...followed) : (next ?? null);
@@ -106,7 +109,7 @@ function dayNumber(at: number): number {
   return Math.floor(at / DAY_MS);
 }
 
-// Of those of one second, the first has no number.
+// The first snapshot of a second has no number.
 function numberOf(id: string): number {
   return Number(id.split('-')[1] ?? 1);
 }

@@ -5,19 +5,19 @@ import { DAY_MS } from '../contract/time.ts';
 import { MANIFEST, readManifest, type SnapshotFile } from './manifest.ts';
 import { hashFile } from './parquet.ts';
 
-/** Nights over which every file that goes on being used is read whole once. */
+/** Days within which every reused file is read completely once. */
 const CHECK_NIGHTS = 7;
-/** How a file system says that it makes no hard links, no more of them, or none across its borders. */
+/** Error codes of a file system that cannot create the hard link: unsupported, too many links, or another device. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK', 'EINVAL']);
 
-/** Files of the snapshot before, by the folder of their part. */
+/** The files of the previous snapshot that can be reused. */
 export interface Previous {
   readonly id: string;
-  /** Puts the file that holds these rows below `folder` and returns it; null where there is none that is sound. */
+  /** Links the file with these rows into `folder` and returns it; null if there is none or it is damaged. */
   reuse(partFolder: string, fingerprint: string, folder: string): Promise<SnapshotFile | null>;
 }
 
-/** Opens the snapshot at `path` for its files to be used again; null where there is none. `now` is epoch milliseconds. */
+/** Opens the snapshot at `path` so that its files can be reused; null if there is none. `now` is epoch milliseconds. */
 export async function openPrevious(path: string, now: number): Promise<Previous | null> {
   const manifest = await readManifest(path);
   if (manifest === null) return null;
@@ -38,9 +38,9 @@ export async function openPrevious(path: string, now: number): Promise<Previous 
 }
 
 /**
- * Whether a file still is what the manifest says. Its size and its time of change are looked at each night; that it is read
- * whole each night would cost as much as half of the nightly snapshot, so that is done with a seventh of all files a night,
- * which finds what a disk has lost within a week, and with every file that was changed since it was listed.
+ * Reports whether a file still matches the manifest. Size and modification time are checked each night. Hashing all
+ * files each night would cost half as much as the nightly snapshot, so only a seventh of them is hashed, which finds
+ * disk errors within a week, and every file that was modified since it was listed.
  */
 async function isSound(path: string, file: SnapshotFile, listedAt: number, now: number): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
@@ -48,7 +48,10 @@ async function isSound(path: string, file: SnapshotFile, listedAt: number, now: 
   return (!isTurnOf(file, now) && found.mtimeMs <= listedAt) || (await hashFile(path)) === file.sha256;
 }
 
-/** Whether it is this night's turn of a file to be looked at again; each has one within a week. `now` is epoch milliseconds. */
+/**
+ * Reports whether a file is due for a full check on this day; each file is due once a week. `now` is epoch
+ * milliseconds.
+ */
 export function isTurnOf({ sha256 }: Pick<SnapshotFile, 'sha256'>, now: number): boolean {
   return Number.parseInt(sha256.slice(0, 8), 16) % CHECK_NIGHTS === Math.floor(now / DAY_MS) % CHECK_NIGHTS;
 }

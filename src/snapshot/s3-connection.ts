@@ -4,34 +4,37 @@ import { SightlineError } from '../base/errors.ts';
 import type { S3Target } from '../base/publish-settings.ts';
 import type { StoreUse } from './object-store.ts';
 
-/** How often a request is made at most, where the store is busy or does not answer. */
+/** Maximum attempts of a request, if the store is busy or does not respond. */
 export const ATTEMPTS_MAX = 5;
 const CONNECT_MS = 10_000;
-/** A connection on which nothing moves for this long is given up. */
+/** A connection without traffic for this long is closed. */
 const SILENT_MS = 60_000;
 const answered = new WeakMap<object, number>();
 
-/** The parts of the client. */
+/** The parts of the AWS SDK that are used. */
 export type Sdk = typeof import('@aws-sdk/client-s3') & Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'>;
 
-/** What the requests of one store share. */
+/** State that the requests of one store share. */
 export interface Connection {
   readonly sdk: Sdk;
   readonly client: S3Client;
-  /** Makes no request twice. */
+  /** A client without retries. */
   readonly once: S3Client;
   readonly target: S3Target;
   readonly signal: AbortSignal;
-  /** What stands before each key. */
+  /** Prefix of every key. */
   readonly base: string;
   readonly location: string;
   readonly partBytes: number;
   readonly use: StoreUse;
-  /** What was found out of the store on the way. */
+  /** Properties of the store that were found out from its responses. */
   readonly learned: { checksum: number; wantsBareTags: boolean };
 }
 
-/** Loads the client, 22 MB that few need. Throws `config_invalid` where it is not installed. */
+/**
+ * Loads the AWS SDK, an optional package of 22 MB.
+ * @throws `config_invalid` if it is not installed
+ */
 export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
   quietStoreClient();
   try {
@@ -40,13 +43,13 @@ export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
     const install = 'npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
-    const message = `${setting} names a bucket, and the packages for that are not installed: ${install}`;
+    const message = `${setting} names a bucket, but the packages for it are not installed; run ${install}`;
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }
 
-// What is left out is found as the vendor's own tools find it: environment, profile, role, metadata of the machine.
-/** The settings of a client of a store. */
+// The SDK finds omitted settings in the environment, the profile, the role or the metadata of the machine.
+/** Returns the settings of the SDK's client for a target. */
 export function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientConfig {
   const chosen = region ?? (endpoint === null ? null : 'us-east-1');
   return {
@@ -60,7 +63,7 @@ export function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientC
   };
 }
 
-/** A client that keeps of each answer when it was given, which is in its headers. */
+/** Makes a client record the `Date` header of every response. */
 export function withDates(client: S3Client): S3Client {
   client.middlewareStack.add(
     (next) => async (args) => {
@@ -75,7 +78,7 @@ export function withDates(client: S3Client): S3Client {
   return client;
 }
 
-/** When the store gave an answer, by its own clock, epoch milliseconds; null where it does not say. */
+/** Returns when the store sent a response, by its own clock, epoch milliseconds; null if it is unknown. */
 export function answeredAt(answer: object): number | null {
   return answered.get(answer) ?? null;
 }

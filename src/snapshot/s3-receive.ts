@@ -5,22 +5,22 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { FileToSend, StoreUse } from './object-store.ts';
 import { failureOf } from './s3-errors.ts';
 
-/** How often a connection may break without one byte more having come. */
+/** Broken connections in a row, without a new byte, after which a download fails. */
 const BREAKS_MAX = 5;
 const PAUSE_MS = 200;
 
-/** What receiving is told of the object. */
+/** Options of `receiveFile`. */
 export interface Receiving {
-  /** Its address, for messages. */
+  /** Address of the object, for messages. */
   readonly location: string;
   readonly use: StoreUse;
   readonly signal: AbortSignal;
 }
 
 /**
- * Receives an object into a file that is not there yet. `ask` gives its bytes from an offset on, and null where there is no
- * such object; a connection that breaks is taken up where it did. Checks size and SHA-256, and removes what is not as it
- * should be. False where there is no such object.
+ * Downloads an object to a new file and verifies its size and SHA-256. `ask` returns the bytes from an offset on, or
+ * null if the object does not exist. A broken connection is resumed at its offset. The file is removed if anything
+ * fails. Returns false if the object does not exist.
  */
 export async function receiveFile(
   { path, bytes, sha256 }: FileToSend,
@@ -49,7 +49,7 @@ export async function receiveFile(
         signal.throwIfAborted();
         breaks = received > before ? 1 : breaks + 1;
         if (isOfThisMachine(thrown)) throw toSightlineError(thrown);
-        // What the store refuses it refuses again; what is cut off comes without a status.
+        // An error with a status is final. A broken connection has no status.
         if (failureOf(thrown).status !== undefined || breaks > BREAKS_MAX) throw thrown;
       }
       if (breaks > BREAKS_MAX) break;
@@ -57,7 +57,7 @@ export async function receiveFile(
     }
     isWhole = received === bytes && hash.digest('hex') === sha256;
     if (!isWhole) {
-      const message = `${location} is not what was sent there: ${received} bytes of ${bytes}, or another SHA-256`;
+      const message = `${location} is damaged: received ${received} of ${bytes} bytes, or its SHA-256 differs`;
       throw new SightlineError(use.code, message);
     }
     await handle.sync();
@@ -68,7 +68,7 @@ export async function receiveFile(
   }
 }
 
-// A disk that is full is not the store's fault.
+// An error of the local disk, such as a full one, is not an error of the store.
 function isOfThisMachine(thrown: unknown): boolean {
   return (thrown as NodeJS.ErrnoException).syscall === 'write';
 }

@@ -19,40 +19,43 @@ import {
 import { failureOf, isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
 import { receiveFile } from './s3-receive.ts';
 
-/** Files up to this size are sent in one piece, larger ones in parts of it, in bytes. */
+/** Files up to this size are uploaded in one request, larger ones in parts of this size. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** Bytes of a large file that are read at a time. */
+/** Bytes of a large file read at a time. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Parts of one file that are under way at once. */
+/** Parts of one file uploaded at the same time. */
 const PARTS_AT_ONCE = 2;
 const PARTS_MAX = 10_000;
-/** Before a write is tried again that met another one of the same object. */
+/** Wait before retrying a write that conflicted with another one of the same object. */
 const CONFLICT_PAUSE_MS = 100;
-/** So long it is tried, at the end, to clear away parts; a rule of the bucket removes what stays. */
+/** Time limit for removing the parts of an aborted upload. A lifecycle rule of the bucket removes the rest. */
 const DROP_MS = 5_000;
 const KEYS_A_PAGE = 1_000;
-/** Requests under way at once, at most: each listens for the signal. */
+/** Maximum number of concurrent requests; each adds a listener to the signal. */
 const REQUESTS_MAX = 100;
 const PARQUET = 'application/vnd.apache.parquet';
 const JSON_TYPE = 'application/json';
 const BYTES = 'application/octet-stream';
 type PutObjectCommandInput = ConstructorParameters<Sdk['PutObjectCommand']>[0];
 
-/** Checksums that a store may take, best first; with the last of them none is sent besides that of the signature. */
+/** Checksums to try, best first. With null, only the checksum of the signature is sent. */
 const CHECKSUMS = ['SHA256', 'CRC32', null] as const;
 
-/** How a store is opened. */
+/** Options of `openS3Store`. */
 export interface S3StoreOptions {
   /** Folder below the target's prefix, such as a workspace's name. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Publishing where nothing else is said. */
+  /** Default `PUBLISHING`. */
   readonly use?: StoreUse;
   /** Changed by tests only. */
   readonly partBytes?: number;
 }
 
-/** Opens a folder of a bucket; asks nothing yet. Throws `config_invalid` where the packages for it are not installed. */
+/**
+ * Opens a folder of a bucket without sending a request.
+ * @throws `config_invalid` if the packages for it are not installed
+ */
 export async function openS3Store(target: S3Target, options: S3StoreOptions): Promise<ObjectStore> {
   const { use = PUBLISHING } = options;
   const sdk = await loadSdk(use);
@@ -99,15 +102,14 @@ function storeOf(connection: Connection): ObjectStore {
     location,
     use,
     head: (key) =>
-      trying('looking at', key, () =>
-        headOf(connection, at(key)).catch((thrown) => absentAsNull<StoredObject>(thrown)),
-      ),
+      trying('checking', key, () => headOf(connection, at(key)).catch((thrown) => absentAsNull<StoredObject>(thrown))),
     read: (key) =>
       trying('reading', key, async () => {
         const found = await readWhole(connection, at(key)).catch((thrown) => absentAsNull<never>(thrown));
         if (found === null) return null;
         const { answer, bytes } = found;
-        if (!answer.ETag) throw new SightlineError(use.code, `${location}${key} has no ETag, which is needed`);
+        if (!answer.ETag)
+          throw new SightlineError(use.code, `${location}${key} has no ETag; conditional writes require one`);
         const times = { modifiedAt: answer.LastModified?.getTime() ?? null, readAt: answeredAt(answer) };
         return { body: Buffer.from(bytes), version: answer.ETag, ...times };
       }),
@@ -125,12 +127,12 @@ function storeOf(connection: Connection): ObjectStore {
     create: (key, body) => write(key, body, { IfNoneMatch: '*' }),
     replace: async (key, body, version) => {
       const bare = version.replaceAll('"', '');
-      // Another write may find it out while this one is under way.
+      // Read before the write, because a concurrent write may change it.
       const { wantsBareTags } = learned;
       if (await write(key, body, { IfMatch: wantsBareTags ? bare : version })) return true;
       if (wantsBareTags || bare === version) return false;
-      // HTTP has ETags in quotes, but there are stores that compare with what is between them.
-      const now = await trying('looking at', key, () =>
+      // HTTP quotes ETags, but some stores compare them without the quotes.
+      const now = await trying('checking', key, () =>
         client.send(new sdk.HeadObjectCommand(at(key)), { abortSignal: signal }),
       );
       if (now.ETag !== version) return false;
@@ -154,7 +156,7 @@ function typeOf(key: string): string {
   return key.endsWith('.parquet') ? PARQUET : key.endsWith('.json') ? JSON_TYPE : BYTES;
 }
 
-// The client tries requests again, but not an answer that breaks off in its middle.
+// The SDK retries requests, but not a response that breaks off.
 async function readWhole({ sdk, client, signal }: Connection, at: { Bucket: string; Key: string }) {
   for (let attempt = 1; ; attempt++) {
     const answer = await client.send(new sdk.GetObjectCommand(at), { abortSignal: signal });
@@ -192,11 +194,11 @@ async function* listAll(
       return client.send(command, { abortSignal: signal });
     });
     for (const { Key = '', LastModified } of Contents ?? []) {
-      // Without a time it is taken to be of this moment, and so is left alone.
+      // An object without a time counts as new, so that it is not deleted.
       yield { key: Key.slice(base.length), modifiedAt: LastModified?.getTime() ?? Number.POSITIVE_INFINITY };
     }
     if (IsTruncated === true && (NextContinuationToken === undefined || NextContinuationToken === token)) {
-      throw new SightlineError(use.code, `listing ${prefix} failed: the store's pages do not move on`);
+      throw new SightlineError(use.code, `listing ${prefix} failed: the store returned no new page token`);
     }
     token = IsTruncated === true ? NextContinuationToken : undefined;
   } while (token !== undefined);
@@ -214,7 +216,7 @@ async function writeIf(connection: Connection, input: PutObjectCommandInput): Pr
       return true;
     } catch (thrown) {
       if (isConditionRefused(thrown)) return false;
-      // What was to be replaced may be gone.
+      // The object to replace may have been deleted.
       if (input.IfMatch !== undefined && isAbsent(thrown)) return false;
       if (!isConflict(thrown) || attempt === ATTEMPTS_MAX) throw thrown;
       await delay(CONFLICT_PAUSE_MS * attempt, undefined, { signal });
@@ -229,7 +231,7 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
   const body = isSmall ? await readSmall(path, bytes) : null;
   const found = body === null ? await hashFile(path) : createHash('sha256').update(body).digest('hex');
   if (found !== sha256) {
-    throw new SightlineError(connection.use.code, `${path} is not what was written: its SHA-256 is another`);
+    throw new SightlineError(connection.use.code, `${path} is damaged: its SHA-256 differs from the expected one`);
   }
   const about = { ...at, ContentType: typeOf(at.Key), Metadata: { sha256 }, ...encryptionOf(target) };
   await withChecksum(connection, async (checksum) => {
@@ -260,14 +262,14 @@ async function sendParts(
     await upload.done();
   } catch (thrown) {
     if (signal.aborted && upload.uploadId !== undefined) await dropParts(connection, at, upload.uploadId);
-    // Where the answer to its end was lost, the second trial finds no upload any more.
+    // If the response to the completion was lost, the retry no longer finds the upload.
     const isEnded = failureOf(thrown).name === 'NoSuchUpload';
     const there = isEnded ? await headOf(connection, at).catch(() => null) : null;
     if (there?.bytes !== bytes || there.sha256 !== sha256) throw thrown;
   } finally {
     signal.removeEventListener('abort', onAbort);
     stream.destroy();
-    // A read may still be under way.
+    // A read may still be in progress.
     if (!stream.closed) await once(stream, 'close');
   }
 }
@@ -288,14 +290,14 @@ async function* chunksOf(readAt: ReadAt, bytes: number): AsyncGenerator<Buffer> 
   }
 }
 
-// The library does so itself where an upload fails; where a signal ends it, only after what is under way, which is not
-// waited for.
+// The SDK removes the parts of a failed upload. After an abort it does so only when the active requests have ended, and
+// nobody waits for that.
 async function dropParts({ sdk, once }: Connection, at: { Bucket: string; Key: string }, id: string): Promise<void> {
   const command = new sdk.AbortMultipartUploadCommand({ ...at, UploadId: id });
   await once.send(command, { abortSignal: AbortSignal.timeout(DROP_MS) }).catch(() => undefined);
 }
 
-// Which checksum a store takes is known only from what it says to one.
+// Whether a store accepts a checksum is known only from its response.
 async function withChecksum<T>(
   { learned }: Connection,
   send: (checksum: { ChecksumAlgorithm?: 'SHA256' | 'CRC32' }) => Promise<T>,

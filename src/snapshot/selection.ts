@@ -5,33 +5,36 @@ import { columnAt } from '../warehouse/conditions.ts';
 import type { CopySource } from '../warehouse/copy-out.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 
-/** What is exported: null for all of it. Days are YYYY-MM-DD, both included. */
+/** Selection of an export; null selects everything. Days are YYYY-MM-DD, both included. */
 export interface Selection {
-  /** Tables and views by name, those of another schema than the tables' with it: `schema.name`. */
+  /** Names of tables and views, in the form `schema.name` if the schema is not `main`. */
   readonly tables: readonly string[] | null;
   readonly from: string | null;
   readonly to: string | null;
   readonly brands: readonly string[] | null;
 }
 
-/** A table or view, as it is exported. */
+/** A table or view to export. */
 export interface Selected {
   readonly name: string;
-  /** In SQL. */
+  /** Quoted name, for SQL. */
   readonly source: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Column by which `from` and `to` pick its rows; null where they do not, because it has none. */
+  /** Column by which `from` and `to` select rows; null if there is none. */
   readonly time: string | null;
-  /** SQL condition with its WHERE; empty for all rows. */
+  /** SQL condition, including WHERE; empty for all rows. */
   readonly where: string;
-  /** SQL of the order of its rows: equal rows give equal files. */
+  /** SQL of the order of rows, so that equal rows give equal files. */
   readonly order: string;
 }
 
-/** Names of columns that say of which day or period a row is, where they are days. */
+/** Names of DATE columns that contain the day or period of a row. */
 const PERIODS = ['day', 'date', 'week', 'month'];
 
-/** Finds what is selected, in the order in which it was named; throws `usage` for a table or a brand that is not there. */
+/**
+ * Resolves a selection, in the order in which the tables were named.
+ * @throws `usage` for an unknown table or brand
+ */
 export async function select(source: CopySource, catalogue: Catalogue, selection: Selection): Promise<Selected[]> {
   const known = await readNames(source);
   const all = [...catalogue.tables, ...catalogue.histories];
@@ -62,7 +65,7 @@ export async function select(source: CopySource, catalogue: Catalogue, selection
   return selected;
 }
 
-// All but what the engine keeps for itself.
+// Reads the names of all tables and views except those of the internal schema `sync`.
 async function readNames(source: CopySource): Promise<Map<string, string>> {
   const rows = await source.query(
     `SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND schema_name <> 'sync'
@@ -76,7 +79,8 @@ async function readNames(source: CopySource): Promise<Map<string, string>> {
   );
 }
 
-// A table knows its time; of what has a day in its key, that is the time; a view names it by what it is.
+// Returns the time column of a table: the declared one, or else the only day in its key. For a view it is a DATE column
+// with a known name.
 function timeOf(columns: Selected['columns'], table: WarehouseTable | undefined): string | null {
   if (table?.time !== undefined) return table.time;
   if (table !== undefined) {
@@ -120,7 +124,7 @@ async function checkBrands(source: CopySource, catalogue: Catalogue, brands: rea
   for (const brand of brands) {
     if (known.includes(brand.toLowerCase())) continue;
     const allowed = known.join(', ');
-    throw new SightlineError('usage', `--brand ${JSON.stringify(brand)} is not held here; allowed: ${allowed}`);
+    throw new SightlineError('usage', `--brand ${JSON.stringify(brand)} is unknown; allowed: ${allowed}`);
   }
 }
 

@@ -3,13 +3,14 @@ import { SightlineError } from '../base/errors.ts';
 import type { ObjectStore } from './object-store.ts';
 import { POINTER, type Pointer, readPointer, toBody } from './store-pointer.ts';
 
-/** How often it is tried to change the pointer while others move it. */
+/** Attempts to change the pointer while others move it. */
 const CHANGES_MAX = 30;
 const PAUSE_MS = 500;
 
 /**
- * Has nobody lead readers anywhere any more who has an earlier epoch of the workspace; where nothing was published yet the
- * first who does says its own. Throws `lease_lost` where a later epoch is there already.
+ * Writes the fencing token to `latest.json`, so that a process with an earlier epoch can no longer move it. Does
+ * nothing if nothing was published yet; the first publish writes its own epoch.
+ * @throws `lease_lost` if a later epoch is there already, `publish_failed`
  */
 export async function raiseFence(store: ObjectStore, epoch: number, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; attempt < CHANGES_MAX; attempt++) {
@@ -20,18 +21,24 @@ export async function raiseFence(store: ObjectStore, epoch: number, clock: Clock
     if (await store.replace(POINTER, toBody({ ...found.pointer, fence: epoch }), found.version)) return;
     await clock.sleep(clock.random() * PAUSE_MS, signal);
   }
-  const message = `${store.location}${POINTER} was moved by others ${CHANGES_MAX} times in between`;
+  const message = `${store.location}${POINTER} was moved by others during each of ${CHANGES_MAX} attempts; try again`;
   throw new SightlineError('publish_failed', message);
 }
 
-/** The latest epoch of those who lead readers there; 0 where nobody has one. Throws `publish_failed`. */
+/**
+ * Returns the fencing token in `latest.json`; 0 if there is none.
+ * @throws `publish_failed`
+ */
 export async function readFence(store: ObjectStore): Promise<number> {
   return (await readPointer(store))?.pointer.fence ?? 0;
 }
 
-/** Throws `lease_lost` where whoever has this epoch must not lead readers anywhere any more; null is of no home. */
+/**
+ * Rejects a stale fencing token. `epoch` is null for a workspace without a remote warehouse.
+ * @throws `lease_lost` if the pointer has a later epoch
+ */
 export function refuseFenced({ location }: ObjectStore, { fence = 0 }: Pointer, epoch: number | null): void {
   if (epoch === null || epoch >= fence) return;
-  const message = `${location}${POINTER} is not moved: the workspace was checked out again meanwhile (epoch ${fence}, here ${epoch})`;
+  const message = `${location}${POINTER} is not moved: another process has checked the workspace out (epoch ${fence}, here ${epoch})`;
   throw new SightlineError('lease_lost', message);
 }

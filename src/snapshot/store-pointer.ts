@@ -5,22 +5,22 @@ import { type Manifest, toManifest } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Aged } from './retention.ts';
 
-/** The one object whose content changes: who wants the newest snapshot reads it. */
+/** Key of the pointer, the only object whose content changes. It names the newest snapshot. */
 export const POINTER = 'latest.json';
-/** Where manifests lie, and the files that they name. */
+/** Prefixes of manifests and of the files that they name. */
 export const MANIFESTS = 'manifests/';
 export const FILES = 'files/';
-/** Where Iceberg tables lie, each in a folder of its name. */
+/** Prefix of Iceberg tables, each in a folder of its name. */
 export const TABLES = 'tables/';
 
-/** How long a snapshot stays after it was the latest, and its files after no snapshot that is kept names them. */
+/** Time for which a superseded snapshot stays, and for which files stay that no kept snapshot names. */
 export const STORE_GRACE_MS = 24 * 3_600_000;
-/** A publisher relies on nothing that it saw longer ago, so that what it relies on is not deleted meanwhile. */
+/** A publisher relies only on objects that it saw within this time, so that none of them is deleted meanwhile. */
 export const TRUST_MS = STORE_GRACE_MS / 2;
 
-/** A pointer whose data are of later than this, by the publisher's clock, is not newer: its time is wrong. */
+/** A pointer whose data are further in the future than this has a wrong time and does not count as newer. */
 const AHEAD_MAX_MS = 24 * 3_600_000;
-/** As of homes (home-record.ts): a larger epoch could not be raised exactly. */
+/** Same limit as in home-record.ts: a larger epoch could not be incremented exactly. */
 const EPOCH_MAX = 2 ** 40;
 
 const time = z.string().refine(isTime, 'is not a time');
@@ -37,18 +37,18 @@ const pointerSchema = z.looseObject({
   before: z.string().optional(),
 });
 
-/** A snapshot, as the pointer knows it; times are ISO 8601. */
+/** A snapshot in the pointer; times are ISO 8601. */
 export interface PointerEntry {
   readonly id: string;
-  /** Key of its manifest, beside the pointer. */
+  /** Key of its manifest. */
   readonly manifest: string;
   readonly createdAt: string;
   readonly publishedAt: string;
-  /** Since when another is the latest; null while none is. */
+  /** When another snapshot became the latest; null if none did. */
   readonly supersededAt: string | null;
 }
 
-/** What `latest.json` holds. */
+/** Content of `latest.json`. */
 export interface Pointer {
   readonly format: 1;
   /** The newest snapshot. */
@@ -56,41 +56,49 @@ export interface Pointer {
   readonly createdAt: string;
   readonly publishedAt: string;
   readonly manifest: string;
-  /** All that are kept, that one among them. */
+  /** All kept snapshots, including the newest. */
   readonly snapshots: readonly PointerEntry[];
-  /** Those that are kept no longer, whose files stay for a while. */
+  /** Expired snapshots, whose files stay for a while. */
   readonly leaving: readonly { readonly id: string; readonly manifest: string; readonly since: string }[];
-  /** Who deletes files now, and until when nobody else does. */
+  /** The publisher that deletes files now, and the time until which no other does. */
   readonly sweep: { readonly by: string; readonly until: string } | null;
-  /** The epoch of the home whose holder alone may move the pointer; there only where the home is not a folder. */
+  /**
+   * Fencing token: only a process with this epoch or a later one may move the pointer. Missing if there is no remote
+   * warehouse.
+   */
   readonly fence?: number;
-  /** The manifest whose Iceberg tables were last copied to numbered metadata, all of them (src/snapshot/iceberg-directory.ts). */
+  /**
+   * The last manifest whose Iceberg tables were all copied to numbered metadata (src/snapshot/iceberg-directory.ts).
+   */
   readonly numbered?: string;
-  /** The manifest that it led to before. */
+  /** The previous value of `manifest`. */
   readonly before?: string;
 }
 
-/** The pointer as it was read, with its version. */
+/** A pointer with its version in the store. */
 export interface ReadPointer {
   readonly pointer: Pointer;
   readonly version: string;
 }
 
-/** Reads the pointer; null where nothing was published. Throws `publish_failed` for what is no pointer of ours. */
+/**
+ * Reads the pointer; null if nothing was published.
+ * @throws `publish_failed` if the object is not a valid pointer
+ */
 export async function readPointer(store: ObjectStore): Promise<ReadPointer | null> {
   const found = await store.read(POINTER);
   if (found === null) return null;
   const pointer = toPointer(found.body.toString());
   if (typeof pointer === 'string') {
     const what = isLater(found.body.toString())
-      ? 'was written by a later version of sightline, and is not replaced; install that version'
-      : `is not what sightline writes, and is not replaced (${pointer}); put an earlier version of it back, or choose another prefix`;
+      ? 'was written by a later version of sightline and is not replaced; install that version'
+      : `is not a pointer of sightline and is not replaced (${pointer}); restore an earlier version of it, or choose another prefix`;
     throw new SightlineError('publish_failed', `${store.location}${POINTER} ${what}`);
   }
   return { pointer, version: found.version };
 }
 
-/** Reads a manifest of the store; null if there is none that can be read, or one that names files outside of its place. */
+/** Reads a manifest of the store; null if it is missing or invalid, or names files outside `files/` and `tables/`. */
 export async function readStoredManifest(store: ObjectStore, key: string): Promise<Manifest | null> {
   const found = await store.read(key);
   const manifest = found === null ? null : toManifest(found.body.toString());
@@ -105,14 +113,14 @@ function isOwnKey(key: unknown): boolean {
   return !key.split('/').some((part) => part === '' || part === '.' || part === '..');
 }
 
-/** The bytes of a pointer, or of a manifest. */
+/** Serializes a pointer or a manifest. */
 export function toBody(value: object): Buffer {
   return Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
 }
 
 /**
- * The pointer with one snapshot more. It leads there where that is newer than where it led; otherwise the snapshot is only
- * among those that are kept, as one that was superseded at once. `now` is epoch milliseconds.
+ * Returns the pointer with one more snapshot, which becomes the latest if it is newer than the current one. Otherwise
+ * it is added as a snapshot that is already superseded. `now` is epoch milliseconds.
  */
 export function withSnapshot(pointer: Pointer | null, entry: Omit<PointerEntry, 'supersededAt'>, now: number): Pointer {
   const { id, createdAt, publishedAt, manifest } = entry;
@@ -130,13 +138,16 @@ export function withSnapshot(pointer: Pointer | null, entry: Omit<PointerEntry, 
   return { ...pointer, ...lead, before: pointer.manifest, snapshots };
 }
 
-/** Whether a snapshot's data were read after another's; of those of one moment the name decides. */
+/** Reports whether `a` is newer than `b`. If their times are equal, the key of the manifest decides. */
 function isNewer(a: Pick<Pointer, 'createdAt' | 'manifest'>, b: Pick<Pointer, 'createdAt' | 'manifest'>): boolean {
   const difference = Date.parse(a.createdAt) - Date.parse(b.createdAt);
   return difference === 0 ? a.manifest > b.manifest : difference > 0;
 }
 
-/** The snapshots of a pointer as retention looks at them, named by their manifests: two may have one id. */
+/**
+ * Returns the ages of a pointer's snapshots for retention. They are identified by manifest, because two snapshots may
+ * have the same id.
+ */
 export function agesOf(pointer: Pointer): Aged[] {
   return pointer.snapshots.map(({ manifest, createdAt, supersededAt }) => {
     const at = supersededAt === null ? null : Date.parse(supersededAt);
@@ -144,13 +155,13 @@ export function agesOf(pointer: Pointer): Aged[] {
   });
 }
 
-/** Whether a publisher may still rely on files that a manifest names; `now` is epoch milliseconds. */
+/** Reports whether a publisher may still rely on the files of a manifest; `now` is epoch milliseconds. */
 export function isReliable({ snapshots, leaving }: Pointer, manifest: string, now: number): boolean {
   if (snapshots.some((entry) => entry.manifest === manifest)) return true;
   return leaving.some((entry) => entry.manifest === manifest && Date.parse(entry.since) + TRUST_MS > now);
 }
 
-// What is wrong with it, in words, for what is none.
+// Returns a description of the error if the text is not a valid pointer.
 function toPointer(text: string): Pointer | string {
   let value: unknown;
   try {

@@ -25,25 +25,25 @@ import {
 import { findManifests, retainStored } from './store-retention.ts';
 import type { Tally } from './tables.ts';
 
-/** How often the pointer is tried to be moved while others move it. */
+/** Attempts to move the pointer while others move it. */
 const MOVES_MAX = 30;
-/** Up to this long is waited before the next trial. */
+/** Longest wait before the next attempt. */
 const PAUSE_MS = 500;
 /** Hexadecimal digits of a manifest's SHA-256 in its name. */
 const DIGEST_DIGITS = 16;
 
-/** What a publisher to an object store is told. */
+/** Options of `createStorePublisher`. */
 export interface StorePublisherOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: { done: number; of: number }) => void;
-  /** The epoch of the workspace's home: whoever has an earlier one than others had moves no pointer. */
+  /** Fencing token of the workspace. A process with an earlier one than the pointer's cannot move the pointer. */
   readonly epoch?: number | null;
 }
 
 /**
- * Brings what a snapshot consists of into the store, on top of what the latest manifest names, which is null for the first
- * one. Gives the manifest as it is to be there, with keys for paths, and what had to be sent. `begunAt` is epoch milliseconds.
+ * Uploads the content of a snapshot. `base` is the latest manifest, null for the first snapshot; its files are reused.
+ * Returns the manifest for the store, with keys as paths, and how much was uploaded. `begunAt` is epoch milliseconds.
  */
 export type Bring = (
   staged: StagedSnapshot,
@@ -51,19 +51,21 @@ export type Bring = (
   begunAt: number,
 ) => Promise<{ manifest: Manifest; sent: Tally }>;
 
-/** A snapshot that is in its place in an object store. */
+/** A snapshot in its final place in an object store. */
 export interface StoredSnapshot extends PlacedSnapshot {
   readonly staged: StagedSnapshot;
   readonly manifest: string;
   readonly createdAt: string;
-  /** When it was begun, and the manifest of whose files it uses some: its own may be relied on as long as those. */
+  /**
+   * When the upload began, and the manifest whose files it reuses. The snapshot can be relied on only as long as both.
+   */
   readonly begunAt: number;
   readonly reliesOn: string | null;
 }
 
 /**
- * Publishes into a folder of an object store. Files are named by their content and are sent once; a manifest is written only
- * where there is none of its name, which is of its content too; `latest.json` is moved only from what it was read as.
+ * Publishes into a folder of an object store. Files are named by their content and uploaded once. A manifest is created
+ * only if its name, which contains a hash of it, is unused. `latest.json` is replaced by compare-and-swap.
  */
 export function createStorePublisher(
   store: ObjectStore,
@@ -90,9 +92,9 @@ export function createStorePublisher(
         if (!isStillWhole(entry, found?.pointer ?? null, now)) entry = await putSnapshot(placed.staged);
         else if (!(await addSnapshot(store, found, entry, { now, epoch })))
           await clock.sleep(clock.random() * PAUSE_MS, signal);
-        // An answer that was lost on the way says nothing: what counts is what the next reading finds.
+        // The response may have been lost, so the next read decides whether the write succeeded.
       }
-      const message = `${store.location}${POINTER} was moved by others ${MOVES_MAX} times in between`;
+      const message = `${store.location}${POINTER} was moved by others during each of ${MOVES_MAX} attempts; run the export again`;
       throw new SightlineError('publish_failed', message);
     },
     retain: (keep, now) => retainStored(store, keep, now, options),
@@ -108,7 +110,7 @@ async function put(store: ObjectStore, staged: StagedSnapshot, bring: Bring, beg
   const digest = createHash('sha256').update(body).digest('hex').slice(0, DIGEST_DIGITS);
   let key = `${MANIFESTS}${id}-${digest}.json`;
   if (!(await store.create(key, body)) && !(await isYoung(store, key, begunAt))) {
-    // It may be about to be deleted.
+    // An old object may be about to be deleted, so use another name.
     key = `${MANIFESTS}${id}-${randomBytes(DIGEST_DIGITS / 2).toString('hex')}.json`;
     await store.create(key, body);
   }
@@ -116,7 +118,7 @@ async function put(store: ObjectStore, staged: StagedSnapshot, bring: Bring, beg
   return { id, location: store.location + key, sent, staged, manifest: key, createdAt, begunAt, reliesOn };
 }
 
-// As they are in the snapshot, each once.
+// Uploads the files of a snapshot unchanged, each once.
 function bringFiles(store: ObjectStore, { signal, onProgress }: StorePublisherOptions): Bring {
   return async ({ manifest, folder }, base, begunAt) => {
     const held = new Map(filesOf(base.manifest).map((file) => [nameOf(dirname(file.path), file), file.path]));
@@ -125,7 +127,7 @@ function bringFiles(store: ObjectStore, { signal, onProgress }: StorePublisherOp
     const files = filesOf(manifest);
     await inParallel(files, signal, async (file) => {
       const known = held.get(nameOf(FILES + dirname(file.path), file));
-      // What the store or somebody has lost is sent again within a week.
+      // A file that is missing in the store is uploaded again within a week.
       const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
       const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
       paths.set(file.path, path);
@@ -137,7 +139,7 @@ function bringFiles(store: ObjectStore, { signal, onProgress }: StorePublisherOp
   };
 }
 
-// Gives the key at which the file is, once it is there.
+// Uploads a file unless it is there already, and returns its key.
 async function placeFile(
   store: ObjectStore,
   folder: string,
@@ -148,7 +150,8 @@ async function placeFile(
 ): Promise<string> {
   const key = FILES + file.path;
   const there = await store.head(key);
-  // Sent by a run that was stopped. One that has lain there for long may be about to be deleted, and is sent by another name.
+  // The object was uploaded by an interrupted run. An old one may be about to be deleted, so the file is uploaded under
+  // another name.
   if (there !== null && isSame(there, file) && there.modifiedAt + TRUST_MS > now) return key;
   const free = there === null ? key : key.replace(/\.parquet$/, `-${id}.parquet`);
   await store.sendFile(free, { path: join(folder, file.path), bytes: file.bytes, sha256: file.sha256 });
@@ -166,7 +169,7 @@ async function isYoung(store: ObjectStore, key: string, now: number): Promise<bo
   return there !== null && there.modifiedAt + TRUST_MS > now;
 }
 
-// Whether nothing that the snapshot names can have been deleted since it was begun.
+// Reports whether no object that the snapshot names can have been deleted since the upload began.
 function isStillWhole({ begunAt, reliesOn }: StoredSnapshot, pointer: Pointer | null, now: number): boolean {
   if (begunAt + TRUST_MS <= now) return false;
   return reliesOn === null || (pointer !== null && isReliable(pointer, reliesOn, now));
@@ -183,7 +186,7 @@ async function addSnapshot(
   if (found !== null) {
     return store.replace(POINTER, toBody({ ...withSnapshot(found.pointer, entry, now), ...fence }), found.version);
   }
-  // Once in the life of a bucket: a store that takes no notice of conditions would lose one of two publishers' work.
+  // Checked once, for the first snapshot: without conditional writes one of two publishers would lose its work.
   await checkConditions(store);
   let pointer: Pointer | null = null;
   for (const other of await findManifests(store)) {
@@ -196,7 +199,7 @@ function filesOf(manifest: Manifest | null): SnapshotFile[] {
   return manifest?.tables.flatMap((table) => table.files) ?? [];
 }
 
-// Files of equal content in two places stay two: the place says which month they are of.
+// Equal files in two folders stay separate, because the folder contains the month.
 function nameOf(folder: string, { sha256, bytes }: SnapshotFile): string {
   return `${folder} ${sha256} ${bytes}`;
 }

@@ -19,16 +19,16 @@ import {
   toBody,
 } from './store-pointer.ts';
 
-/** So long one publisher deletes at most, while no other does; the next time it goes on. */
+/** Longest time for which one publisher deletes while no other does. The next one continues. */
 const SWEEP_MS = 15 * 60_000;
-/** It stops before, by more than a request takes. */
+/** Deletion stops this much earlier, which is more than a request takes. */
 const SWEEP_MARGIN_MS = 3 * 60_000;
-/** A clock that is further ahead of the store's would find things old that were just written. */
+/** If the local clock is further ahead of the store's, new objects would appear old. */
 const HOURS_AHEAD_MAX = 1;
 const HOUR_MS = 3_600_000;
-/** How often it is tried to change the pointer while others move it. */
+/** Attempts to change the pointer while others move it. */
 const CHANGES_MAX = 10;
-/** Up to this long is waited before the next trial. */
+/** Longest wait before the next attempt. */
 const PAUSE_MS = 500;
 const OURS = new RegExp(
   [
@@ -40,16 +40,18 @@ const OURS = new RegExp(
   ].join('|'),
 );
 
-/** What retention is told. */
+/** Options of `retainStored`. */
 export interface StoreRetentionOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Takes the snapshots that are not to be kept out of the pointer, and a day later deletes what no manifest names that is still
- * in it; gives the ids of those whose files went. What was written within that day stays, whoever wrote it. Where one
- * manifest cannot be read, or this machine's clock is ahead of the store's, nothing is deleted, and that is thrown.
+ * Removes expired snapshots from the pointer and, a day later, deletes the objects that no remaining manifest names.
+ * Returns the ids of the snapshots whose files were deleted. Objects written within the last day stay, whichever
+ * process wrote them.
+ * @throws `publish_failed`, before anything is deleted, if a manifest cannot be read or this machine's clock is ahead
+ * of the store's
  */
 export async function retainStored(
   store: ObjectStore,
@@ -75,7 +77,7 @@ export async function retainStored(
     });
   const hoursAhead = await hoursAheadOf(store, options.clock.now());
   if (hoursAhead > HOURS_AHEAD_MAX) {
-    // By that clock others would be kept from deleting for as long.
+    // With this clock the reservation would keep others from deleting for as long.
     await end([]);
     const what = `this machine's clock is ${Math.round(hoursAhead)} hours ahead of the store's`;
     throw new SightlineError('publish_failed', `nothing is deleted in ${store.location}: ${what}`);
@@ -85,7 +87,7 @@ export async function retainStored(
   return isWhole ? due.map(({ id }) => id) : [];
 }
 
-/** Every manifest that is in the store, oldest first; for a store whose pointer is missing, and for nothing else. */
+/** Lists every manifest in the store, oldest first; used only if the pointer is missing. */
 export async function findManifests(store: ObjectStore): Promise<Omit<PointerEntry, 'supersededAt'>[]> {
   const entries: Omit<PointerEntry, 'supersededAt'>[] = [];
   for await (const { key, modifiedAt } of store.list(MANIFESTS)) {
@@ -98,10 +100,10 @@ export async function findManifests(store: ObjectStore): Promise<Omit<PointerEnt
   return entries.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
 }
 
-// Null for no change.
+// Returns null if nothing changes.
 function withoutExpired(pointer: Pointer, keep: Keep, now: number, by: string): Pointer | null {
   const gone = new Set(chooseExpired(agesOf(pointer), pointer.manifest, keep, now, STORE_GRACE_MS));
-  // A time further ahead than any publisher writes is not believed: it would stop deletion for good.
+  // A time further ahead than any publisher writes is ignored, because it would stop deletion for good.
   const until = pointer.sweep === null ? 0 : Date.parse(pointer.sweep.until);
   const isTaken = until > now && until <= now + SWEEP_MS + HOURS_AHEAD_MAX * HOUR_MS;
   const sweeps = !isTaken && dueOf(pointer, now).length > 0;
@@ -120,7 +122,7 @@ function dueOf({ leaving }: Pointer, now: number): Pointer['leaving'] {
   return leaving.filter(({ since }) => Date.parse(since) + STORE_GRACE_MS <= now);
 }
 
-// Gives what the pointer is after the change; null where there is none, or nothing was to be changed.
+// Returns the changed pointer; null if there is no pointer or nothing changes.
 async function change(
   store: ObjectStore,
   { clock, signal }: StoreRetentionOptions,
@@ -133,17 +135,17 @@ async function change(
     if (await store.replace(POINTER, toBody(next), found.version)) return next;
     await clock.sleep(clock.random() * PAUSE_MS, signal);
   }
-  // Others are publishing, and do the same after it.
+  // Other processes are publishing and apply retention afterwards.
   return null;
 }
 
-// The pointer was written just now, by the store's clock.
+// The pointer was just written, so its time is the store's current time.
 async function hoursAheadOf(store: ObjectStore, now: number): Promise<number> {
   const there = await store.head(POINTER);
   return there === null || there.modifiedAt === 0 ? 0 : (now - there.modifiedAt) / HOUR_MS;
 }
 
-// Whether all was gone through before the time was over.
+// Returns false if the time ran out before all objects were checked.
 async function sweep(
   store: ObjectStore,
   pointer: Pointer,
@@ -165,8 +167,8 @@ async function sweep(
     for (const { path } of read.tables.flatMap((table) => table.files)) named.add(path);
     for (const { name } of read.tables) tables.add(name);
   }
-  // Manifests before the files that they name: where this is stopped, none is left that a lost pointer could be made of and
-  // whose files are gone.
+  // Manifests are deleted before the files that they name: after an interruption no manifest remains from which a lost
+  // pointer could be rebuilt and whose files are missing.
   const numbered: Numbered[] = [];
   const isOutOfTime = (): boolean => clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS;
   const remove = async (key: string): Promise<void> => {
@@ -197,7 +199,8 @@ interface Numbered {
   readonly modifiedAt: number;
 }
 
-// The highest number of a table stays as long as the table does; a lower one goes a day after the next one was written.
+// Returns the keys of numbered metadata to delete. The highest number of a table stays as long as the table; a lower
+// one goes a day after the next one was written.
 function expiredNumbers(numbered: readonly Numbered[], tables: ReadonlySet<string>, now: number): string[] {
   const expired: string[] = [];
   const next = new Map<string, Numbered>();

@@ -7,41 +7,41 @@ import { copyPart, formOf, parquetColumns, settlePart } from './parquet.ts';
 import { type Part, partsOf } from './parts.ts';
 import type { Previous } from './reuse.ts';
 
-/** How much was written. */
+/** A number of files and bytes. */
 export interface Tally {
   files: number;
   bytes: number;
 }
 
-/** What the tables of one snapshot share. */
+/** Dependencies that the tables of one snapshot share. */
 export interface TableExportParts {
-  /** The folder of the snapshot to be. */
+  /** Folder of the new snapshot. */
   readonly folder: string;
   readonly previous: Previous | null;
   readonly compression: string;
   /** Month of an empty table, YYYY-MM. */
   readonly month: string;
-  /** Reads back what was written. */
+  /** Reads written files back. */
   readonly scratch: Scratch;
   readonly signal: AbortSignal;
 }
 
-/** Puts a table's files into the snapshot and describes them, once they are settled. */
+/** Adds the files of tables to a snapshot and describes them. */
 export interface TableExport {
   add(table: WarehouseTable): Promise<void>;
-  /** All tables that were added, and what had to be written for them. */
+  /** Returns the added tables and how much was written for them. */
   finish(): Promise<{ tables: SnapshotTable[]; written: Tally }>;
-  /** Waits until nothing is under way, however it ends. */
+  /** Waits until nothing is in progress; ignores errors. */
   settled(): Promise<void>;
 }
 
 /**
- * Builds it for one snapshot, whose tables are read within one transaction. One file is read back and hashed while the next
- * one is written: that takes about the time that a sorting COPY leaves of two cores.
+ * Creates the export of the tables of one snapshot, which are read in one transaction. A file is read back and hashed
+ * while the next one is written, which takes about the time that a sorting COPY leaves free on two cores.
  */
 export async function createTableExport(session: Session, parts: TableExportParts): Promise<TableExport> {
   const { folder, previous, compression, month, scratch, signal } = parts;
-  // Another version may write the same rows in another way.
+  // Another version of DuckDB may write the same rows differently.
   const [row] = await session.all('SELECT version() AS version');
   const writer = String(row?.['version']);
   const written = { files: 0, bytes: 0 };
@@ -58,7 +58,7 @@ export async function createTableExport(session: Session, parts: TableExportPart
       written.files += 1;
       written.bytes += settled.bytes;
     });
-    // It is waited for before the next one; until then its failure is nobody's.
+    // It is awaited before the next file; until then a rejection must not count as unhandled.
     settling.catch(() => undefined);
     return () => file as unknown as SnapshotFile;
   };

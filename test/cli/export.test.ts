@@ -184,7 +184,7 @@ describe('plain files', () => {
     [['--compression', 'lzo'], '--compression is "lzo"; allowed: snappy, zstd'],
     [['--from', '2026-02-30', '--output', 'x'], '--from is "2026-02-30"'],
     [['--from', '2026-02-02', '--to', '2026-02-01', '--output', 'x'], '--from 2026-02-02 is after --to 2026-02-01'],
-    [['--brand', 'me', '--output', 'x'], '--brand "me" is not held here; allowed: '],
+    [['--brand', 'me', '--output', 'x'], '--brand "me" is unknown; allowed: '],
     [['--output', '-'], '--output - takes one table'],
     [['--tables', 'brands', '--output', '-', '--json'], '--output - and --json both want standard output'],
   ])('are refused with %j', async (args, message) => {

@@ -48,7 +48,7 @@ test('a workspace moves between its folder and a bucket, and nobody loses what o
   const refused = await two.run('sync', '--json');
   expect([refused.code, refused.stdout]).toEqual([
     1,
-    expect.stringMatching(/home_failed.*is not of s3:\/\/lake\/homes/),
+    expect.stringMatching(/home_failed.*is not a copy of s3:\/\/lake\/homes/),
   ]);
   await rm(join(two.data, 'warehouse.duckdb'));
   for (const { run } of [two, one, one]) await done(run('export'));
@@ -56,9 +56,9 @@ test('a workspace moves between its folder and a bucket, and nobody loses what o
   // The bucket is emptied.
   for (const key of server.objects.keys()) if (key.startsWith('homes/')) server.objects.delete(key);
   const emptied = await one.run('sync', '--json');
-  expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/home_failed.*holds nothing.*home\.json/)]);
+  expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/home_failed.*is empty.*home\.json/)]);
   const again = await one.run('sync', '--json');
-  expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/holds nothing/)]);
+  expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/is empty/)]);
   await rm(join(one.data, 'home.json'));
   // Epochs begin anew, which were told where snapshots are published.
   await done(one.run('export'));

@@ -78,12 +78,12 @@ test('what is wrong with the store is said, the folder has the snapshot all the 
   expect(missing.code, missing.stderr).toBe(1);
   expect(JSON.parse(missing.stdout).error).toMatchObject({
     code: 'publish_failed',
-    message: expect.stringMatching(/s3:\/\/nothing\/bi\/default\/latest\.json failed: there is no such bucket/),
+    message: expect.stringMatching(/s3:\/\/nothing\/bi\/default\/latest\.json failed: the bucket does not exist/),
   });
   await configure();
   server.fault = ({ method }) => (method === 'PUT' ? 'forbidden' : null);
   const refused = await run('doctor');
-  expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials may not do that/m);
+  expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials lack a permission/m);
   server.fault = () => null;
   expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not asked/m);
   for (const { stdout, stderr } of [missing, refused]) {
@@ -98,7 +98,7 @@ test('an export publishes Iceberg tables, or says what to install for them', asy
   if (!hasEngine) {
     sayWithoutEngine('exporting to Iceberg tables');
     expect([code, JSON.parse(stdout).error.code]).toEqual([2, 'config_invalid']);
-    expect(JSON.parse(stdout).error.message).toMatch(/the package chdb is not installed: npm install chdb@3\.4/);
+    expect(JSON.parse(stdout).error.message).toMatch(/the package chdb is not installed; run npm install chdb@3\.4/);
     expect((await run('doctor')).code).not.toBe(0);
     return;
   }

@@ -3,13 +3,13 @@ import type { RunnerState } from '../../src/scheduler/runner.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type Fleet, type Started, startFleet } from './fleet.ts';
 
-// npm run cluster:demo: brings up PostgreSQL, three workers and thirty workspaces, kills a worker in the middle, and shows
-// that everything arrives all the same.
+// npm run cluster:demo: starts PostgreSQL, three workers and thirty workspaces, kills a worker in the middle, and shows
+// that all data still arrive.
 
 const WORKSPACES = Number(process.env['SIGHTLINE_DEMO_WORKSPACES'] ?? 30);
 const WORKERS = ['anna', 'bert', 'cleo'] as const;
 const CONCURRENCY = 3;
-/** Sandboxes are alike in threes, so that three of them tell what one undisturbed process asks for. */
+/** There are three kinds of sandboxes, so three of them show how many requests one undisturbed process sends. */
 const KINDS = 3;
 const LOOK_EVERY_MS = 2_000;
 const MINUTES_MAX = 10;
@@ -21,10 +21,10 @@ const closing: (() => Promise<unknown>)[] = [];
 async function demonstrate(): Promise<void> {
   print('Starting PostgreSQL …');
   const postgres = await startPostgres();
-  if (typeof postgres === 'string') throw new Error(`There is no PostgreSQL here: ${postgres}`);
+  if (typeof postgres === 'string') throw new Error(`PostgreSQL is not available: ${postgres}`);
   closing.push(postgres.close);
   for (const signal of ['SIGINT', 'SIGTERM']) {
-    // The package of PostgreSQL would end the process before all is removed.
+    // The PostgreSQL package would end the process before everything is removed.
     process.removeAllListeners(signal);
     process.on(signal, () => stop.abort(new Error('stopped')));
   }
@@ -49,7 +49,7 @@ function sandboxOf(index: number) {
   return { ...size, seed: (index % KINDS) + 1, rateLimit: 600, latencyMs: 40, clock: () => startedAt };
 }
 
-// What one process asks for of each kind, with nobody beside it and nothing killed.
+// Returns the number of requests that one undisturbed process sends for each kind of sandbox.
 async function requestsAlone(): Promise<readonly number[]> {
   const fleet = await startFleet({ workspaces: KINDS, sandboxOf });
   try {
@@ -65,7 +65,7 @@ function startWorker(fleet: Fleet, name: string): Started {
   return fleet.start('worker', '--name', name, '--concurrency', String(CONCURRENCY));
 }
 
-// A line every few seconds; a third of the way one worker is killed, with all that it holds.
+// Prints a line every few seconds. Kills one worker after a third of the workspaces.
 async function watch(fleet: Fleet, workers: ReadonlyMap<string, Started>): Promise<void> {
   let isKilled = false;
   const told = new Set<string>();
@@ -91,7 +91,7 @@ async function watch(fleet: Fleet, workers: ReadonlyMap<string, Started>): Promi
       isKilled = true;
       const victim = WORKERS[1];
       workers.get(victim)?.process.kill('SIGKILL');
-      print(`kill -9 of ${victim}, which held ${held[1]?.split(': ')[1]}: its leases run out in 20 seconds.`);
+      print(`kill -9 of ${victim}, which had ${held[1]?.split(': ')[1]}: its leases expire in 20 seconds.`);
     }
     await delay(LOOK_EVERY_MS, undefined, { signal: stop.signal });
   }
@@ -105,11 +105,11 @@ async function prove(fleet: Fleet, alone: readonly number[]): Promise<void> {
     stop.signal.throwIfAborted();
     rows += await fleet.compare(name);
   }
-  print(`All ${rows.toLocaleString('en-US')} rows of ${WORKSPACES} workspaces equal what their sandboxes answer.`);
+  print(`All ${rows.toLocaleString('en-US')} rows of ${WORKSPACES} workspaces equal the responses of their sandboxes.`);
   const wanted = [...fleet.sandboxes].reduce((sum, _, index) => sum + (alone[index % KINDS] ?? 0), 0);
   const more = ((sent / wanted - 1) * 100).toFixed(1);
   print(
-    `${sent} requests; one undisturbed process makes ${wanted}: ${more} % more, for the pages that were under way.`,
+    `${sent} requests, ${more} % more than the ${wanted} of one undisturbed process, for the pages that were in progress.`,
   );
 }
 

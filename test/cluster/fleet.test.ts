@@ -14,24 +14,24 @@ import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-
 import { mostInAnyMinute } from '../upstream/budget-simulation.ts';
 import { type Fleet, type Started, startFleet } from './fleet.ts';
 
-// Both take many minutes by the clock on the wall: SIGHTLINE_CLUSTER=1 npx vitest run ... test/cluster/fleet.test.ts
+// Both tests take many minutes of real time: SIGHTLINE_CLUSTER=1 npx vitest run ... test/cluster/fleet.test.ts
 const isWanted = process.env['SIGHTLINE_CLUSTER'] === '1';
 const numberOf = (name: string, standard: number): number => Number(process.env[name] ?? standard);
 const KEYS = numberOf('SIGHTLINE_CLUSTER_KEYS', 300);
 const WORKERS = 4;
-/** Requests a minute that each key is allowed: fewer than a first sync wants, so that it has to wait. */
+/** Requests per minute of each key: fewer than a first sync needs, so that it has to wait. */
 const LIMIT = 30;
 const MINUTES_MAX = 40;
-/** Of the run in which everything goes wrong. */
+/** Workspaces and duration of the run with injected failures. */
 const TROUBLED = numberOf('SIGHTLINE_CLUSTER_TROUBLED', 40);
 const TROUBLE_SECONDS = numberOf('SIGHTLINE_CLUSTER_SECONDS', 150);
 const KINDS = 3;
-/** Requests of a sync that are under way at once, and the description, which is no page. */
+/** Concurrent requests of a sync, plus the API description, which is not a page. */
 const IN_FLIGHT = 8 + 1;
 
 const startedAt = Date.now();
 const size = { brands: 1, prompts: 2, days: 3 } as const;
-// What runs by the clock would ask for more when its hour comes.
+// Disabled, because scheduled jobs would send more requests when they are due.
 const off = { enabled: false };
 const quiet = { nightly: { cron: '0 0 1 1 *' }, hourly: off, 'weekly-audit': off, report: off };
 const readOnly = { jobs: { ...quiet, take: { cron: '0 0 1 1 *', steps: [{ do: 'sync' }] } } };
@@ -68,7 +68,7 @@ function sandboxOf(index: number, rateLimit: number) {
   return { ...size, seed: (index % KINDS) + 1, rateLimit, window, latencyMs: 20, clock: () => startedAt };
 }
 
-// Ends when all that was asked for has ended; gives what was said by status.
+// Waits until all requested tasks have ended and returns the last state.
 async function untilAllEnded(fleet: Fleet, isDone: (state: RunnerState) => boolean): Promise<RunnerState> {
   for (let looks = 0; looks < MINUTES_MAX * 12; looks++) {
     const text = await fleet.run('cluster', 'status', '--json', '--limit', '1').catch(() => null);
@@ -89,7 +89,7 @@ async function stopAll(workers: Iterable<Started>): Promise<void> {
 }
 
 test.skipIf(!isWanted)(
-  `${KEYS} keys over ${WORKERS} workers: nobody is refused, nothing is asked for twice, and every row arrives`,
+  `${KEYS} keys on ${WORKERS} workers: no request is answered by 429 or sent twice, and every row arrives`,
   { timeout: MINUTES_MAX * 60_000 },
   async ({ skip }) => {
     const postgres = await postgresOf(skip);
@@ -116,7 +116,7 @@ test.skipIf(!isWanted)(
     expect(refused).toBe(0);
     expect(most).toBeLessThanOrEqual(LIMIT);
     expect(sent).toBeLessThanOrEqual(1.02 * wanted);
-    // The same worlds, without a limit: comparing asks much more than syncing.
+    // The same sandboxes without a limit, because comparing sends many more requests than syncing.
     const twins = await fleetOf({ workspaces: KINDS, sandboxOf: (index) => sandboxOf(index, 10_000) });
     let rows = 0;
     for (const [index, name] of [...fleet.sandboxes.keys()].entries()) {
@@ -127,7 +127,7 @@ test.skipIf(!isWanted)(
 );
 
 test.skipIf(!isWanted)(
-  `${TROUBLED} workspaces in a bucket, over ${WORKERS} machines on which everything goes wrong: nothing is lost, doubled or published twice`,
+  `${TROUBLED} workspaces in a bucket on ${WORKERS} machines with injected failures: nothing is lost, duplicated or published twice`,
   { timeout: MINUTES_MAX * 60_000 },
   async ({ skip }) => {
     const postgres = await postgresOf(skip);
@@ -151,7 +151,7 @@ test.skipIf(!isWanted)(
     const told = await trouble({ postgres, store, workers, begin });
     store.fault = () => null;
     await untilAllEnded(fleet, isIdle);
-    // A night in which upstream, or the store, did not answer has failed, as it should: the next one makes up for it.
+    // A run fails if upstream or the store did not respond, as it should. The next run makes up for it.
     await fleet.run('cluster', 'enqueue', 'nightly');
     await untilAllEnded(fleet, isIdle);
     const lines = [...workers.values(), ...told.gone].flatMap((worker) => worker.lines);
@@ -165,7 +165,7 @@ test.skipIf(!isWanted)(
       const [kept] = await ask(warehouse, 'SELECT count(*) FROM sync.requests');
       lost += sandbox.requests.length - Number(kept?.[0]);
       rows += await fleet.compare(name, { warehouse });
-      expect(await ask(warehouse, ASKED_TWICE), `${name}: pages kept, and asked for again`).toEqual([]);
+      expect(await ask(warehouse, ASKED_TWICE), `${name}: stored pages that were requested again`).toEqual([]);
       await expectPublished(store, name, warehouse);
     }
     const summary = { workspaces: TROUBLED, rows, ...told.counts, begun, requestsThatLeftNothing: lost };
@@ -181,7 +181,7 @@ interface Surroundings {
   begin(name: string): Promise<void>;
 }
 
-// Each few seconds something else, until the time is up; afterwards all is well again.
+// Injects another failure every few seconds until the time is up. Afterwards everything works again.
 async function trouble({ postgres, store, workers, begin }: Surroundings) {
   const gone: Started[] = [];
   const counts = { killed: 0, paused: 0, databaseStopped: 0, storeTroubled: 0 };
@@ -229,13 +229,13 @@ async function trouble({ postgres, store, workers, begin }: Surroundings) {
 const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JOIN sync.runs USING (run_id)
   WHERE resource = 'responses' AND sync.requests.status = 200 GROUP BY pass_id, path, query HAVING count(*) > 1`;
 
-// What a reader is given of a workspace's home, as a file.
+// Writes the file that readers of a remote warehouse get, and returns its path.
 async function checkedIn({ objects }: S3Server, name: string, folder: string): Promise<string> {
   const home = `homes/${name}/home/`;
   const { checkedIn: base } = JSON.parse(String(objects.get(`${home}home.json`)?.body)) as HomeRecord;
   const path = join(folder, `${name}.duckdb`);
   const body = objects.get(home + base?.key)?.body ?? Buffer.alloc(0);
-  expect(createHash('sha256').update(body).digest('hex'), `${name}: what was checked in`).toBe(base?.sha256);
+  expect(createHash('sha256').update(body).digest('hex'), `${name}: the file of the last check-in`).toBe(base?.sha256);
   await writeFile(path, body);
   return path;
 }
@@ -249,7 +249,7 @@ async function ask(path: string, sql: string): Promise<readonly (readonly unknow
   }
 }
 
-// The latest snapshot is whole, is there once, and holds what the warehouse holds.
+// Expects that the latest snapshot is complete, listed once, and has as many rows as the warehouse.
 async function expectPublished({ objects }: S3Server, name: string, warehouse: string): Promise<void> {
   const lake = `lake/${name}/`;
   const pointer = JSON.parse(String(objects.get(`${lake}latest.json`)?.body)) as Pointer;

@@ -13,47 +13,47 @@ import { ROOT } from '../support/root.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
 const MAIN = fileURLToPath(new URL('dist/src/cli/main.js', ROOT));
-/** The variable that holds the database's address. */
+/** The environment variable with the database's address. */
 const VARIABLE = 'CLUSTER_DATABASE_URL';
 
 /** A process of the command line. */
 export interface Started {
   readonly process: ChildProcess;
-  /** Lines of its log, as they came. */
+  /** Lines of its log, in order. */
   readonly lines: string[];
   readonly stdout: string[];
   /** The exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** Workspaces with a sandbox each, one folder with the settings of all, and processes that work on them. */
+/** Workspaces with a sandbox each, a folder with the settings of all, and processes that work on them. */
 export interface Fleet {
   readonly folder: string;
   readonly sandboxes: ReadonlyMap<string, WorkspaceSandbox>;
-  /** Starts a command; `machine` is a folder of its own with the same settings, as on another machine. */
+  /** `start` runs a command; `startOn` runs it in a folder of its own with the same settings, as on another machine. */
   start(...args: readonly string[]): Started;
   startOn(machine: string, ...args: readonly string[]): Promise<Started>;
-  /** Runs a command to its end and gives what it printed; throws where it fails. */
+  /** Runs a command to its end and returns its output; throws if it fails. */
   run(...args: readonly string[]): Promise<string>;
-  /** Compares all that a workspace's warehouse holds with what its sandbox answers; gives the number of rows. */
+  /** Compares a workspace's warehouse with the responses of its sandbox and returns the number of rows. */
   compare(workspace: string, instead?: Instead): Promise<number>;
   close(): Promise<void>;
 }
 
-/** What is compared in place of a workspace's own file and sandbox. */
+/** Compared in place of a workspace's own file and sandbox. */
 export interface Instead {
   readonly warehouse?: string;
   readonly upstream?: WorkspaceSandbox | undefined;
 }
 
-/** What a fleet is made of. */
+/** Options of `startFleet`. */
 export interface FleetOptions {
   readonly workspaces: number;
-  /** Of each sandbox, by its number. */
+  /** Returns the options of a sandbox by its number. */
   sandboxOf(index: number): WorkspaceOptions;
-  /** The database of queue and budgets; without it there is one process that does all. */
+  /** Database of the queue and the budgets; if omitted, one process does everything. */
   readonly databaseUrl?: string;
-  /** What stands in the file besides. */
+  /** Other settings in the file. */
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -89,7 +89,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Ctrl-C is for who has started it, and passes it on.
+      // Ctrl-C reaches only the parent process, which passes it on.
       detached: true,
     }) as ChildProcess & { stdout: Readable; stderr: Readable };
     running.add(child);

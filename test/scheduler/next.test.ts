@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Zones with the changes of clocks that there are: by an hour, by half of one, at midnight, in the south, never. */
+/** Zones with all kinds of clock changes: by an hour, by half an hour, at midnight, in the south, none. */
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -38,7 +38,7 @@ function runs(text: string, zone: string, from: string, to: string): string[] {
 }
 
 describe('the next run', () => {
-  it('keeps to the clocks of its zone, and to UTC by default', () => {
+  it('follows the clocks of its zone, also when they change', () => {
     expect(runs('15 2 * * *', 'UTC', '2026-03-28', '2026-03-31')).toEqual([
       '03-28T02:15',
       '03-29T02:15',
@@ -51,7 +51,7 @@ describe('the next run', () => {
     ]);
   });
 
-  it('is not skipped where clocks are set forward', () => {
+  it('is not skipped when clocks are set forward', () => {
     expect(runs('30 2 * * *', 'Europe/Berlin', '2026-03-28', '2026-03-31')).toEqual([
       '03-28T01:30',
       '03-29T01:30',
@@ -63,11 +63,11 @@ describe('the next run', () => {
       '03-29T02:05',
       '03-29T03:05',
     ]);
-    // Midnight itself is what Cairo skips.
+    // Clocks in Cairo skip midnight itself.
     expect(runs('0 0 * * *', 'Africa/Cairo', '2026-04-22T12:00:00Z', '2026-04-25T12:00:00Z')).toHaveLength(3);
   });
 
-  it('is not doubled where clocks are set back, but for what is due every hour', () => {
+  it('is not repeated when clocks are set back, unless it is due every hour', () => {
     expect(runs('30 2 * * *', 'Europe/Berlin', '2026-10-24', '2026-10-27')).toEqual([
       '10-24T00:30',
       '10-25T00:30',
@@ -81,15 +81,15 @@ describe('the next run', () => {
     ]);
   });
 
-  it('takes either day where both are restricted, and finds rare days', () => {
+  it('matches either day field if both are restricted, and finds rare days', () => {
     expect(runs('0 0 1 * 1', 'UTC', '2026-06-01', '2026-06-16')).toEqual(['06-01T00:00', '06-08T00:00', '06-15T00:00']);
     expect(runs('0 0 2 * 1', 'UTC', '2026-06-01', '2026-06-10')).toEqual(['06-01T00:00', '06-02T00:00', '06-08T00:00']);
     expect(nextRun(cronOf('0 0 29 2 *'), 'UTC', Date.parse('2096-03-01'))).toBe(Date.parse('2104-02-29'));
     expect(lastRun(cronOf('0 0 29 2 *'), 'UTC', 0, Date.parse('2026-01-01'))).toBe(Date.parse('2024-02-29'));
   });
 
-  // The rule in the slowest way there is: every minute of the days around a change is looked at.
-  it('is what looking at every minute finds, in every zone and around every change of clocks', () => {
+  // The slowest implementation of the rule: it checks every minute of the days around a clock change.
+  it('equals a check of every minute, in every zone and around every clock change', () => {
     const changes = ZONES.flatMap((zone) => changesOf(zone, 2026).map((at) => ({ zone, at })));
     expect(changes.length).toBeGreaterThan(10);
     const crons = fc
@@ -138,11 +138,11 @@ describe('a cron expression', () => {
     '* * L * *',
     '* * * * 5#2',
     'a b c d e',
-  ])('is refused where it is none: %j', (text) => {
+  ])('is rejected if it is invalid: %j', (text) => {
     expect(parseCron(text)).toEqual(expect.any(String));
   });
 
-  it('has names, lists, ranges, steps, and two Sundays', () => {
+  it('supports names, lists, ranges, steps, and 0 or 7 for Sunday', () => {
     const cron = cronOf('*/20 1-3,12 1 jan,JUL 0,7');
     expect([...cron.minutes]).toEqual([0, 20, 40]);
     expect([...cron.hours]).toEqual([1, 2, 3, 12]);
@@ -151,7 +151,7 @@ describe('a cron expression', () => {
   });
 });
 
-/** Moments of a year at which a zone's clocks change. */
+/** Returns the moments of a year at which a zone's clocks change. */
 function changesOf(zone: string, year: number): number[] {
   const found: number[] = [];
   for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HOUR_MS / 2) {
@@ -172,7 +172,7 @@ function everyMinute(cron: Cron, zone: string, change: number, fromMs: number, t
   for (let at = fromMs; at < toMs; at += MINUTE_MS) {
     const isShownAgain = at >= change && at + after < change + before;
     const isDue = matches(at + (at < change ? before : after)) && (!isShownAgain || cron.isEveryHour);
-    // What clocks would have shown had they not been set forward, and did not show.
+    // A time that clocks skip, and would have shown without the change.
     const isSkipped = at >= change && at + before < change + after && matches(at + before);
     if (isDue || isSkipped) found.push(at);
   }

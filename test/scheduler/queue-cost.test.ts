@@ -14,9 +14,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(stopQueues);
 
-// Takes minutes by the clock on the wall: SIGHTLINE_COST=1 npx vitest run ... test/scheduler/queue-cost.test.ts
+// Takes minutes of real time: SIGHTLINE_COST=1 npx vitest run ... test/scheduler/queue-cost.test.ts
 test.skipIf(!isWanted)(
-  'thousands of workspaces cost the database few queries, idle and while runs fall due',
+  'thousands of workspaces cause few database queries, both idle and while runs are due',
   { timeout: 10 * 60_000 },
   async (context) => {
     const address = await newQueue('postgres', context);
@@ -46,7 +46,7 @@ test.skipIf(!isWanted)(
       await own.work({ name: `worker-${index}`, concurrency: 4, signal: AbortSignal.any([stop.signal]), perform });
       await own.close();
     });
-    // What the database does by itself after so many rows is not counted.
+    // The database's own maintenance after so many rows is not counted.
     await runSql(address, 'VACUUM ANALYZE');
     await delay(20_000);
     const count = async (): Promise<number> => {

@@ -37,7 +37,7 @@ test.each([
   [{ opts: { prevMillis: -1 } }, 'the time at which it was due is -1; allowed: epoch'],
   [{ opts: { prevMillis: 9e15 } }, 'the time at which it was due is 9000000000000000; allowed: epoch'],
   [{ opts: { prevMillis: 'soon' } }, 'the time at which it was due is "soon"; allowed: epoch'],
-])('a task that is changed by %j is rejected by name', (changes, message) => {
+])('a task changed to %j is rejected with the name of the field', (changes, message) => {
   expect(() => read(changes)).toThrow(`task "repeat:a:1" of the queue is invalid: ${message}`);
 });
 

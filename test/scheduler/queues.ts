@@ -10,14 +10,14 @@ import { freePort } from '../support/ports.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 
 const VARIABLE = 'QUEUE_DATABASE_URL';
-/** Of Redis; that of PostgreSQL is as odd. */
+/** Password of Redis; like that of PostgreSQL, it has special characters. */
 const PASSWORD = 'p@ss:of/tests';
 
 let postgres: TestPostgres | string = 'it was not started';
 let redis: { readonly port: number; close(): Promise<void> } | string = 'it was not started';
 let databases = 0;
 
-/** Starts what queues are kept in; says loudly what cannot be had here, and tests that need it are skipped. */
+/** Starts PostgreSQL and Redis. If one is not available, prints a warning; the tests that need it are skipped. */
 export async function startQueues(): Promise<void> {
   [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   for (const [name, server] of Object.entries({ PostgreSQL: postgres, Redis: redis })) {
@@ -25,18 +25,18 @@ export async function startQueues(): Promise<void> {
   }
 }
 
-/** Stops them. */
+/** Stops PostgreSQL and Redis. */
 export async function stopQueues(): Promise<void> {
   if (typeof postgres !== 'string') await postgres.close();
   if (typeof redis !== 'string') await redis.close();
 }
 
-/** The PostgreSQL, or a skipped test. */
+/** Returns PostgreSQL, or skips the test. */
 export function postgresOf({ skip }: TestContext): TestPostgres {
   return typeof postgres === 'string' ? skip(`there is no PostgreSQL: ${postgres}`) : postgres;
 }
 
-/** A new queue of a kind, or a skipped test. */
+/** Creates a queue of a kind, or skips the test. */
 export async function newQueue(kind: 'postgres' | 'redis', context: TestContext): Promise<QueueAddress> {
   if (kind === 'redis') {
     if (typeof redis === 'string') return context.skip(`there is no Redis: ${redis}`);
@@ -62,13 +62,13 @@ export async function runSql({ url }: QueueAddress, text: string): Promise<pg.Qu
   }
 }
 
-/** What a test reads and changes in a queue directly. */
+/** The leases of a queue, read and changed directly by a test. */
 export interface Leases {
-  /** Makes the queue look as it does after its database was away for much longer than a lease: no lease was renewed. */
+  /** Makes all leases expire, as if the database had been away for much longer than a lease. */
   expire(): Promise<void>;
-  /** Whether a worker has asked for expired leases since. */
+  /** Reports whether a worker has looked for expired leases since then. */
   wereSwept(): Promise<boolean>;
-  /** How many tasks under way have a lease that has not expired. */
+  /** Returns the number of active tasks with a lease that has not expired. */
   valid(): Promise<number>;
 }
 
@@ -108,7 +108,7 @@ export async function leasesOf(address: QueueAddress): Promise<Leases> {
   };
 }
 
-/** A way to a queue that can be cut. */
+/** A network path to a queue that a test can cut. */
 export interface Way {
   readonly address: QueueAddress;
   /** Ends all connections and refuses new ones. */
@@ -116,7 +116,7 @@ export interface Way {
   mend(): void;
 }
 
-/** Opens a way to a queue for the duration of a test. */
+/** Opens a network path to a queue for the duration of a test. */
 export async function openWay(address: QueueAddress): Promise<Way> {
   const target = new URL(address.url);
   const sockets = new Set<Socket>();
@@ -157,7 +157,7 @@ export async function openWay(address: QueueAddress): Promise<Way> {
   };
 }
 
-// Of the machine's own packages: npm has none.
+// Uses the redis-server of the operating system, because npm has none.
 async function startRedis(): Promise<typeof redis> {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' });

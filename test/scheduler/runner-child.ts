@@ -1,7 +1,7 @@
 import type { QueueAddress } from '../../src/base/runner-settings.ts';
 import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
 
-// Works off a queue, tells what it begins and how it ends, and holds each task until it is told to let go.
+// Performs tasks of a queue, reports each start, keeps each task until it is aborted, and reports that.
 const [address = '', name = '', leaseMs = ''] = process.argv.slice(3);
 const runner = await openQueueRunner(JSON.parse(address) as QueueAddress, { leaseMs: Number(leaseMs) });
 await runner.work({

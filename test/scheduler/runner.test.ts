@@ -10,7 +10,7 @@ import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { leasesOf, newQueue, openWay, postgresOf, runSql, startQueues, stopQueues, type Way } from './queues.ts';
 
-/** Shorter than in earnest, so that nobody waits for it. */
+/** Shorter than the default, so that tests do not wait long. */
 const LEASE_MS = 2_000;
 /** Tasks that wait in front of one that lost its worker. */
 const BACKLOG = 1_000;
@@ -42,7 +42,7 @@ function openAt(address: QueueAddress): Open {
 
 const settled: TaskEnd = { kind: 'settled', status: 'done' };
 
-/** Works until the test is over, or until `stop`. */
+/** Performs tasks until the test is over or `stop` is called. */
 function startWork(runner: Runner, perform: (task: Task, lease: Lease) => Promise<TaskEnd>, concurrency = 3) {
   const stop = new AbortController();
   const ended = runner.work({ name: 'tester', concurrency, signal: stop.signal, perform });
@@ -61,7 +61,7 @@ const everyMinute = (name: string) =>
 const yearly = (name: string) => defineJob({ name, about: 'A test.', cron: '0 0 1 1 *', steps: [{ do: 'check' }] });
 
 describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
-  test('performs every task once, as many at a time as it may, and remembers how each ended', async (context) => {
+  test('performs every task once, up to its concurrency at a time, and remembers how each ended', async (context) => {
     const runner = await (await kind(context))();
     const begun: string[] = [];
     let [now, most] = [0, 0];
@@ -85,7 +85,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['done']));
   });
 
-  test('begins again what was put back, after a while, and goes on after one that throws', async (context) => {
+  test('restarts a task that was put back after its delay, and continues after a task that throws', async (context) => {
     const runner = await (await kind(context))();
     const begun: Task[] = [];
     await runner.enqueue(tasksOf(3));
@@ -109,7 +109,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     expect(await runner.enqueue(tasksOf(2))).toBe(2);
   });
 
-  test('begins a task that was put back before a backlog of 1,000 tasks', async (context) => {
+  test('starts a task that was put back before a backlog of 1,000 tasks', async (context) => {
     const runner = await (await kind(context))();
     await runner.enqueue([
       { workspace: 'at-once', job: 'nightly' },
@@ -135,7 +135,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     expect(begun[4]).toBe('later 2');
   });
 
-  test('has what is asked for while it is under way follow, once', async (context) => {
+  test('runs a task once more if it is requested again while it is active', async (context) => {
     const runner = await (await kind(context))();
     let begun = 0;
     startWork(runner, async () => {
@@ -149,7 +149,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     expect(await runner.outstanding(60_000)).toBe(0);
   });
 
-  test('says who holds what, and gives back at once what it is stopped in', async (context) => {
+  test('lists its leases, and puts active tasks back at once when it is stopped', async (context) => {
     const open = await kind(context);
     const runner = await open();
     await runner.enqueue(tasksOf(2));
@@ -175,7 +175,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     await expect.poll(() => again.sort(), { timeout: 10_000 }).toEqual(['w0', 'w1']);
   });
 
-  test('keeps the schedules that it is given, changes what differs, and removes what is gone', async (context) => {
+  test('adds new schedules, replaces changed ones, and removes those that are no longer planned', async (context) => {
     const runner = await (await kind(context))();
     const planned = (...jobs: Planned['job'][]): Planned[] =>
       ['w0', 'w1'].flatMap((workspace) => jobs.map((job) => ({ workspace, job })));
@@ -192,7 +192,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
 });
 
 describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share', (kind) => {
-  test('begins the tasks of a killed worker before a backlog of 1,000 tasks', async (context) => {
+  test('starts the tasks of a killed worker before a backlog of 1,000 tasks', async (context) => {
     const address = await newQueue(kind, context);
     const runner = await openAt(address)();
     const killed = startChild(
@@ -224,7 +224,7 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
     expect(begun.slice(0, 3).sort()).toEqual(['w0 hourly 1', 'w0 nightly 2', 'w1 nightly 2']);
   }, 90_000);
 
-  test('gives the tasks of a worker that was killed, or stands still, to others', async (context) => {
+  test('gives the tasks of a killed or suspended worker to others', async (context) => {
     const address = await newQueue(kind, context);
     const runner = await openAt(address)();
     const file = new URL('runner-child.ts', import.meta.url);
@@ -237,7 +237,7 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
       { workspace: 'p1', job: 'nightly' },
       { workspace: 'p2', job: 'nightly' },
     ]);
-    // The first has room for one more.
+    // The first worker has one free slot.
     const first = await paused.message();
     expect(first).toMatch(/^begun p\d 1$/);
     await killed.message();
@@ -263,7 +263,7 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
 });
 
 test.for(['postgres', 'redis'] as const)(
-  'tasks under way stay with their worker after %s was away for longer than a lease',
+  'active tasks stay with their worker after %s was away for longer than a lease',
   { timeout: 60_000 },
   async (kind, context) => {
     const address = await newQueue(kind, context);
@@ -312,13 +312,13 @@ test.for(['postgres', 'redis'] as const)(
 );
 
 describe('a queue in PostgreSQL', () => {
-  test('performs a schedule that is due, goes on with the next run, and mends one that has lost it', async (context) => {
+  test('performs a due run, schedules the next one, and repairs a schedule that has lost its next run', async (context) => {
     const address = await newQueue('postgres', context);
     const runner = await openAt(address)();
     const planned = [{ workspace: 'w0', job: yearly('rare') }];
     await runner.keepSchedules(planned);
     const due = (await runner.state()).nextDue ?? '';
-    // Nobody waits a year.
+    // Makes the yearly run due now.
     await runSql(address, "UPDATE bullmq.job SET process_at_ms = 1 WHERE state = 'delayed'");
     const begun: Task[] = [];
     startWork(runner, async (task) => {
@@ -335,13 +335,13 @@ describe('a queue in PostgreSQL', () => {
     await runSql(address, 'DELETE FROM bullmq.job; UPDATE bullmq.scheduler SET next_run_ms = 1');
     expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
     expect((await runner.state()).nextDue).toBe(due);
-    // No schedule has its next run in a thousand years.
+    // A next run in a thousand years is invalid.
     await runSql(address, 'DELETE FROM bullmq.job; UPDATE bullmq.scheduler SET next_run_ms = 33000000000000');
     expect(await runner.keepSchedules(planned)).toEqual({ added: 1, removed: 0 });
     expect((await runner.state()).nextDue).toBe(due);
   });
 
-  test('goes on where it was when the server was away, and loses nothing', async (context) => {
+  test('continues without losing a task after the server was away', async (context) => {
     const server = postgresOf(context);
     const heard: string[] = [];
     const address = await newQueue('postgres', context);
@@ -371,7 +371,7 @@ describe('a queue in PostgreSQL', () => {
     await expect.poll(() => done.size, { timeout: 40_000 }).toBe(40);
     await expect.poll(() => runner.outstanding(60_000), { timeout: 20_000 }).toBe(0);
     expect((await runner.state()).counts.failed).toBe(0);
-    // The tasks that were under way stayed with their worker.
+    // Active tasks stayed with their worker.
     expect([...done.values()].filter((times) => times > 1)).toEqual([]);
     await expect.poll(() => heard.join('\n'), { timeout: 10_000 }).toContain("The queue's database answers again.");
     expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
@@ -379,7 +379,7 @@ describe('a queue in PostgreSQL', () => {
 });
 
 test.for(['postgres', 'redis'] as const)(
-  'a queue in %s that is closed ends the work that is under way, and gives it back',
+  'closing a queue in %s stops active tasks and puts them back',
   async (kind, context) => {
     const address = await newQueue(kind, context);
     const runner = await openQueueRunner(address, { say });
@@ -399,7 +399,7 @@ test.for(['postgres', 'redis'] as const)(
 );
 
 test.for(['postgres', 'redis'] as const)(
-  'workers that keep the same schedules in %s at the same moment do not disturb each other',
+  'workers that write the same schedules to %s at the same time do not disturb each other',
   async (kind, context) => {
     const open = openAt(await newQueue(kind, context));
     const planned = Array.from({ length: 60 }, (_, index) => ({ workspace: `w${index}`, job: yearly('rare') }));
@@ -411,7 +411,7 @@ test.for(['postgres', 'redis'] as const)(
 );
 
 test.for(['postgres', 'redis'] as const)(
-  'workers that record a data folder in %s at the same moment agree on one, until another one replaces it',
+  'workers that record a data folder in %s at the same time agree on one until it is replaced',
   async (kind, context) => {
     const open = openAt(await newQueue(kind, context));
     const runners = await Promise.all([open(), open(), open(), open()]);
@@ -423,10 +423,10 @@ test.for(['postgres', 'redis'] as const)(
     expect(await runners[2]?.recordedFolder()).toBe('moved');
   },
 );
-test('schedules in postgres whose statements deadlock are written in the end, and one that always does is named so', async (context) => {
+test('schedules are written to postgres despite deadlocks, and a permanent deadlock is reported', async (context) => {
   const address = await newQueue('postgres', context);
   const runner = await openAt(address)();
-  // A number that was drawn stays drawn when the statement is rolled back.
+  // A sequence keeps its value when the statement is rolled back.
   await runSql(
     address,
     `CREATE SEQUENCE bullmq.tries;
@@ -447,13 +447,11 @@ test('schedules in postgres whose statements deadlock are written in the end, an
   });
 });
 
-test.for(['postgres', 'redis'] as const)('a wrong password for %s is refused, and not shown', async (kind, context) => {
+test.for(['postgres', 'redis'] as const)('a wrong password for %s is rejected and not shown', async (kind, context) => {
   const address = await newQueue(kind, context);
   const url = Object.assign(new URL(address.url), { password: 'wrong-one' }).href;
   const failure = await openQueueRunner({ ...address, url }).catch((thrown: Error) => thrown);
-  const message = expect.stringMatching(
-    /^the database of QUEUE_DATABASE_URL, which holds the queue, refuses \(.*pass/i,
-  );
+  const message = expect.stringMatching(/^the queue database of QUEUE_DATABASE_URL refuses \(.*pass/i);
   expect(failure).toMatchObject({ code: 'queue_unreachable', message });
   expect(String((failure as Error).stack)).not.toContain('wrong-one');
 });

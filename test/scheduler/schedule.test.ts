@@ -9,20 +9,20 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What happens to a process that keeps a schedule. */
+/** The simulated life of a process that runs a schedule. */
 interface Life {
   readonly from: string;
   readonly until: string;
   /** The machine sleeps from the first of these until the second. */
   readonly asleep?: readonly [string, string];
-  /** Exit code of each run; done where there is none. */
+  /** Exit code of each run; 0 if omitted. */
   readonly exitCode?: (job: string, at: string) => number;
-  /** Dies in the middle of the run that begins at this moment. */
+  /** The process dies in the middle of the run that starts at this time. */
   readonly diesIn?: string;
   readonly tookMs?: number;
 }
 
-/** Keeps a schedule through simulated days, and tells when which job began. */
+/** Runs a schedule through simulated days and returns when each job started. */
 async function live(folder: string, jobs: readonly Job[], life: Life): Promise<string[]> {
   const stop = new AbortController();
   const began: string[] = [];
@@ -33,7 +33,7 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
     monotonic: () => now,
     random: () => 0.5,
     sleep: async (ms) => {
-      // Time passes once what has begun is written down.
+      // Time passes only after active runs are in the job log.
       await Promise.all(underWay);
       now += ms;
       if (now >= (asleepFrom as number) && now < (asleepUntil as number)) now = asleepUntil as number;
@@ -70,7 +70,7 @@ function job(name: string, cron: string, changes: Partial<Parameters<typeof defi
 }
 
 describe('a schedule', () => {
-  it('is kept through a week with a change of clocks, a crash and a missed night', async () => {
+  it('survives a week with a clock change, a crash and a missed night', async () => {
     const folder = await temporaryFolder();
     const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' }), job('report', '0 6 * * 1')];
     const first = await live(folder, jobs, {
@@ -83,11 +83,11 @@ describe('a schedule', () => {
       'nightly 03-27T01:30',
       // Missed in the night, made up for once.
       'nightly 03-28T07:10',
-      // The night in which 02:30 is not shown.
+      // In this night clocks skip 02:30.
       'nightly 03-29T01:30',
       'nightly 03-30T00:30',
     ]);
-    // Began, but never ended: it is owed. Two more nights and a Monday went by meanwhile.
+    // A run that started but never ended is owed. Two more nights and a Monday have passed meanwhile.
     const second = await live(folder, jobs, { from: '2026-04-01T05:00:00Z', until: '2026-04-02T12:00:00Z' });
     expect(second).toEqual(['nightly 04-01T05:00', 'report 04-01T05:00', 'nightly 04-02T00:30']);
     const runs = await readJobRuns(folder);
@@ -95,13 +95,13 @@ describe('a schedule', () => {
     expect(runs[0]).toMatchObject({ job: 'nightly', dueAt: '2026-04-02T00:30:00.000Z', status: 'done', exitCode: 0 });
   });
 
-  it('runs once where clocks are set back', async () => {
+  it('runs once when clocks are set back', async () => {
     const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' })];
     const life = { from: '2026-10-24T12:00:00Z', until: '2026-10-26T12:00:00Z' };
     expect(await live(await temporaryFolder(), jobs, life)).toEqual(['nightly 10-25T00:30', 'nightly 10-26T01:30']);
   });
 
-  it('catches nothing up of a job that says so, nor of one that has another schedule now, nor of one that is new', async () => {
+  it('does not make up for runs of a job without catchUp, a rescheduled job or a new job', async () => {
     const folder = await temporaryFolder();
     const life = { from: '2026-06-01T00:30:00Z', until: '2026-06-01T08:30:00Z' };
     const asleep = ['2026-06-01T02:10:00Z', '2026-06-01T06:30:00Z'] as const;
@@ -113,14 +113,14 @@ describe('a schedule', () => {
     expect(await live(folder, changed, next)).toEqual(['hourly 06-02T08:50']);
   });
 
-  // What is owed begins at the next look, at most a minute after it could.
-  it('begins no second run of a job that takes longer than its time, and owes one', async () => {
+  // An owed run starts at the next check, at most a minute after it could.
+  it('starts no second run of a slow job, and makes up for the missed runs once', async () => {
     const life = { from: '2026-06-01T00:30:00Z', until: '2026-06-01T06:30:00Z', tookMs: 2.5 * HOUR_MS };
     const began = await live(await temporaryFolder(), [job('slow', '0 * * * *')], life);
     expect(began).toEqual(['slow 06-01T01:00', 'slow 06-01T03:31', 'slow 06-01T06:02']);
   });
 
-  it('tries again within minutes what met the lock of another process, but not what failed', async () => {
+  it('retries within minutes if the warehouse is locked, but not after a failure', async () => {
     const folder = await temporaryFolder();
     const exitCode = (name: string, at: string): number => (name === 'fails' ? 1 : at < '06-01T02:03' ? 4 : 0);
     const life = { from: '2026-06-01T01:30:00Z', until: '2026-06-01T02:30:00Z', exitCode };
@@ -130,7 +130,7 @@ describe('a schedule', () => {
     expect(began).toHaveLength(5);
   });
 
-  it('outlives a clock that was wrong, and a book that cannot be read', async () => {
+  it('recovers from a wrong clock and from an unreadable job log', async () => {
     const folder = await temporaryFolder();
     const jobs = [job('nightly', '0 2 * * *')];
     await openBook(folder).settle(jobs[0] as Job, Date.parse('2031-01-01'));
@@ -141,7 +141,7 @@ describe('a schedule', () => {
     expect(await live(folder, jobs, life)).toEqual(['nightly 06-01T02:00']);
   });
 
-  it('is told in the order of time, without what is turned off', () => {
+  it('lists upcoming runs in order of time, without disabled jobs', () => {
     const off = { ...job('off', '* * * * *'), enabled: false };
     const next = upcoming([job('a', '0 2 * * *'), off, job('b', '0 */12 * * *')], Date.parse('2026-06-01T01:00Z'), 3);
     expect(next.map(({ job: { name }, atMs }) => `${name} ${new Date(atMs).toISOString().slice(5, 16)}`)).toEqual([
@@ -152,7 +152,7 @@ describe('a schedule', () => {
   });
 });
 
-describe('a run', () => {
+describe('a run of a job', () => {
   const clock: Clock = { now: () => 0, monotonic: () => 0, random: () => 0, sleep: async () => undefined };
   const steps = [{ do: 'sync' }, { do: 'verify', onFailure: 'go on' }, { do: 'export' }] as const;
 
@@ -164,7 +164,7 @@ describe('a run', () => {
     [[0, 4], 4, ['done', 'locked', 'left out']],
     [[3, 130], 130, ['partial', 'interrupted', 'left out']],
     [[2], 2, ['failed', 'left out', 'left out']],
-  ])('whose steps end with %j ends with %i', async (codes, exitCode, statuses) => {
+  ])('with steps that end with %j ends with %i', async (codes, exitCode, statuses) => {
     let step = 0;
     const perform = async () => ({ exitCode: codes[step++] as number, error: null });
     const parts = { clock, signal: new AbortController().signal, dueMs: null, perform };
@@ -172,7 +172,7 @@ describe('a run', () => {
     expect(run).toMatchObject({ exitCode, steps: statuses.map((status) => ({ status })) });
   });
 
-  it('does no step again that ended when it was begun before, and says which have ended', async () => {
+  it('skips steps that ended in an earlier attempt, and reports the ended steps', async () => {
     const told: string[][] = [];
     const onStep = async (ended: readonly { step: string }[]) => void told.push(ended.map(({ step }) => step));
     const run = async (codes: readonly number[], earlier: JobRun['steps']) => {
@@ -196,15 +196,15 @@ describe('a run', () => {
     expect(first).toMatchObject({ performed: ['sync', 'verify', 'export'], exitCode: 130 });
     expect(told).toEqual([['sync'], ['sync', 'verify']]);
     const second = await run([0], first.steps.slice(0, 2));
-    // That a step failed and was gone on from is still so.
+    // A step that failed in the earlier attempt still counts as failed.
     expect(second).toMatchObject({ performed: ['export'], exitCode: 1, status: 'failed' });
     expect(second.steps.map(({ status }) => status)).toEqual(['partial', 'failed', 'done']);
-    // A job that has other steps by now does them all.
+    // A job with changed steps runs all of them.
     const other = first.steps.slice(0, 1).map((step) => ({ ...step, step: 'report' }));
     expect(await run([0, 0, 0], other)).toMatchObject({ performed: ['sync', 'verify', 'export'], exitCode: 0 });
   });
 
-  it('begins no step once it is stopped', async () => {
+  it('starts no step after an abort', async () => {
     const stop = new AbortController();
     const perform = async () => {
       stop.abort(new Error('stopped'));

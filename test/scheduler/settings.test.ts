@@ -11,8 +11,8 @@ function jobsOf(settings: Record<string, unknown>): Map<string, Job> {
   return new Map(toJobs(declaredJobs, settings, resources).map((job) => [job.name, job]));
 }
 
-describe('jobs', () => {
-  it('are those that are declared, in their zone and with what they read', () => {
+describe('jobs from declarations and settings', () => {
+  it('are by default the declared ones, in UTC and with known resources', () => {
     const jobs = jobsOf({});
     expect([...jobs.keys()]).toEqual(['nightly', 'hourly', 'weekly-audit', 'report']);
     for (const job of jobs.values()) {
@@ -22,7 +22,7 @@ describe('jobs', () => {
     }
   });
 
-  it('change with the settings, and are joined by others', () => {
+  it('can be changed and added by the settings', () => {
     const jobs = jobsOf({
       nightly: { cron: '0 1 * * *', timeZone: 'Europe/Berlin', allowance: { maxRequests: 50 } },
       hourly: { enabled: false },
@@ -55,7 +55,7 @@ describe('jobs', () => {
     ],
     [{ mine: { cron: '* * * * *', steps: [{ do: 'sync', onFailure: 'x' }] } }, 'jobs.mine.steps.0.onFailure is "x"'],
     [{ 'My Job': {} }, 'jobs has the name "My Job"'],
-  ])('are refused with what is wrong and what is allowed: %j', (settings, said) => {
+  ])('are rejected with the invalid setting and the allowed values: %j', (settings, said) => {
     try {
       jobsOf(settings);
     } catch (thrown) {
@@ -65,13 +65,13 @@ describe('jobs', () => {
       expect((thrown as Error).message).toContain('; allowed: ');
       return;
     }
-    throw new Error('it was not refused');
+    throw new Error('the settings were not rejected');
   });
 
-  it('cannot be declared with a cron expression or a zone that is none', () => {
+  it('cannot be declared with an invalid cron expression, an unknown zone or no steps', () => {
     const job = { name: 'x', about: 'x', cron: '0 0 * * *', steps: [{ do: 'sync' }] } as const;
     expect(() => defineJob({ ...job, cron: '0 0 31 4 *' })).toThrow('job x: cron');
     expect(() => defineJob({ ...job, timeZone: 'Mars/Olympus' })).toThrow('Mars/Olympus');
-    expect(() => defineJob({ ...job, steps: [] })).toThrow('no steps');
+    expect(() => defineJob({ ...job, steps: [] })).toThrow('steps is empty');
   });
 });

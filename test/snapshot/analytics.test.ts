@@ -18,7 +18,7 @@ const ALL_TABLES = `SELECT schema_name, table_name, column_count FROM duckdb_tab
 const COMMENTS = `SELECT schema_name, table_name, '' AS name, comment FROM duckdb_tables()
   UNION ALL SELECT schema_name, table_name, column_name, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL`;
 
-test("the analysts' copy is what the warehouse is, table by table, with its comments", async () => {
+test('the replica equals the warehouse table by table and has comments on tables and columns', async () => {
   const workspace = await openCli({ prompts: 2, days: 3 });
   expect(await workspace.run('sync')).toMatchObject({ code: 0 });
   const warehouse = join(workspace.data, 'warehouse.duckdb');
@@ -43,8 +43,8 @@ test("the analysts' copy is what the warehouse is, table by table, with its comm
   }
 });
 
-test("the analysts' copy can be opened at any moment while syncs publish new ones", async () => {
-  // Two days, as there may be no answer yet of one that has just begun.
+test('the replica can be opened at any moment while syncs publish new ones', async () => {
+  // Two days, because the current day may not have a response yet.
   const workspace = await openCli({ prompts: 1, days: 2 });
   expect(await workspace.run('sync')).toMatchObject({ code: 0 });
   const copy = join(workspace.data, 'analytics.duckdb');
@@ -58,7 +58,7 @@ test("the analysts' copy can be opened at any moment while syncs publish new one
       seen.push(runs);
     }
   };
-  // One reader holds its file open over all of the syncs, as a notebook would.
+  // One reader keeps its file open during all syncs, as a notebook would.
   const notebook = await openReader(copy);
   const looking = look();
   try {

@@ -6,13 +6,13 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { openCli, until } from '../cli/helpers.ts';
 import { hashes } from './readers.ts';
 
-test('an export that is killed leaves the last snapshot, and the next one clears what it left', async () => {
+test('a killed export leaves the last snapshot in place, and the next export removes the leftovers', async () => {
   const workspace = await openCli({ prompts: 2, days: 2 });
   const snapshots = join(workspace.data, 'snapshots');
   expect(await workspace.run('sync')).toMatchObject({ code: 0 });
   const { snapshotId: first } = JSON.parse((await workspace.run('export', '--json')).stdout);
   const before = hashes(join(snapshots, first));
-  // Enough rows that there is a middle to be killed in.
+  // Enough rows that the export can be killed in the middle.
   const database = await openDatabase(join(workspace.data, 'warehouse.duckdb'));
   await database.exclusive((session) =>
     session.run(`INSERT INTO responses (id, prompt, created_at, _row_hash)
@@ -51,7 +51,7 @@ test('an export that is killed leaves the last snapshot, and the next one clears
   expect(await readlink(join(snapshots, 'latest'))).toBe(second);
 });
 
-test('an export into a snapshots folder that cannot be made says so and leaves the warehouse as it was', async () => {
+test('an export fails with a clear error while the snapshots folder cannot be written, and works afterwards', async () => {
   const workspace = await openCli({ prompts: 1, days: 1 });
   expect(await workspace.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
   const snapshots = join(workspace.data, 'snapshots');

@@ -13,10 +13,10 @@ import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { hashes } from './readers.ts';
 
 const DISK_BYTES = 8 * 1024 * 1024;
-/** Of the operating system, and there for root alone as a rule: without them the tests are skipped. */
+/** Commands of the operating system, usually only for root. Without them the tests are skipped. */
 const tools = { mount: 'mount', unmount: 'umount' } as const;
 
-// A file system in memory of its own, where the machine lets a test have one.
+// Mounts a small file system in memory; null if the machine does not allow it.
 async function smallDisk(): Promise<string | null> {
   const folder = await temporaryFolder();
   try {
@@ -33,7 +33,7 @@ async function take({ database, catalogue, clock }: OddWorkspace, layout: Layout
   return exportSnapshot(database, catalogue, layout, { compression: 'snappy', keep: null, clock, signal });
 }
 
-test('a full disk ends an export with a clear error, and the last snapshot stands', async (context) => {
+test('a full disk ends an export with disk_full, and the last snapshot stays unchanged', async (context) => {
   const disk = await smallDisk();
   if (disk === null) return context.skip();
   const workspace = await openOddWorkspace();
@@ -43,7 +43,7 @@ test('a full disk ends an export with a clear error, and the last snapshot stand
   const before = hashes(last.path);
   await workspace.run("UPDATE responses SET prompt = 'edited'", "UPDATE alerts SET headline = 'edited'");
   const filler = join(disk, 'filler');
-  // Nearly no room, and then a little more each time, so that it gives out at different moments.
+  // Almost no free space, and then a little more each time, so that it runs out at different moments.
   const { bavail, bsize } = await statfs(disk);
   let failures = 0;
   for (const spareBytes of [0, 16_384, 40_000, 65_536, 120_000]) {
@@ -53,7 +53,7 @@ test('a full disk ends an export with a clear error, and the last snapshot stand
     failures += 1;
     expect(outcome).toMatchObject({
       code: 'disk_full',
-      message: expect.stringMatching(/^there is no room for a snapshot in .*, the last one stands: /),
+      message: expect.stringMatching(/^not enough disk space for a snapshot in .*; the last snapshot is unchanged: /),
     });
     expect((await readdir(layout.snapshots)).sort()).toEqual([last.id, 'latest']);
     expect(await readlink(layout.latest)).toBe(last.id);
@@ -67,7 +67,7 @@ test('a full disk ends an export with a clear error, and the last snapshot stand
   expect(await readlink(layout.latest)).toBe(next.id);
 });
 
-test('a disk without room for anything at all says so', async (context) => {
+test('an export to a disk without any free space fails with disk_full', async (context) => {
   const disk = await smallDisk();
   if (disk === null) return context.skip();
   const workspace = await openOddWorkspace();
@@ -79,7 +79,7 @@ test('a disk without room for anything at all says so', async (context) => {
   expect(await readdir(join(disk, 'snapshots'))).toEqual([]);
 });
 
-test("a disk without room for a query's rows is no mistake in the query", async (context) => {
+test('a query with rows that do not fit on the disk fails with disk_full', async (context) => {
   const disk = await smallDisk();
   if (disk === null) return context.skip();
   const path = join(await temporaryFolder(), 'rows.duckdb');

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/folders.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { hashes, lines, metadataOf, readers, typesOf, warehouseRows } from './readers.ts';
 
-// One workspace for all: a test only reads it, and has a folder of its own for what it exports.
+// One workspace for all tests; each test exports to a folder of its own.
 let workspace: OddWorkspace;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ function take(layout: Layout, changes: Partial<ExportOptions> = {}): Promise<Sna
 }
 
 describe('a snapshot', () => {
-  test('holds every row of every table, whoever reads it', async () => {
+  test('contains every row of every table, as read by two independent readers', async () => {
     const layout = layoutOf(await temporaryFolder());
     const { path, tables } = await take(layout);
     const compared: Record<string, number> = {};
@@ -50,7 +50,7 @@ describe('a snapshot', () => {
         compared[table.name] = rows.length;
       }
     }
-    // So that the comparison is known to have met what it is about.
+    // Makes sure that the comparison covered tables with rows and unusual values.
     expect(Object.values(compared).filter((rows) => rows > 0).length).toBe(everyTable().length - 1);
     expect(compared['article_sources']).toBe(0);
     expect(compared['responses']).toBeGreaterThan(200);
@@ -62,7 +62,7 @@ describe('a snapshot', () => {
     expect(Number(odd?.['without'])).toBeGreaterThan(0);
   });
 
-  test('has the layout and the names that its manifest lists, and nothing else', async () => {
+  test('contains exactly the files that its manifest lists', async () => {
     const layout = layoutOf(await temporaryFolder());
     const { id, path } = await take(layout, { clock: clockAt('2026-11-20T02:15:00.750Z') });
     expect(id).toBe('20261120T021500Z');
@@ -118,7 +118,7 @@ describe('a snapshot', () => {
     });
   });
 
-  test('has flat columns of the types that every tool reads, in empty tables too', async () => {
+  test('has flat columns of widely supported types, also in empty tables', async () => {
     const layout = layoutOf(await temporaryFolder());
     const { path, tables } = await take(layout);
     const physical: Record<string, string[]> = {
@@ -153,7 +153,7 @@ describe('a snapshot', () => {
     });
   });
 
-  test('has equal files when nothing has changed, and one other file when one row has', async () => {
+  test('has the same files if nothing has changed, and one new file if one row has', async () => {
     const layout = layoutOf(await temporaryFolder());
     const first = await take(layout, { clock: clockAt('2026-03-16T00:00:00Z') });
     const second = await take(layout, { clock: clockAt('2026-03-17T00:00:00Z') });
@@ -172,7 +172,7 @@ describe('a snapshot', () => {
     expect(hashes(first.path)).toMatchObject(before);
   });
 
-  test('gets a name of its own within one second', async () => {
+  test('gets a unique id even within one second', async () => {
     const layout = layoutOf(await temporaryFolder());
     const clock = clockAt('2026-03-16T00:00:00Z');
     const ids = [];
@@ -185,7 +185,7 @@ describe('a snapshot', () => {
     }
   });
 
-  test('is smaller with zstd, and the same to a reader that has it', async () => {
+  test('is smaller with zstd and has the same rows', async () => {
     const layout = layoutOf(await temporaryFolder());
     const snappy = await take(layout);
     const zstd = await take(layout, { compression: 'zstd' });
@@ -209,8 +209,8 @@ describe('a snapshot', () => {
   });
 });
 
-describe('an export that is stopped', () => {
-  test.each(['responses', 'article_sources'])('at the table %s leaves the last snapshot standing', async (stopAt) => {
+describe('an interrupted export', () => {
+  test.each(['responses', 'article_sources'])('at the table %s leaves the last snapshot in place', async (stopAt) => {
     const layout = layoutOf(await temporaryFolder());
     const last = await take(layout);
     const before = hashes(last.path);
@@ -226,7 +226,7 @@ describe('an export that is stopped', () => {
     expect(hashes(latest.replace(/latest$/, last.id))).toEqual(before);
   });
 
-  test('leaves litter at worst, which the next one clears', async () => {
+  test('leaves only temporary files, which the next export removes', async () => {
     const layout = layoutOf(await temporaryFolder());
     const { snapshots, latest } = layout;
     const { id } = await take(layout);
@@ -240,8 +240,8 @@ describe('an export that is stopped', () => {
   });
 });
 
-describe('a snapshots folder that cannot be written', () => {
-  test('because a file is in its place', async () => {
+describe('an export fails with folder_unwritable', () => {
+  test('if a file is in the place of the snapshots folder', async () => {
     const layout = layoutOf(await temporaryFolder());
     const { snapshots } = layout;
     await writeFile(snapshots, 'a file');
@@ -252,7 +252,7 @@ describe('a snapshots folder that cannot be written', () => {
     expect(await readFile(snapshots, 'utf8')).toBe('a file');
   });
 
-  test('because a folder is in place of the link', async () => {
+  test('if a folder is in the place of the symlink `latest`', async () => {
     const layout = layoutOf(await temporaryFolder());
     const { snapshots, latest } = layout;
     await mkdir(join(latest, 'precious'), { recursive: true });

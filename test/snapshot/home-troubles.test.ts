@@ -11,7 +11,7 @@ const insert = (from: number, count: number): string =>
 const COUNT = 'SELECT count(*) FROM facts';
 const DAY_MS = 24 * 3_600_000;
 
-test('a piece that the store kept although it said otherwise is no other piece when it is sent again', {
+test('a journal piece with a lost response is sent again unchanged and applied once', {
   timeout: 60_000,
 }, async () => {
   const place = await openStorePlace();
@@ -21,7 +21,7 @@ test('a piece that the store kept although it said otherwise is no other piece w
   await working.commit(MADE, insert(0, 5));
   await out.journal?.durable();
   await working.commit(insert(10, 5));
-  // All attempts of the first trial are without an answer, and meanwhile more is committed.
+  // All attempts of the first write lose their response, and more is committed meanwhile.
   let cuts = 5;
   place.server.fault = ({ method, key }) =>
     method === 'PUT' && key.includes('/journal/') && cuts-- > 0 ? 'cut after' : null;
@@ -40,7 +40,7 @@ test('a piece that the store kept although it said otherwise is no other piece w
   await out.release();
 });
 
-test('a check-in that the store did not take removes nothing that the home still names', {
+test('a failed check-in deletes nothing that the record still names', {
   timeout: 60_000,
 }, async () => {
   const place = await openStorePlace();
@@ -53,10 +53,10 @@ test('a check-in that the store did not take removes nothing that the home still
   await out.journal?.durable();
   await working.close();
   await out.release();
-  // It is time to look for what was left.
+  // A search for leftovers is due.
   const home = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
   const stored = place.server.objects.get(home);
-  if (stored === undefined) throw new Error('there is no record');
+  if (stored === undefined) throw new Error('home.json is missing');
   const record = { ...place.record(), sweptAt: new Date(Date.now() - 2 * DAY_MS).toISOString() };
   place.server.objects.set(home, { ...stored, body: Buffer.from(JSON.stringify(record)) });
 
@@ -75,14 +75,14 @@ test('a check-in that the store did not take removes nothing that the home still
   await again.release();
 });
 
-test('whoever has a claim of a record that was put back is not taken for another of its epoch', async () => {
+test('after an older record was restored, a lease of the same epoch belongs to one holder only', async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   const first = await one.checkOut();
   await first.release();
   const home = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
   const before = place.server.objects.get(home);
-  if (before === undefined) throw new Error('there is no record');
+  if (before === undefined) throw new Error('home.json is missing');
   const out = await one.checkOut();
   const working = await work(one, out);
   await working.commit(MADE, insert(0, 5));
@@ -99,7 +99,7 @@ test('whoever has a claim of a record that was put back is not taken for another
   await other.release();
 });
 
-test('what a page is kept as is in the home before the page is, however long it is', { timeout: 60_000 }, async () => {
+test('a raw page of any length is durable before the commit that refers to it', { timeout: 60_000 }, async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   const out = await one.checkOut('task');
@@ -120,7 +120,7 @@ test('what a page is kept as is in the home before the page is, however long it 
   await out.release();
 });
 
-test('whoever is to stop while a warehouse is being brought stops at once, and lets others have it', {
+test('an abort during the download of a warehouse takes effect at once and releases the lease', {
   timeout: 60_000,
 }, async () => {
   const place = await openStorePlace();

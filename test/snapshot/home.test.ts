@@ -13,7 +13,7 @@ import { type Fault, S3_KEY } from '../support/s3-server.ts';
 import { type HomePlace, type Machine, openLocalPlace, openPlaceAt, openStorePlace, rowsOf, work } from './homes.ts';
 import { openStore, stage, targetOf } from './publishing-places.ts';
 
-/** How many histories of commits are tried; `HOME_RUNS=300` for the long proof. */
+/** Number of random histories of commits; `HOME_RUNS=300` for a long run. */
 const RUNS = Number(process.env['HOME_RUNS'] ?? 6);
 
 const MADE = 'CREATE TABLE facts (id BIGINT, text VARCHAR)';
@@ -26,7 +26,10 @@ const variants: { name: string; open: () => Promise<HomePlace> }[] = [
   { name: 'a bucket', open: openStorePlace },
 ];
 
-/** Ceph takes ten seconds to start, and does so for publishing already: `HOME_CEPH=1` tries homes on it too. */
+/**
+ * Ceph takes ten seconds to start and is already used by the tests of publishing. `HOME_CEPH=1` runs these tests on it,
+ * too.
+ */
 const isCephTried = process.env['HOME_CEPH'] !== undefined && hasCeph;
 let ceph: Ceph | null = null;
 beforeAll(async () => {
@@ -46,8 +49,8 @@ if (isCephTried) {
   });
 }
 
-describe.each(variants)('a home that is $name', ({ open }) => {
-  test('has nothing at first, and then for the next and for readers what was checked in', async () => {
+describe.each(variants)('a warehouse kept in $name', ({ open }) => {
+  test('is empty at first, and then gives the next holder everything that was checked in', async () => {
     const place = await open();
     const first = await place.machine();
     const copy = join(await temporaryFolder(), 'copy.duckdb');
@@ -76,7 +79,7 @@ describe.each(variants)('a home that is $name', ({ open }) => {
     expect(again.lost.aborted).toBe(false);
   });
 
-  test('is taken over from who has stopped at its work, and what that committed is there', async () => {
+  test('can be taken over from a process that stopped, with all of its durable commits', async () => {
     const place = await open();
     const [first, next] = [await place.machine(), await place.machine({ claimMs: 500, renewMs: 100 })];
     const out = await first.checkOut('task');
@@ -95,7 +98,7 @@ describe.each(variants)('a home that is $name', ({ open }) => {
     await out.release();
   });
 
-  test('has what was made durable, also where nobody checked it in', async () => {
+  test('contains all durable commits even without a check-in', async () => {
     const place = await open();
     const first = await place.machine();
     const out = await first.checkOut();
@@ -120,12 +123,12 @@ async function begin(machine: Machine, out: CheckedOut) {
   return working;
 }
 
-describe('a claim', () => {
-  test('keeps others away who are told by whom and until when, and ends with the release', async () => {
+describe('a lease', () => {
+  test('locks others out with a message that names the holder and the expiry, until it is released', async () => {
     const place = await openStorePlace();
     const [one, two] = [await place.machine(), await place.machine()];
     const out = await one.checkOut('queue:1');
-    const message = expect.stringMatching(new RegExp(`the test in ${one.folder} has checked .* out, until 20`));
+    const message = expect.stringMatching(new RegExp(`is locked by the test in ${one.folder} until 20`));
     await expect(two.checkOut()).rejects.toMatchObject({ code: 'warehouse_locked', message });
     await expect(two.checkOut('queue:2')).rejects.toMatchObject({ code: 'warehouse_locked' });
     expect(await two.home.state()).toMatchObject({ epoch: 1, claim: { via: 'queue:1' }, savedAt: null });
@@ -137,9 +140,9 @@ describe('a claim', () => {
   });
 
   test.each([
-    { how: 'after it ran out', via: null },
+    { how: 'after it has expired', via: null },
     { how: 'at once by the same task', via: 'queue:1' },
-  ])('is taken over $how: whoever had it is fenced, and what it still writes is read by nobody', async ({ via }) => {
+  ])('is taken over $how; the previous holder is fenced and its later writes are ignored', async ({ via }) => {
     const place = await openStorePlace();
     const [one, two] = [await place.machine(), await place.machine()];
     const paused = await one.checkOut('queue:1');
@@ -148,7 +151,7 @@ describe('a claim', () => {
     await paused.journal?.durable();
     if (via === null) place.letClaimRunOut();
     const out = await two.checkOut(via);
-    // It does not know yet, and goes on: what it sends lies there for nobody.
+    // The previous holder does not know yet and continues. Its pieces are ignored.
     await working.commit(insert(10, 5));
     await paused.journal?.durable();
     expect(place.keys('journal/').length).toBe(2);
@@ -166,7 +169,7 @@ describe('a claim', () => {
     await last.release();
   });
 
-  test('that cannot be renewed in time is lost, and ends what waits for the journal', async () => {
+  test('that cannot be renewed in time is lost, and calls that wait for the journal fail', async () => {
     const place = await openStorePlace();
     const one = await place.machine({ claimMs: 1_500, renewMs: 200 });
     const out = await one.checkOut();
@@ -180,7 +183,7 @@ describe('a claim', () => {
     await out.release();
   });
 
-  test('is renewed as long as the work takes', async () => {
+  test('is renewed until it is released', async () => {
     const place = await openStorePlace();
     const one = await place.machine({ claimMs: 1_500, renewMs: 100 });
     const out = await one.checkOut();
@@ -203,7 +206,7 @@ async function begin2(machine: Machine, out: CheckedOut) {
 
 describe('the journal', () => {
   const faults: Fault[] = ['busy', 'cut before', 'cut after body', 'cut after'];
-  test.each(faults)('holds each commit once where writes are answered "%s"', async (fault) => {
+  test.each(faults)('contains each commit once if writes fail with "%s"', async (fault) => {
     const place = await openStorePlace();
     const one = await place.machine();
     const out = await one.checkOut();
@@ -224,7 +227,7 @@ describe('the journal', () => {
     await out.release();
   });
 
-  test('is one piece for many who wait at once', async () => {
+  test('combines concurrent commits into fewer pieces', async () => {
     const place = await openStorePlace();
     const one = await place.machine();
     const out = await one.checkOut();
@@ -243,7 +246,7 @@ describe('the journal', () => {
     expect(place.keys('journal/')).toEqual([]);
   });
 
-  test('ends where a transaction is written into the file itself, or the log is, which is saved whole then', async () => {
+  test('ends after a large transaction or a checkpoint, and the complete file is saved instead', async () => {
     const place = await openStorePlace();
     const one = await place.machine();
     const out = await one.checkOut();
@@ -269,7 +272,7 @@ describe('the journal', () => {
     await out.release();
   });
 
-  test('brings with it what is appended to kept files', async () => {
+  test('includes data that were appended to kept files', async () => {
     const place = await openStorePlace();
     const one = await place.machine();
     const out = await one.checkOut();
@@ -291,7 +294,7 @@ describe('the journal', () => {
   });
 });
 
-test(`what is taken over is a beginning of what was committed, with all that was told to be durable: ${RUNS} histories`, {
+test(`a takeover finds a prefix of the commits that includes all durable ones: ${RUNS} histories`, {
   timeout: 60_000 + RUNS * 5_000,
 }, async () => {
   const step = fc.record({
@@ -299,7 +302,7 @@ test(`what is taken over is a beginning of what was committed, with all that was
       { weight: 8, arbitrary: fc.integer({ min: 1, max: 400 }) },
       { weight: 1, arbitrary: fc.constant(150_000) },
     ),
-    // What a page does not do, and other steps of a job may.
+    // A page does not run a checkpoint, but other steps of a job may.
     after: fc.oneof({ weight: 8, arbitrary: fc.constant('') }, { weight: 1, arbitrary: fc.constant('CHECKPOINT') }),
     waits: fc.boolean(),
     fault: fc.option(fc.constantFrom<Fault>('cut before', 'cut after body', 'cut after'), { freq: 6 }),
@@ -326,7 +329,7 @@ test(`what is taken over is a beginning of what was committed, with all that was
         if (waits) await kept;
         else if (kept !== undefined) under.push(kept.catch(() => undefined));
       }
-      // From here on it is as if the machine had gone: nothing more of it reaches the store.
+      // From here on no write of the first machine reaches the store, as if the machine had disappeared.
       place.server.fault = ({ method, key }) => (method !== 'GET' && key.includes('/1-') ? 'cut before' : null);
       const told = durable;
       const two = await place.machine();
@@ -346,8 +349,8 @@ test(`what is taken over is a beginning of what was committed, with all that was
   );
 });
 
-describe('what is in the store', () => {
-  test('is asked for and sent only where it is another, goes on where a connection broke, and is removed', async () => {
+describe('the objects of a remote warehouse', () => {
+  test('are transferred only if they changed, resumed after a broken connection, and removed when obsolete', async () => {
     const place = await openStorePlace();
     const one = await place.machine();
     let out = await one.checkOut();
@@ -375,7 +378,7 @@ describe('what is in the store', () => {
     await writeFile(join(two.folder, 'jobs.json'), 'two');
     await out.checkIn();
     await out.release();
-    // What readers may still be bringing stays for an hour; what only whoever works on it reads does not.
+    // Files that readers may still be downloading stay for an hour; files that only the holder reads do not.
     expect([place.keys('base/').length, place.keys('files/').length]).toEqual([2, 1]);
     expect((await readdir(two.folder)).sort()).toEqual(['home.json', 'jobs.json', 'warehouse.duckdb']);
 
@@ -386,7 +389,7 @@ describe('what is in the store', () => {
     expect(await rowsOf(copy, 'SELECT count(*) FROM facts')).toEqual([[6]]);
   });
 
-  test('that is damaged, missing or not ours is not taken', async () => {
+  test('are rejected if they are damaged or invalid', async () => {
     const place = await openStorePlace();
     const one = await place.machine();
     const out = await one.checkOut();
@@ -400,7 +403,7 @@ describe('what is in the store', () => {
     const [key = '', stored] = piece ?? [];
     const two = await place.machine();
     const failed = { code: 'home_failed' };
-    if (stored === undefined) throw new Error('there is no piece');
+    if (stored === undefined) throw new Error('the journal has no piece');
     for (const bent of [
       stored.body.subarray(0, -1),
       Buffer.from(stored.body.toString('latin1').replace('"path":"', '"path":"../'), 'latin1'),
@@ -420,7 +423,7 @@ describe('what is in the store', () => {
   });
 });
 
-test('whoever has an earlier epoch leads no readers anywhere any more', async () => {
+test('a stale fencing token cannot move latest.json', async () => {
   const place = await openStorePlace();
   const store = await openStore(targetOf(place.server.endpoint, place.server.bucket), 'published');
   const { signal } = new AbortController();

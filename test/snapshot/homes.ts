@@ -15,10 +15,10 @@ import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { openStore, targetOf } from './publishing-places.ts';
 
-/** What of a folder is kept besides the warehouse, in these tests. */
+/** The kept files of these tests. */
 export const KEPT = { files: ['jobs.json'], folders: ['raw'] } as const;
 
-/** A machine with a data folder of its own, but for a home that is the folder. */
+/** A machine with a data folder of its own, except if the folder itself is the place that keeps the data. */
 export interface Machine {
   readonly layout: Layout;
   readonly folder: string;
@@ -26,7 +26,7 @@ export interface Machine {
   checkOut(via?: string | null): Promise<CheckedOut>;
 }
 
-/** A place at which one workspace is at home. */
+/** A place that keeps the data of one workspace. */
 export interface HomePlace {
   readonly name: string;
   machine(timing?: LeaseTiming): Promise<Machine>;
@@ -48,30 +48,30 @@ function machineIn(folder: string, home: Home): Machine {
   return { folder, layout: layoutOf(folder), home, checkOut };
 }
 
-/** A home that is the folder; all machines are one. */
+/** Opens a folder that keeps the data itself; all machines share it. */
 export async function openLocalPlace(): Promise<HomePlace> {
   const folder = await folderFor();
   return { name: 'a folder', machine: async () => machineIn(folder, createLocalHome(layoutOf(folder))) };
 }
 
-/** A home in a bucket, on a store of its own that a test can bend. */
+/** A remote warehouse in a bucket of a test server that can inject faults. */
 export interface StorePlace extends HomePlace {
   readonly server: S3Server;
-  /** The bytes of an object of the home, as JSON. */
+  /** Returns the content of home.json. */
   record(): Record<string, unknown> & { epoch: number; journal: unknown[]; base: { key: string } | null };
   keys(prefix: string): string[];
-  /** As if whoever has it had been silent for longer than a claim holds. */
+  /** Makes the current lease expire. */
   letClaimRunOut(): void;
   store(): Promise<ObjectStore>;
 }
 
-/** A home in a store that is not ours; nothing of it can be bent. */
+/** Opens a remote warehouse in a real object store, without injected faults. */
 export function openPlaceAt(endpoint: string, workspace: string): HomePlace {
   const { machine } = placeIn(targetOf(endpoint, 'lake'), `${workspace}/home`);
   return { name: 'Ceph', machine };
 }
 
-/** Starts a store and a home in it. */
+/** Starts a test server with a remote warehouse. */
 export async function openStorePlace(): Promise<StorePlace> {
   const server = await startS3Server();
   onTestFinished(() => server.close());
@@ -95,7 +95,7 @@ export async function openStorePlace(): Promise<StorePlace> {
 }
 
 function placeIn(target: S3Target, folder: string) {
-  // The keys that requests are signed with are in the environment from here on.
+  // From here on the environment contains the keys that sign requests.
   const openHomeStore = async (signal: AbortSignal): Promise<ObjectStore> => {
     (await openStore(target, folder)).close();
     return openS3Store(target, { folder, signal, use: HOUSING });
@@ -108,12 +108,12 @@ function placeIn(target: S3Target, folder: string) {
   return { machine, openHomeStore };
 }
 
-/** A warehouse that is open and followed by the journal of its check-out. */
+/** An open warehouse that is followed by the journal of its check-out. */
 export interface Working {
   readonly database: Database;
   /** Runs statements in one transaction. */
   commit(...statements: readonly string[]): Promise<void>;
-  /** Closes it as a step of a job does when it ends. */
+  /** Closes it like a step of a job. */
   close(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ export async function work({ layout }: Machine, { journal }: CheckedOut): Promis
   };
 }
 
-/** Rows of a query on a file that nobody has open. */
+/** Runs a query on a file that is not open elsewhere. */
 export async function rowsOf(path: string, sql: string): Promise<unknown[][]> {
   const database = await openDatabase(path, { keepsLog: true });
   try {

@@ -19,7 +19,7 @@ const FILE = { key: 'base/1-aaaaaaaa-bbbb', bytes: 12, sha256: SHA };
 const SAVED = { ...FILE, savedAt: '2026-11-21T10:00:00.000Z' };
 const FAR = '9999-12-31T00:00:00.000Z';
 
-/** A home in which a machine has checked something in. */
+/** Creates a remote warehouse with one check-in. */
 async function openHome() {
   const place = await openStorePlace();
   const machine = await place.machine();
@@ -43,8 +43,8 @@ async function openHome() {
   return { place, key, put, change, machine };
 }
 
-describe('a home.json that says what cannot be', () => {
-  test('is refused by its field, changes nothing on this machine, and is not replaced', async () => {
+describe('an invalid home.json', () => {
+  test('is rejected with the name of the field, and neither local files nor the record change', async () => {
     const { place, key, change } = await openHome();
     const good = place.record();
     const lies: [string, Changes][] = [
@@ -76,7 +76,7 @@ describe('a home.json that says what cannot be', () => {
       const body = change({ ...good, ...lie });
       const refused = { code: 'home_failed', message: expect.stringContaining(` ${field}`) };
       await expect(other.checkOut(), JSON.stringify(lie).slice(0, 100)).rejects.toMatchObject(refused);
-      // What is refused later than when it is read has had a claim that came and went.
+      // If the record is rejected only after it was read, a lease was taken and released.
       if (!field.startsWith('names')) expect(place.server.objects.get(key)?.body).toEqual(body);
     }
     expect(await readFile(join(other.folder, 'analytics.duckdb'), 'utf8')).toBe('own');
@@ -88,18 +88,18 @@ describe('a home.json that says what cannot be', () => {
     await out.release();
   });
 
-  test('with the last epoch there is, is not raised beyond it', async () => {
+  test('with the maximum epoch makes the check-out fail, and the epoch stays', async () => {
     const { change, place } = await openHome();
     change({ epoch: 2 ** 40 });
     const machine = await place.machine();
     await expect(machine.checkOut()).rejects.toMatchObject({
       code: 'home_failed',
-      message: expect.stringMatching(/epoch 1099511627776; allowed: below/),
+      message: expect.stringMatching(/is 1099511627776; allowed: below/),
     });
     expect(place.record().epoch).toBe(2 ** 40);
   });
 
-  test('whose former copies name the current file does not have that removed', async () => {
+  test('that lists the current file as superseded does not cause its deletion', async () => {
     const { change, place } = await openHome();
     const key = place.record().base?.key ?? '';
     change({ former: [{ key, since: '2020-01-01T00:00:00.000Z' }] });
@@ -110,7 +110,7 @@ describe('a home.json that says what cannot be', () => {
     expect(place.keys('base/')).toContain(key);
   });
 
-  test('whose file is another one, or whose journal speaks of other files, is not taken up', async () => {
+  test('is rejected if the hash of its file is wrong or its journal contains a file that is not allowed', async () => {
     const { change, place, put, key } = await openHome();
     const good = place.record();
     const other = await place.machine();
@@ -120,12 +120,12 @@ describe('a home.json that says what cannot be', () => {
     const piece = toPiece([{ path: 'analytics.duckdb', offset: 0, data: Buffer.from('not ours') }]);
     put(key.replace('home.json', 'journal/9-evil/00000001'), piece);
     change({ ...good, journal: [{ prefix: 'journal/9-evil/', pieces: 1 }] });
-    await expect(other.checkOut()).rejects.toThrow(/no journal holds analytics\.duckdb/);
+    await expect(other.checkOut()).rejects.toThrow(/analytics\.duckdb is not a file of a journal/);
     expect(existsSync(other.layout.analytics)).toBe(false);
   });
 });
 
-test('a folder whose home.json is damaged is not taken for a home of its own, nor for a copy', async () => {
+test('a check-out is rejected if the local home.json is damaged, because the folder may be a copy', async () => {
   const { place } = await openHome();
   const machine = await place.machine();
   const out = await machine.checkOut();
@@ -140,7 +140,7 @@ test('a folder whose home.json is damaged is not taken for a home of its own, no
   expect((await stat(machine.layout.warehouse)).size).toBe(size);
 });
 
-describe('a latest.json that says what cannot be', () => {
+describe('an invalid latest.json', () => {
   const { signal } = new AbortController();
   const clock = hurriedClock(() => Date.now());
 
@@ -165,7 +165,7 @@ describe('a latest.json that says what cannot be', () => {
     return { store, publish, pointer, read, change };
   }
 
-  test('is refused by its field, and is not replaced', async () => {
+  test('is rejected with the name of the field and is not replaced', async () => {
     const { publish, change, read, pointer, store } = await openPlace();
     const good = await read();
     const entry = { id: 'a', manifest: 'manifests/a.json', createdAt: FAR, publishedAt: FAR, supersededAt: null };
@@ -190,14 +190,14 @@ describe('a latest.json that says what cannot be', () => {
     }
   });
 
-  test('with data of the year 9999 does not keep newer snapshots from being published', async () => {
+  test('with data of the year 9999 does not prevent newer snapshots', async () => {
     const { publish, change, read } = await openPlace();
     await change({ createdAt: FAR });
     expect(await publish(2)).toBe('moved');
     expect((await read())['createdAt']).not.toBe(FAR);
   });
 
-  test('with a sweep until the year 9999 does not keep others from deleting', async () => {
+  test('with a sweep until the year 9999 does not prevent others from deleting', async () => {
     const { publish, change, read, store } = await openPlace();
     await publish(2);
     await change({ sweep: { by: 'nobody', until: FAR } });
@@ -209,7 +209,7 @@ describe('a latest.json that says what cannot be', () => {
   });
 
   test.each(['../../outside', '/etc/passwd', 'files/../../outside', '', 7])(
-    'whose manifest names the file %j has that read as no manifest',
+    'with a manifest that names the file %j is treated as if it had no manifest',
     async (path) => {
       const { publish, read, store } = await openPlace();
       const key = String((await read())['manifest']);

@@ -22,7 +22,7 @@ const KEEP = { daily: 100, weekly: 100, monthly: 100 };
 const { signal } = new AbortController();
 const clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };
 
-/** Writes rows as they are: what matters here is when which file of metadata appears. */
+/** Copies the rows unchanged, because these tests are only about the order in which metadata files appear. */
 function copyingEngine(folder: string): IcebergEngine {
   let files = 0;
   return {
@@ -38,7 +38,7 @@ function copyingEngine(folder: string): IcebergEngine {
 }
 const ROWS = 3;
 
-/** Both tables with other rows in each generation. */
+/** Stages both tables with different rows in each generation. */
 async function stageGeneration(root: string, generation: number): Promise<StagedSnapshot> {
   const parts = { '': `SELECT ${generation * 10} + range AS n FROM range(${ROWS})` };
   const tables = TABLES.map((name) => ({ name, columns: [{ name: 'n', type: 'BIGINT' }], parts }));
@@ -50,7 +50,7 @@ function publisherTo(store: ObjectStore, sending: string, epoch: number | null =
   return createIcebergPublisher(store, { ...options, openEngine: copyingEngine });
 }
 
-/** Ids that readers see: those of `latest.json`, and those of each table's folder by each rule. */
+/** Returns the snapshot ids that readers see: through `latest.json`, and through the table folders by each rule. */
 function look(folder: string): { latest: string | null; folders: Set<string | null> } {
   const pointer = join(folder, 'latest.json');
   const latest = existsSync(pointer) ? readLatest(folder) : null;
@@ -58,7 +58,7 @@ function look(folder: string): { latest: string | null; folders: Set<string | nu
   return { latest, folders: new Set(views) };
 }
 
-// Every table of what latest.json leads to, through its metadata file.
+// Reads every table of the latest snapshot through its metadata file.
 function readLatest(folder: string): string {
   const json = (key: string) => JSON.parse(readFileSync(join(folder, key), 'utf8'));
   const manifest = json(json('latest.json').manifest) as Manifest;
@@ -71,7 +71,7 @@ function readLatest(folder: string): string {
 
 type Failure = 'before' | 'after' | 'dies before';
 
-/** A store that fails at its n-th operation, once or from then on; `watch` is told after each of them. */
+/** A store that fails at its n-th operation, once or from then on. `watch` is called after each operation. */
 function failingStore(store: ObjectStore, at: number, failure: Failure, watch: () => void) {
   let operations = 0;
   const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -80,7 +80,7 @@ function failingStore(store: ObjectStore, at: number, failure: Failure, watch: (
     if (dies || (operations === at && failure.endsWith('before'))) throw new Error('the store failed');
     const value = await work();
     watch();
-    if (operations === at && failure.endsWith('after')) throw new Error('the answer was lost');
+    if (operations === at && failure.endsWith('after')) throw new Error('the response was lost');
     return value;
   };
   const failing: ObjectStore = {
@@ -123,7 +123,7 @@ describe('a publish of Iceberg tables', () => {
 
   const openAt = (folder: string): ObjectStore =>
     openFolderStore(folder, { folder: '', signal, location: 's3://lake/' });
-  /** A lake of its own in which the first snapshot is published. */
+  /** Creates a separate lake in which the first snapshot is published. */
   const lakeOf = (from = before): { folder: string; store: ObjectStore } => {
     const folder = join(root, `trial-${trials++}`);
     cpSync(from, folder, { recursive: true, preserveTimestamps: true });
@@ -135,7 +135,7 @@ describe('a publish of Iceberg tables', () => {
   };
   const everywhere = (id: string) => ({ latest: id, folders: new Set([id]) });
 
-  test('shows the same to all readers when it is done', async () => {
+  test('shows the same snapshot to all readers when it is done', async () => {
     expect(look(before)).toEqual(everywhere(old));
     const { folder, store } = lakeOf();
     expect(await publishTo(store, next)).toBe('moved');
@@ -147,7 +147,7 @@ describe('a publish of Iceberg tables', () => {
   });
 
   test.each(['before', 'after', 'dies before'] as const)(
-    'that fails at any operation of the store, %s it, never shows what it has not committed',
+    'that fails at any operation of the store (%s it) never shows uncommitted data',
     async (failure) => {
       let [committed, failed] = [0, 0];
       for (let at = 1; ; at++) {
@@ -164,7 +164,7 @@ describe('a publish of Iceberg tables', () => {
         check();
         failed += result === 'moved' ? 0 : 1;
         if (look(folder).latest === id) committed += 1;
-        // Whatever it left, the next retention shows what was committed, and the next publish shows itself.
+        // After any failure, the next retention shows the committed snapshot and the next publish shows its own.
         if (at % 3 === 0) {
           await publisherTo(store, join(root, '.sending')).retain(KEEP, Date.now());
           expect(look(folder).folders).toEqual(new Set([look(folder).latest]));
@@ -175,13 +175,13 @@ describe('a publish of Iceberg tables', () => {
         }
         await rm(folder, { recursive: true });
       }
-      // Otherwise not all of it was tried.
+      // Both outcomes must have occurred.
       expect([committed > 3, failed > 10]).toEqual([true, true]);
     },
     240_000,
   );
 
-  test('of a worker that was fenced off shows nothing to readers of folders', async () => {
+  test('with a stale fencing token shows nothing to readers of folders', async () => {
     const { folder, store } = lakeOf();
     await raiseFence(store, 5, clock, signal);
     await expect(publishTo(store, next, 4)).rejects.toMatchObject({ code: 'lease_lost' });
@@ -190,7 +190,7 @@ describe('a publish of Iceberg tables', () => {
     expect(look(folder)).toEqual(everywhere(last.manifest.id));
   });
 
-  test('is numbered in the order of commits when several are under way at once', async () => {
+  test('is numbered in the order of commits if several run at the same time', async () => {
     const staged = await Promise.all([4, 5, 6, 7].map((generation) => stageGeneration(root, generation)));
     const { folder, store } = lakeOf();
     const publishers = staged.map(() => publisherTo(store, join(root, '.sending')));
@@ -210,11 +210,11 @@ describe('a publish of Iceberg tables', () => {
     }
   });
 
-  test('overtakes what a failed publish of an earlier version has left beyond the pointer', async () => {
+  test('supersedes numbered metadata that a failed publish of an earlier version left behind', async () => {
     const { folder, store } = lakeOf();
     for (const table of TABLES) {
       const metadata = join(folder, 'tables', table, 'metadata');
-      // As versions before had it: numbered by the second, and no hint.
+      // As in earlier versions: numbered by the second, without a hint.
       const body = JSON.parse(readFileSync(join(metadata, 'v1.metadata.json'), 'utf8'));
       body.snapshots.at(-1).summary['sightline.snapshot'] = 'never committed';
       writeFileSync(join(metadata, 'v1795310000.metadata.json'), JSON.stringify(body));
@@ -231,7 +231,7 @@ describe('a publish of Iceberg tables', () => {
     expect(look(folder)).toEqual(everywhere(next.manifest.id));
   });
 
-  test('leaves numbered metadata for a day after the next, and the newest as long as there is its table', async () => {
+  test('keeps numbered metadata for a day after the next number, and the newest as long as its table exists', async () => {
     const { folder, store } = lakeOf();
     await publishTo(store, next);
     await publishTo(store, last);
@@ -250,7 +250,7 @@ describe('a publish of Iceberg tables', () => {
     expect(readdirSync(join(folder, 'tables/facts/catalog'))).toHaveLength(1);
   });
 
-  test('repairs a hint that leads nowhere', async () => {
+  test('repairs an invalid version hint', async () => {
     const { folder, store } = lakeOf();
     writeFileSync(join(folder, 'tables/facts/metadata/version-hint.text'), '99');
     writeFileSync(join(folder, 'tables/notes/metadata/version-hint.text'), 'not a number');

@@ -15,7 +15,7 @@ const FILES = [
   { path: `${AT}/data/b.parquet`, rows: 3, bytes: 7 },
 ];
 
-/** As icebird reads a container, which has not written it. */
+/** Reads a container with icebird, which is independent of the writer. */
 async function readByIcebird(file: Buffer): Promise<Record<string, unknown>[]> {
   const { avroMetadata } = await import('icebird');
   const reader = { view: new DataView(file.buffer, file.byteOffset, file.byteLength), offset: 0 };
@@ -23,7 +23,7 @@ async function readByIcebird(file: Buffer): Promise<Record<string, unknown>[]> {
   return avroRead({ reader, metadata, syncMarker });
 }
 
-test('Avro is read back as it was written, whatever the values', () => {
+test('Avro records are read back as they were written, up to the limits of 64-bit integers', () => {
   const schema = {
     type: 'record',
     fields: [
@@ -47,11 +47,11 @@ test('Avro is read back as it was written, whatever the values', () => {
   const whole = writeAvro(schema, {}, records);
   expect(readAvro(whole)).toEqual(records);
   expect(readAvro(writeAvro(schema, {}, []))).toEqual([]);
-  expect(() => readAvro(whole.subarray(0, whole.length - 1))).toThrow('is cut off');
-  expect(() => readAvro(Buffer.from('PAR1'))).toThrow('is no Avro container');
+  expect(() => readAvro(whole.subarray(0, whole.length - 1))).toThrow('is truncated');
+  expect(() => readAvro(Buffer.from('PAR1'))).toThrow('is not an Avro container');
 });
 
-test('manifests and their list tell others what they are to tell', async () => {
+test('manifests and manifest lists can be read by an independent reader', async () => {
   const { shape } = shapeOf(null, AT, COLUMNS, 'created_at');
   const head = { sequence: 7, snapshotId: 2 ** 47, month: -1 };
   const manifest = writeManifest(shape, FILES, { columnId: 2, min: -5n, max: 10n ** 15n }, head);
@@ -61,7 +61,7 @@ test('manifests and their list tell others what they are to tell', async () => {
     { file_path: FILES[1]?.path, record_count: 3n, file_size_in_bytes: 7n, file_format: 'PARQUET' },
   ]);
   expect(entries[0]).toMatchObject({ status: 1, snapshot_id: BigInt(2 ** 47), sequence_number: 7n });
-  // Readers that go by ids find one at every field.
+  // Every field has an id, for readers that match by id.
   const [, schema = ''] = /avro\.schema..(\{.+?\})[^\]}]avro\.codec/s.exec(manifest.toString('latin1')) ?? [];
   const fields = JSON.stringify(JSON.parse(schema)).match(/"name":"[a-z_]+","type"/g)?.length ?? 0;
   expect(schema.match(/"field-id":\d+/g)).toHaveLength(fields);
@@ -78,7 +78,7 @@ test('manifests and their list tell others what they are to tell', async () => {
   ]);
 });
 
-test('a column keeps its id while its name and type stay, and no id is given twice', () => {
+test('a column keeps its id while its name and type stay, and an id is never reused', () => {
   const { shape: first } = shapeOf(null, AT, COLUMNS, 'created_at');
   const idsOf = (shape: typeof first): Record<string, number> =>
     Object.fromEntries(shape.schemas.at(-1)?.fields.map(({ name, id }) => [name, id]) ?? []);
@@ -97,7 +97,7 @@ test('a column keeps its id while its name and type stay, and no id is given twi
   expect(taken.shape.partition?.name).toBe('created_at_month_partition');
 });
 
-test('metadata name the current snapshot last, and no number that JavaScript rounds', () => {
+test('metadata name the last snapshot as the current one', () => {
   const { shape } = shapeOf(null, AT, COLUMNS, null);
   const snapshot = (id: number, sequence: number) => {
     const address = `${AT}/metadata/snap-${id}.avro`;

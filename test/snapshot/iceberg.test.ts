@@ -28,11 +28,11 @@ import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { comparable, lines, typesOf, warehouseRows } from './readers.ts';
 
 const CHILD = new URL('lake-child.ts', import.meta.url);
-/** How many publish at once, and how often one is killed, for runs that are to take their time. */
+/** Number of concurrent publishers and of kills; larger for a long run. */
 const PUBLISHERS = Number(process.env['SIGHTLINE_TEST_PUBLISHERS'] ?? 2);
 const KILLS = Number(process.env['SIGHTLINE_TEST_KILLS'] ?? 1);
 const DAY_MS = 24 * 3_600_000;
-/** When the first of these snapshots is of; each is of another day, because retention keeps one of a day. */
+/** Time of the first snapshot. Each snapshot is of another day, because retention keeps one per day. */
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 1000 * DAY_MS;
 const COLUMNS = [
   { name: 'id', type: 'VARCHAR' },
@@ -42,11 +42,11 @@ const COLUMNS = [
 
 if (!hasEngine) sayWithoutEngine('publishing to Iceberg tables');
 
-test.skipIf(hasEngine)('says what to install where the engine is not', () => {
-  expect(findEngine).toThrow(/publish\.kind is "iceberg", for which the package chdb is not installed: npm install/);
+test.skipIf(hasEngine)('a missing Iceberg engine is reported with the package to install', () => {
+  expect(findEngine).toThrow(/publish\.kind is "iceberg", but the package chdb is not installed; run npm install/);
 });
 
-/** Rows of a month, as many as `count`, numbered from `first`. */
+/** Returns SQL for `count` rows of a month, numbered from `first`. */
 function month(name: string, first: number, count = 3): string {
   const at = `TIMESTAMP '2026-${name}-01 00:00:00' + INTERVAL (i) HOUR`;
   return `SELECT 'id ' || i AS id, ${at} AS created_at, CAST(${first} + i AS BIGINT) AS n FROM range(${count}) r(i)`;
@@ -80,7 +80,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
   const partOf = async (name: string, placed?: StoredSnapshot) =>
     stateOf(await lake.read(placed), 'facts').parts.find(({ folder }) => folder.endsWith(name));
 
-  test('are replaced month by month, and those of before can still be read', async () => {
+  test('are replaced month by month, and earlier snapshots can still be read', async () => {
     const first = await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
     expect(await numbers()).toEqual([0, 1, 2, 100, 101, 102]);
     const second = await publish(facts({ '01': month('01', 0), '02': month('02', 200), '03': month('03', 300) }));
@@ -97,7 +97,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     expect(same.sent.files).toBe(0);
   });
 
-  test('take a column more without writing what holds nothing of it, and one of another type with all rows', async () => {
+  test('get a new column without rewriting months in which it is null, and are rewritten if a type changes', async () => {
     await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
     const before = [await partOf('01'), await partOf('02')];
     const added = (value: string, of: string): string => `SELECT *, ${value} AS note FROM (${of})`;
@@ -119,7 +119,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     expect((await partOf('01'))?.files).not.toEqual(before[0]?.files);
   });
 
-  test('of one snapshot are seen together, an empty one among them, and never an older one after a newer', async () => {
+  test('of one snapshot become visible together, including an empty one, and never go back to an older one', async () => {
     const small = { name: 'small', columns: [{ name: 'n', type: 'BIGINT' }], parts: { '': 'SELECT 1::BIGINT AS n' } };
     const none = { ...small, name: 'none', parts: { '': 'SELECT 1::BIGINT AS n WHERE false' } };
     await publish(facts({ '01': month('01', 0) }), small, none);
@@ -135,7 +135,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
   });
 
   test(
-    'keep what all of those have written who publish at the same time',
+    'keep the snapshots of all concurrent publishers',
     async () => {
       const all = Array.from({ length: PUBLISHERS }, () => ++generation);
       const placed = await Promise.all(all.map((at) => put([facts({ '01': month('01', at * 10) })], at)));
@@ -155,7 +155,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     60_000 + PUBLISHERS * 5_000,
   );
 
-  test('lose what is not kept, first from their metadata and a day later for good', async () => {
+  test('drop expired snapshots from their metadata at once and their files a day later', async () => {
     const old = await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
     const next = await publish(facts({ '01': month('01', 0), '02': month('02', 200) }));
     const keep = { daily: 1, weekly: 0, monthly: 0 };
@@ -174,7 +174,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     await expect(lake.read(old)).rejects.toThrow();
     expect(await numbers()).toEqual([0, 1, 2, 300, 301, 302]);
     const named = (await lake.read()).tables.flatMap(({ files }) => files.map(({ path }) => path));
-    // Besides what the manifest names there is what readers of the folder find.
+    // Besides the files that the manifest names there are those for readers of the folder.
     const found = filesBelow(lake.folder).filter((path) => path.startsWith('tables/facts/'));
     const numbered = found.filter((path) => /metadata\/v/.test(path));
     expect(numbered).toEqual([
@@ -185,7 +185,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
   });
 
   test(
-    'are whole after a publisher was killed, and equal after the next',
+    'are complete after a publisher was killed, and the same for all readers after the next publish',
     async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const child = startChild(CHILD, lake.folder, lake.store.location, String(START_MS + (generation + 1) * DAY_MS));
@@ -203,11 +203,11 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     60_000 + KILLS * 20_000,
   );
 
-  test('that were damaged are written again, and what is no snapshot is refused', async () => {
+  test('that were damaged are written again, and a missing staged snapshot is rejected', async () => {
     await publish(facts({ '01': month('01', 0) }));
     const [file] = (await partOf('01'))?.files ?? [];
     await rm(join(lake.folder, file?.path ?? ''));
-    // Each file is looked at once a week.
+    // Each file is checked once a week.
     for (let day = 0; day < 7; day++) {
       const clock = {
         now: () => Date.now() + day * DAY_MS,
@@ -233,7 +233,7 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
   });
 });
 
-describe.skipIf(!hasEngine)('the engine', () => {
+describe.skipIf(!hasEngine)('the Iceberg engine', () => {
   const columns = [{ name: 'n', type: 'BIGINT' }];
   const openOne = async (signal: AbortSignal, query: string) => {
     const root = await temporaryFolder();
@@ -243,34 +243,37 @@ describe.skipIf(!hasEngine)('the engine', () => {
     return { engine, write: () => engine.write(shape, columns, join(staged.folder, 'facts', 'rows.parquet')) };
   };
 
-  test.skipIf(process.platform !== 'linux')('that dies is a failure, and one that is to stop stops', async () => {
-    const { engine, write } = await openOne(new AbortController().signal, 'SELECT range AS n FROM range(10)');
-    expect(await write()).toMatchObject([{ rows: 10 }]);
-    const own = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
-    const commands = own.split(' ').map(async (pid) => {
-      const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      return line.includes('iceberg-engine-child') ? Number(pid) : 0;
-    });
-    const pid = (await Promise.all(commands)).find((each) => each > 0) ?? 0;
-    const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
-    expect(environment).not.toMatch(/PATH=|HOME=/);
-    process.kill(pid, 'SIGKILL');
-    await expect(write()).rejects.toMatchObject({
-      code: 'publish_failed',
-      message: expect.stringContaining('SIGKILL'),
-    });
-    await engine.close();
+  test.skipIf(process.platform !== 'linux')(
+    'fails the publish if its process dies, and stops when the signal is aborted',
+    async () => {
+      const { engine, write } = await openOne(new AbortController().signal, 'SELECT range AS n FROM range(10)');
+      expect(await write()).toMatchObject([{ rows: 10 }]);
+      const own = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
+      const commands = own.split(' ').map(async (pid) => {
+        const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+        return line.includes('iceberg-engine-child') ? Number(pid) : 0;
+      });
+      const pid = (await Promise.all(commands)).find((each) => each > 0) ?? 0;
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
+      expect(environment).not.toMatch(/PATH=|HOME=/);
+      process.kill(pid, 'SIGKILL');
+      await expect(write()).rejects.toMatchObject({
+        code: 'publish_failed',
+        message: expect.stringContaining('SIGKILL'),
+      });
+      await engine.close();
 
-    const stop = new AbortController();
-    const other = await openOne(stop.signal, 'SELECT range AS n FROM range(10)');
-    expect(await other.write()).toHaveLength(1);
-    const under = other.write();
-    stop.abort(new Error('enough'));
-    await expect(under).rejects.toThrow('enough');
-    await other.engine.close();
-  });
+      const stop = new AbortController();
+      const other = await openOne(stop.signal, 'SELECT range AS n FROM range(10)');
+      expect(await other.write()).toHaveLength(1);
+      const under = other.write();
+      stop.abort(new Error('enough'));
+      await expect(under).rejects.toThrow('enough');
+      await other.engine.close();
+    },
+  );
 
-  test('says of which rows it cannot take a day, and what was published stands', async () => {
+  test('names the table with an unsupported date, and the published snapshot stays', async () => {
     const lake = await openLake(() => null);
     const days = (day: string): StagedTable => {
       return { name: 'days', columns: [{ name: 'day', type: 'DATE' }], parts: { '': `SELECT DATE '${day}' AS day` } };
@@ -288,7 +291,7 @@ describe.skipIf(!hasEngine)('the engine', () => {
   });
 });
 
-describe.skipIf(!hasEngine)('what was published to Iceberg tables', () => {
+describe.skipIf(!hasEngine)('published Iceberg tables', () => {
   let workspace: OddWorkspace;
   let lake: Lake;
 
@@ -315,7 +318,7 @@ describe.skipIf(!hasEngine)('what was published to Iceberg tables', () => {
       signal,
     });
     const manifest = await readManifest(snapshot.path);
-    if (manifest === null) throw new Error('there is no manifest');
+    if (manifest === null) throw new Error('the manifest is missing');
     const publisher = lake.publisher();
     const placed = await publisher.put({ folder: snapshot.path, manifest });
     await publisher.point(placed);
@@ -343,7 +346,7 @@ describe.skipIf(!hasEngine)('what was published to Iceberg tables', () => {
     scratch.close();
   };
 
-  test('is the warehouse, row by row, whoever reads it; and again after rows of a month changed', async () => {
+  test('equal the warehouse row by row in two readers, also after rows of a month changed', async () => {
     const first = await exported(START_MS);
     await check(first.path);
     await workspace.run(

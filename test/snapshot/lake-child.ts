@@ -1,4 +1,4 @@
-// Publishes for ever, each time with every month changed: `lake-child.ts folder location at`.
+// Publishes forever, with every month changed each time: `lake-child.ts folder location at`.
 import { mkdtemp } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';

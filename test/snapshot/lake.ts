@@ -18,37 +18,37 @@ import type { StoredSnapshot } from '../../src/snapshot/store-publisher.ts';
 import { openScratch, type Scratch } from '../../src/warehouse/scratch.ts';
 import { hurriedClock } from '../support/clocks.ts';
 
-/** Whether the engine that writes Iceberg tables is here: 566 MB, which installing for tests does not bring along. */
+/** Whether the Iceberg engine (566 MB) is installed; the installation for tests does not include it. */
 export const hasEngine = isThere();
 
-/** Says aloud that no Iceberg table was written. */
+/** Prints a warning that no Iceberg table was written. */
 export function sayWithoutEngine(what: string): void {
   process.stderr.write(`NOT TRIED: ${what}. There is no chdb: npm install --no-save --save-prod chdb@3.4.0\n`);
 }
 
-/** A lake in a folder, whose tables can be read over HTTP, as those in a bucket can. */
+/** A lake in a folder. Its tables can be read over HTTP, like those in a bucket. */
 export interface Lake {
   readonly folder: string;
   readonly store: ObjectStore;
   publisher(changes?: Partial<IcebergPublisherOptions>): Publisher<StoredSnapshot>;
-  /** What `latest.json` leads to, or the manifest of a placed snapshot. */
+  /** Reads the latest manifest, or that of a placed snapshot. */
   read(placed?: StoredSnapshot): Promise<Manifest>;
-  /** The metadata file of a table, as any reader would take it. */
+  /** Reads the metadata file of a table. */
   metadata(manifest: Manifest, table: string): Promise<TableMetadata>;
   close(): Promise<void>;
 }
 
-/** A metadata file, as icebird takes it. */
+/** A metadata file in the form that icebird accepts. */
 export type TableMetadata = NonNullable<Parameters<typeof icebergRead>[0]['metadata']>;
 
-/** Opens an empty lake; `keep` and such can be changed for each publisher. */
+/** Opens an empty lake. `keep` and other options can be set for each publisher. */
 export async function openLake(timeOf: (table: string) => string | null): Promise<Lake> {
   const root = await mkdtemp(join(tmpdir(), 'sightline-lake-'));
   const server = await startFileServer(root);
   const { signal } = new AbortController();
   const folder = join(root, 'own');
   const store = openFolderStore(root, { folder: 'own', signal, location: `${server.origin}/own/` });
-  // What waits does so a thousand times too fast; what is limited in time is not.
+  // Sleeps are a thousand times shorter; time limits are not.
   const clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };
   const keep = { daily: 100, weekly: 100, monthly: 100 };
   const json = async <T>(key: string): Promise<T> => JSON.parse(await readFile(join(folder, key), 'utf8')) as T;
@@ -66,17 +66,19 @@ export async function openLake(timeOf: (table: string) => string | null): Promis
   };
 }
 
-/** Ids of the snapshots that readers of a table's folder find, by their rules; null where they find none. */
+/** Ids of the snapshots that readers of a table's folder find by their rules; null if they find none. */
 export interface FolderView {
   /** ClickHouse, and DuckDB when it guesses: the highest number of all metadata files. */
   readonly highest: string | null;
-  /** PyIceberg, DuckDB: what the version hint names. */
+  /** PyIceberg, DuckDB: the number in the version hint. */
   readonly hinted: string | null;
-  /** Iceberg's hadoop tables, as Spark has them: from the hint, or else the highest number, on as long as there is a next. */
+  /**
+   * Iceberg's hadoop tables, as in Spark: from the hint or else the highest number, and on as long as there is a next.
+   */
   readonly hadoop: string | null;
 }
 
-/** Looks into the folder of a table as engines do that are given nothing but the folder. */
+/** Reads the folder of a table like engines that know nothing but the folder. */
 export function viewFolder(lakeFolder: string, table: string): FolderView {
   const folder = join(lakeFolder, 'tables', table, 'metadata');
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -85,7 +87,7 @@ export function viewFolder(lakeFolder: string, table: string): FolderView {
     const { snapshots } = JSON.parse(readFileSync(join(folder, `v${number}.metadata.json`), 'utf8'));
     return snapshots.at(-1).summary['sightline.snapshot'];
   };
-  // Everything that either of them takes for metadata, so that a name of another form shows.
+  // All names that any of them accepts as metadata, so that a name of another form is noticed.
   const numbers = names.flatMap((name) => {
     const [, number] = /^v?(\d+)[.-].*|.*metadata\.json/.exec(name) ?? [];
     return name.endsWith('.avro') || number === undefined ? [] : [Number(number)];
@@ -99,34 +101,34 @@ export function viewFolder(lakeFolder: string, table: string): FolderView {
   return { highest: read(highest), hinted: hint === 0 ? null : read(hint), hadoop: read(version) };
 }
 
-/** What a manifest says of a table's state. */
+/** Returns the Iceberg state of a table in a manifest. */
 export function stateOf(manifest: Manifest, name: string): IcebergState {
   const table = manifest.tables.find((each) => each.name === name) as LakeTable | undefined;
   if (table === undefined) throw new Error(`there is no table ${name}`);
   return table.iceberg;
 }
 
-/** A table's rows by icebird, which has written none of it; empty for a table that has no files. */
+/** Reads a table's rows with icebird, which is independent of the writer; empty for a table without files. */
 export async function readByIcebird(metadata: TableMetadata): Promise<Record<string, unknown>[]> {
   const files = await dataFiles(metadata);
   return files.length === 0 ? [] : icebergRead({ tableUrl: metadata.location, metadata });
 }
 
-/** Addresses of a table's data files, as its manifests have them. */
+/** Returns the addresses of a table's data files from its manifests. */
 export async function dataFiles(metadata: TableMetadata): Promise<string[]> {
   const manifests = await icebergManifests(metadata);
   return manifests.flatMap(({ entries }) => entries.map((entry) => entry.data_file.file_path));
 }
 
-/** A table that is to be staged: its columns, and for each part of it a query of its rows. */
+/** A table to stage: its columns, and a query of the rows of each part. */
 export interface StagedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Folders of parts below the table's own, or an empty name for all of it. */
+  /** Queries by the folder of the part below the table's; an empty name for a table in one part. */
   readonly parts: Readonly<Record<string, string>>;
 }
 
-/** Makes a snapshot of such tables in a new folder below `root`; `at` is epoch milliseconds. */
+/** Stages a snapshot of such tables in a new folder below `root`; `at` is epoch milliseconds. */
 export async function stageTables(root: string, at: number, tables: readonly StagedTable[]): Promise<StagedSnapshot> {
   const folder = await mkdtemp(join(root, 'staged-'));
   const scratch = await openScratch({ memoryLimitMb: 256, temporaryFolder: join(folder, '.temporary') });
@@ -158,7 +160,7 @@ async function stageFile(scratch: Scratch, folder: string, path: string, query: 
   return { path, rows: Number(row?.['rows']), bytes, sha256: await hashFile(file), min: null, max: null };
 }
 
-/** All files below a folder, by their paths in it. */
+/** Returns the relative paths of all files below a folder. */
 export function filesBelow(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry: Dirent) => entry.isFile());
   return files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1)).sort();
@@ -172,7 +174,7 @@ function isThere(): boolean {
   }
 }
 
-// Whole files and ranges of them, on loopback.
+// Serves files and ranges of them on the loopback interface.
 async function startFileServer(root: string): Promise<{ origin: string; close: () => Promise<void> }> {
   const server = createServer(async ({ url = '', headers }, response) => {
     const path = join(root, decodeURIComponent(url));

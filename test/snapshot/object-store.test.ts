@@ -51,19 +51,19 @@ async function publish(publisher: Publisher, generation: number, contents: reado
   return { placed, pointed: await publisher.point(placed) };
 }
 
-describe('what is sent', () => {
-  test('is what has changed, once', async () => {
+describe('an upload to an object store', () => {
+  test('contains only changed files, each once', async () => {
     const publisher = await publisherTo();
     expect((await publish(publisher, 1, ['a', 'b', 'c'])).placed.sent).toEqual({ files: 3, bytes: 3 });
     expect(sentFiles().length).toBe(3);
     expect((await publish(await publisherTo(), 2, ['a', 'B', 'c'])).placed.sent).toEqual({ files: 1, bytes: 1 });
     expect(sentFiles().length).toBe(4);
-    // Nothing is looked for by listing, but when there is no pointer yet.
+    // The store is listed only while there is no pointer yet.
     const listed = server.asked.filter(({ query }) => query.has('list-type'));
     expect(listed.length).toBe(1);
   });
 
-  test('is within a week what the store has lost', async () => {
+  test('replaces a lost object within a week', async () => {
     let now = Date.now();
     const publisher = await publisherTo(server, () => now);
     await publish(publisher, 1, ['kept', 'lost']);
@@ -77,7 +77,7 @@ describe('what is sent', () => {
     expect([sent, server.objects.has(lost ?? '')]).toEqual([1, true]);
   });
 
-  test('goes on where a run was stopped', async () => {
+  test('continues after an interrupted run without sending files again', async () => {
     server.fault = ({ method, key }) => (method === 'PUT' && key.includes('month=2026-04') ? 'cut before' : null);
     const contents = ['d', 'e', 'f', 'g', 'h'];
     await expect(publish(await publisherTo(), 1, contents)).rejects.toMatchObject({ code: 'publish_failed' });
@@ -91,7 +91,7 @@ describe('what is sent', () => {
     expect(sentFiles().filter((key) => before.has(key))).toEqual([]);
   });
 
-  test('is checked against its SHA-256 before, in one piece or in parts, and arrives whole', async () => {
+  test('is verified against its SHA-256, in one request or in parts, and arrives complete', async () => {
     const root = await temporaryFolder();
     const path = join(root, 'large');
     const body = Buffer.alloc(12 * 1024 * 1024, 'sightline');
@@ -116,7 +116,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('the pointer', () => {
+describe('the pointer latest.json', () => {
   const faults: [Fault, string][] = [
     ['busy', 'files/'],
     ['cut after body', 'files/'],
@@ -125,7 +125,7 @@ describe('the pointer', () => {
     ['cut after', 'latest.json'],
     ['busy', 'latest.json'],
   ];
-  test.each(faults)('moves once where a write is answered "%s", at %s', async (fault, where) => {
+  test.each(faults)('moves once if a write fails with "%s" at %s', async (fault, where) => {
     const publisher = await publisherTo();
     await publish(publisher, 1, ['one']);
     let left = 2;
@@ -136,7 +136,7 @@ describe('the pointer', () => {
     expect(pointerOf().snapshots.map(({ id }) => id).length).toBe(2);
   });
 
-  test('stands where the store goes on refusing, and nothing of the key is told', async () => {
+  test('stays unchanged if the store keeps rejecting writes, and errors do not contain the key', async () => {
     const publisher = await publisherTo();
     const first = await publish(publisher, 1, ['one']);
     for (const fault of ['cut before', 'forbidden', 'cut after body'] as const) {
@@ -146,18 +146,18 @@ describe('the pointer', () => {
       for (const secret of Object.values(S3_KEY)) expect(inspect(failed, { depth: 20 })).not.toContain(secret);
     }
     server.fault = ({ key }) => (key.endsWith('latest.json') ? 'wrong tag' : null);
-    await expect(publish(publisher, 3, ['three'])).rejects.toThrow(/was moved by others 30 times/);
+    await expect(publish(publisher, 3, ['three'])).rejects.toThrow(/was moved by others during each of 30 attempts/);
     expect(pointerOf().id).toBe(first.placed.id);
   });
 
-  test('is not written over where it is somebody else’s', async () => {
+  test('is not overwritten if it is not a pointer of sightline', async () => {
     const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
     await store.create('latest.json', Buffer.from('{"version": 2}'));
-    await expect(publish(await publisherTo(), 1, ['one'])).rejects.toThrow(/is not what sightline writes/);
+    await expect(publish(await publisherTo(), 1, ['one'])).rejects.toThrow(/is not a pointer of sightline/);
     store.close();
   });
 
-  test('that was lost is made again of all manifests that there are', async () => {
+  test('is rebuilt from all manifests if it was lost', async () => {
     const publisher = await publisherTo();
     for (const generation of [1, 2, 3]) await publish(publisher, generation, [`generation ${generation}`]);
     server.objects.delete(`${base()}latest.json`);
@@ -166,8 +166,8 @@ describe('the pointer', () => {
   });
 });
 
-describe('retention', () => {
-  test('deletes only what no manifest names, a day after, and nothing where a manifest cannot be read', async () => {
+describe('retention in an object store', () => {
+  test('deletes only objects that no manifest names, a day later, and nothing if a manifest is unreadable', async () => {
     const publisher = await publisherTo();
     await publish(publisher, 1, ['stays', 'goes']);
     await publish(publisher, 2, ['stays', 'new']);
@@ -183,14 +183,14 @@ describe('retention', () => {
     await expect(publisher.retain(KEEP_NONE, now + 50 * HOUR_MS)).rejects.toThrow(/nothing is deleted/);
     expect(server.asked.filter(({ method, key }) => method === 'DELETE' && !key.includes('trials/'))).toEqual([]);
     if (kept !== undefined) server.objects.set(base() + manifest, kept);
-    // Who failed said for how long nobody else deletes.
+    // The failed deletion reserved the sweep, so the next one starts after that time.
     expect((await publisher.retain(KEEP_NONE, now + 51 * HOUR_MS)).length).toBe(1);
     const left = [...server.objects].filter(([key]) => key.startsWith(`${base()}files/`));
     expect(left.map(([, { body }]) => body.toString()).sort()).toEqual(['new', 'not ours', 'stays']);
     store.close();
   });
 
-  test('takes nothing from a publisher that is slow, or that uses again what is about to go', async () => {
+  test('deletes nothing that a slow publisher has uploaded or reuses', async () => {
     let now = Date.now();
     server.now = () => now;
     const publisher = await publisherTo(server, () => now);
@@ -209,7 +209,7 @@ describe('retention', () => {
   });
 });
 
-describe('stores that differ', () => {
+describe('object stores that differ from S3', () => {
   const open = async (options: S3ServerOptions): Promise<S3Server> => {
     const other = await startS3Server(options);
     onTestFinished(() => other.close());
@@ -217,7 +217,7 @@ describe('stores that differ', () => {
   };
 
   test.each([{ wantsBareTags: true }, { refusesChecksums: true }])(
-    'are written to as they want it: %o',
+    'are written to in the form that they accept: %o',
     async (options) => {
       const publisher = await publisherTo(await open(options));
       expect((await publish(publisher, 1, ['one'])).pointed).toBe('moved');
@@ -226,28 +226,28 @@ describe('stores that differ', () => {
     },
   );
 
-  test('in that they take no notice of conditions are refused at once', async () => {
+  test('are rejected at once if they ignore conditional writes', async () => {
     const other = await open({ ignoresConditions: true });
-    await expect(publish(await publisherTo(other), 1, ['one'])).rejects.toThrow(/takes no notice of If-None-Match/);
+    await expect(publish(await publisherTo(other), 1, ['one'])).rejects.toThrow(/the store ignores If-None-Match/);
     expect([...other.objects.keys()].filter((key) => /latest|trials/.test(key))).toEqual([]);
     const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
     await checkConditions(store);
     store.close();
   });
 
-  test('that are not there, or have no such bucket, are named', async () => {
+  test('are named in the error if they are unreachable or the bucket does not exist', async () => {
     const nowhere = await openStore(targetOf('http://127.0.0.1:1', 'lake'), folder);
     await expect(nowhere.read('latest.json')).rejects.toMatchObject({
       code: 'publish_failed',
-      message: `reading s3://lake/of/tests/${folder}/latest.json failed: no answer (ECONNREFUSED)`,
+      message: `reading s3://lake/of/tests/${folder}/latest.json failed: no response (ECONNREFUSED)`,
     });
     const other = await openStore(targetOf(server.endpoint, 'nothing'), folder);
-    await expect(other.read('latest.json')).rejects.toThrow(/there is no such bucket \(NoSuchBucket\)/);
+    await expect(other.read('latest.json')).rejects.toThrow(/the bucket does not exist \(NoSuchBucket\)/);
     for (const store of [nowhere, other]) store.close();
   });
 });
 
-test('a signal ends what is under way, and is not listened to any more by what has ended', async () => {
+test('an abort ends requests, and requests that have ended leave no listeners on the signal', async () => {
   const { signal, abort } = withAbort();
   const store = await openS3Store(targetOf(server.endpoint, server.bucket), { folder, signal });
   for (let count = 0; count < 30; count++) await store.head('nothing');

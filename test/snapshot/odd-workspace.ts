@@ -13,7 +13,7 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { hurriedClock } from '../support/clocks.ts';
 import { NOW_MS } from '../support/workspace.ts';
 
-/** A synced warehouse for several tests together; the caller closes it. */
+/** A synced warehouse that several tests share; the caller closes it. */
 export interface OddWorkspace {
   readonly catalogue: Catalogue;
   readonly database: Database;
@@ -24,7 +24,7 @@ export interface OddWorkspace {
   close(): Promise<void>;
 }
 
-/** Syncs a small workspace twice, so that some rows are gone, and adds rows with every odd value a column can have. */
+/** Syncs a small workspace twice, so that some rows are deleted, and adds rows with every unusual value of a column. */
 export async function openOddWorkspace(): Promise<OddWorkspace> {
   const sandbox = await startSandboxWorkspace({
     brands: 1,

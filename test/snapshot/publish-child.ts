@@ -1,4 +1,4 @@
-// Publishes again and again, each time with every row changed: `publish-child.ts folder times`; 0 goes on for ever.
+// Publishes repeatedly, with every row changed each time: `publish-child.ts folder times`; 0 runs forever.
 import { declarations } from '../../schemas/catalogue.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
@@ -9,7 +9,7 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 
 const [folder = '', times = '0'] = process.argv.slice(3);
 const { tables, histories, ...others } = createCatalogue(declarations);
-// Few tables, so that publishing is what takes the time.
+// Few tables, so that publishing takes most of the time.
 const wanted = ['responses', 'alerts', 'prompts'];
 const catalogue = { ...others, tables: tables.filter(({ name }) => wanted.includes(name)), histories: [] };
 const layout = layoutOf(folder);
@@ -21,7 +21,7 @@ await run(`INSERT INTO responses (id, prompt, engine, created_at) SELECT uuid(),
   + INTERVAL (i) HOUR FROM range(2000) t(i) WHERE NOT EXISTS (SELECT 1 FROM responses)`);
 await run(`INSERT INTO alerts (id, headline) SELECT uuid(), '0' WHERE NOT EXISTS (SELECT 1 FROM alerts)`);
 const { signal } = new AbortController();
-// Short enough a time that deleting has something to do.
+// So short that there is something to delete.
 const keep = { daily: 1, weekly: 0, monthly: 0 };
 for (let time = 0; time < Number(times) || times === '0'; time++) {
   await run(`UPDATE responses SET prompt = CAST(CAST(prompt AS BIGINT) + 1 AS VARCHAR)`);

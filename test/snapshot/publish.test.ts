@@ -11,13 +11,13 @@ import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const CHILD = new URL('publish-child.ts', import.meta.url);
-/** How often, for a run that is to take its time: SIGHTLINE_TEST_KILLS=100 SIGHTLINE_TEST_PUBLISHES=200. */
+/** Number of kills and publishes; for a long run: SIGHTLINE_TEST_KILLS=100 SIGHTLINE_TEST_PUBLISHES=200. */
 const KILLS = Number(process.env['SIGHTLINE_TEST_KILLS'] ?? 3);
 const PUBLISHES = Number(process.env['SIGHTLINE_TEST_PUBLISHES'] ?? 8);
 const WAIT_MAX_MS = 400;
 
 test(
-  'a publish that is killed at any moment leaves a whole snapshot and a whole copy, and the next one no litter',
+  'a publish killed at any moment leaves a complete snapshot and replica, and the next one removes leftovers',
   async () => {
     const folder = await temporaryFolder();
     const layout = layoutOf(folder);
@@ -25,7 +25,7 @@ test(
     for (let kill = 0; kill < KILLS; kill++) {
       const child = startChild(CHILD, folder, '0');
       expect(await child.message()).toBe('0');
-      // Spread over a publish and the next one, whatever the machine's pace.
+      // Spreads the kills over a publish and the next one, however fast the machine is.
       await new Promise((resolve) => setTimeout(resolve, ((kill * 97) % WAIT_MAX_MS) + 1));
       await child.kill();
       const generation = await wholeSnapshot(layout);
@@ -45,7 +45,7 @@ test(
 );
 
 test(
-  'readers never see two snapshots at once, and can open the copy at any moment',
+  'readers never see a mix of two snapshots, and can open the replica at any moment',
   async () => {
     const folder = await temporaryFolder();
     const layout = layoutOf(folder);
@@ -71,7 +71,7 @@ test(
   60_000 + PUBLISHES * 5_000,
 );
 
-// The copy, opened anew each time.
+// Opens the replica again and again.
 async function readCopy({ analytics }: Layout, goesOn: () => boolean): Promise<number[]> {
   const generations: number[] = [];
   while (goesOn()) generations.push(await generationOf(analytics));
@@ -94,7 +94,7 @@ async function generationOf(analytics: string): Promise<number> {
 
 const SUMS = 'min(CAST(prompt AS BIGINT)) AS least, max(CAST(prompt AS BIGINT)) AS most, count(*) AS rows';
 
-// As a program does that looks where the link points to, and stays there.
+// Reads like a program that resolves the symlink and stays in that folder.
 async function readSnapshots({ latest, snapshots }: Layout, goesOn: () => boolean): Promise<number[]> {
   const scratch = await openScratch({ memoryLimitMb: 128, temporaryFolder: `${latest}-temporary` });
   onTestFinished(() => scratch.close());
@@ -115,8 +115,8 @@ interface Through {
   short: number;
 }
 
-// As a tool does that was given `latest`: what it reads is of one snapshot. In the instant of a swap it may fail, or, where it
-// lists files and then looks at each, as DuckDB does, miss those that are of the snapshot before.
+// Reads like a tool that uses the path `latest`. A complete result is from one snapshot. During a swap the read may
+// fail, or miss files of the previous snapshot if the tool lists files before it opens them, as DuckDB does.
 async function readLatest({ latest }: Layout, goesOn: () => boolean): Promise<Through> {
   const scratch = await openScratch({ memoryLimitMb: 128, temporaryFolder: `${latest}-temporary` });
   onTestFinished(() => scratch.close());
@@ -138,7 +138,7 @@ async function readLatest({ latest }: Layout, goesOn: () => boolean): Promise<Th
   return through;
 }
 
-// What `latest` points to, file by file; the number that all of its rows have.
+// Verifies every file of the latest snapshot and returns the generation of all of its rows.
 async function wholeSnapshot({ latest }: Layout): Promise<number> {
   const manifest = JSON.parse(await readFile(join(latest, 'manifest.json'), 'utf8')) as Manifest;
   expect(manifest.id).toBe(await readlink(latest));

@@ -1,4 +1,4 @@
-// Publishes for ever, each time with every file changed: `publisher-child.ts root target folder generation`.
+// Publishes forever, with every file changed each time: `publisher-child.ts root target folder generation`.
 import { openFolderStorePlace, openStorePlace, stage } from './publishing-places.ts';
 
 const [root = '', target = '', folder = '', from = '1'] = process.argv.slice(3);

@@ -18,7 +18,7 @@ import {
 } from './publishing-places.ts';
 
 const CHILD = new URL('publisher-child.ts', import.meta.url);
-/** How often, for a run that is to take its time. */
+/** Number of kills and publishes; larger for a long run. */
 const KILLS = Number(process.env['SIGHTLINE_TEST_KILLS'] ?? 2);
 const PUBLISHES = Number(process.env['SIGHTLINE_TEST_PUBLISHES'] ?? 50);
 const READERS = 2;
@@ -106,7 +106,7 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
     return placed;
   };
 
-  test.skipIf(!isHere)('leads nobody to it before it is whole, and then everybody', async () => {
+  test.skipIf(!isHere)('shows a snapshot to readers only when it is complete', async () => {
     const publisher = place.publisher();
     expect([await publisher.latest(), await place.read()]).toEqual([null, null]);
     const first = await put(publisher);
@@ -121,7 +121,7 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
   });
 
   test.skipIf(!isHere)(
-    'never leads readers back, though an older one is finished late, and loses neither',
+    'never moves readers back to an older snapshot that is finished late, and keeps both',
     async () => {
       const late = await put(place.publisher());
       const newer = await publish(place.publisher());
@@ -131,7 +131,7 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
     },
   );
 
-  test.skipIf(!isHere)('shows readers one whole snapshot at any moment, and never an older one again', async () => {
+  test.skipIf(!isHere)('shows readers one complete snapshot at any moment, and never an older one again', async () => {
     let isPublishing = true;
     const read = async (): Promise<string[]> => {
       const ids: string[] = [];
@@ -160,7 +160,7 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
     }
   });
 
-  test.skipIf(!isHere)('lets the newest win of those that publish at once, and keeps all of them', async () => {
+  test.skipIf(!isHere)('makes the newest of concurrent snapshots the latest, and keeps all of them', async () => {
     const at = Array.from({ length: place.publishersMax }, () => ++generation).reverse();
     const all = await Promise.all(at.map((each) => put(place.publisher(), each)));
     const results = await Promise.all(all.map((placed) => place.publisher().point(placed)));
@@ -170,7 +170,7 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
     for (const placed of all) expect(await place.readPlaced(placed)).toMatchObject({ id: placed.id });
   });
 
-  test.skipIf(!isHere)('deletes what is not kept only after nobody can be reading it any more', async () => {
+  test.skipIf(!isHere)('deletes an expired snapshot only after the grace period for its readers', async () => {
     const old = await publish(place.publisher());
     const next = await publish(place.publisher());
     const publisher = place.publisher();
@@ -186,10 +186,10 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
     expect(await place.read()).toMatchObject({ id: next.id });
   });
 
-  // What a kill does to a folder is tried with exports, in publish.test.ts.
+  // Kills of exports to a folder are tested in publish.test.ts.
   if (name === 'a folder') return;
   test.skipIf(!isHere)(
-    'leaves a whole snapshot when it is killed at any moment, and goes on from there',
+    'leaves a complete snapshot when it is killed at any moment, and the next publish succeeds',
     async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const child = startChild(CHILD, await temporaryFolder(), ...given, String(generation + 1));

@@ -14,31 +14,31 @@ import { createStorePublisher } from '../../src/snapshot/store-publisher.ts';
 import { hurriedClock } from '../support/clocks.ts';
 import { S3_KEY } from '../support/s3-server.ts';
 
-/** When the first of these snapshots is of: now, because stores have clocks of their own. */
+/** Time of the first snapshot: now, because stores have clocks of their own. */
 export const START_MS = Math.floor(Date.now() / 1000) * 1000;
 
-/** A snapshot as a reader finds it, with the content of all its files; each was what the manifest says. */
+/** A snapshot as a reader finds it, with the content of all its files, verified against the manifest. */
 export interface Seen {
   readonly id: string;
   readonly contents: readonly string[];
 }
 
-/** A place where snapshots are published, and a reader of it. */
+/** A place to which snapshots are published, with a reader. */
 export interface Place {
   readonly name: string;
-  /** How many may publish at the same time. */
+  /** Maximum number of concurrent publishers. */
   readonly publishersMax: number;
   readonly graceMs: number;
-  /** Another publisher each time, as another process would have. */
+  /** Creates a new publisher, like another process. */
   publisher(): Publisher;
-  /** What somebody reads who asks for the newest; null where there is nothing. */
+  /** Reads the latest snapshot; null if there is none. */
   read(): Promise<Seen | null>;
-  /** Reads what a placed snapshot names; fails where anything is missing. */
+  /** Reads a placed snapshot; fails if anything is missing. */
   readPlaced(placed: PlacedSnapshot): Promise<Seen>;
   close(): Promise<void>;
 }
 
-/** Makes a snapshot in a folder below `root`: a file for each content, each in a folder of its own. */
+/** Stages a snapshot in a folder below `root`: a file for each content, each in a folder of its own. */
 export async function stage(
   root: string,
   generation: number,
@@ -83,25 +83,25 @@ export async function openFolderPlace(): Promise<Place> {
   };
 }
 
-/** Settings of a bucket that is on this machine. */
+/** Returns the settings of a bucket on this machine. */
 export function targetOf(endpoint: string, bucket: string, changes: Partial<S3Target> = {}): S3Target {
   const none = { region: null, encryption: null, kmsKeyId: null } as const;
   return { bucket, prefix: 'of/tests', endpoint, pathStyle: true, ...none, ...changes };
 }
 
-/** Opens a folder of a bucket with the key of tests; `clock` need not be the machine's. */
+/** Opens a folder of a bucket with the access key of the tests. */
 export async function openStore(target: S3Target, folder: string, partBytes?: number): Promise<ObjectStore> {
   Object.assign(process.env, S3_KEY);
   const { signal } = new AbortController();
   return openS3Store(target, { folder, signal, ...(partBytes === undefined ? {} : { partBytes }) });
 }
 
-/** A folder of an object store. */
+/** Opens a folder of an object store as a place to publish to. */
 export async function openStorePlace(name: string, target: S3Target, folder: string): Promise<Place> {
   return storePlace(name, await openStore(target, folder));
 }
 
-/** A folder of a file system that is used as an object store is. */
+/** Opens a folder of a file system, used as an object store, as a place to publish to. */
 export function openFolderStorePlace(path: string, folder: string): Place {
   return storePlace(
     'a folder as an object store',
@@ -111,7 +111,7 @@ export function openFolderStorePlace(path: string, folder: string): Place {
 
 function storePlace(name: string, store: ObjectStore): Place {
   const { signal } = new AbortController();
-  // What waits does so a thousand times too fast; what is limited in time is not.
+  // Sleeps are a thousand times shorter; time limits are not.
   const clock: Clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };
   const get = async (key: string): Promise<Buffer> => {
     const found = await store.read(key);
@@ -137,7 +137,7 @@ async function readAll(get: (path: string) => Promise<Buffer>, manifestPath: str
   const contents: string[] = [];
   for (const { path, sha256 } of tables.flatMap(({ files }) => files)) {
     const content = await get(path);
-    if (createHash('sha256').update(content).digest('hex') !== sha256) throw new Error(`${path} is something else`);
+    if (createHash('sha256').update(content).digest('hex') !== sha256) throw new Error(`${path} has another SHA-256`);
     contents.push(content.toString());
   }
   return { id, contents };

@@ -10,15 +10,15 @@ import type { OddWorkspace } from './odd-workspace.ts';
 /** A row as comparable texts, by column. */
 export type Comparable = Readonly<Record<string, string | null>>;
 
-/** Something that reads Parquet and owes nothing to DuckDB. */
+/** A Parquet reader that is independent of DuckDB. */
 export interface ParquetReader {
   readonly name: string;
-  /** Digits of a second that it keeps. */
+  /** Fractional digits of seconds that it keeps. */
   readonly digits: 3 | 6;
   read(path: string, types: Readonly<Record<string, string>>): Promise<Comparable[]>;
 }
 
-/** The two independent readers that every file has to agree with. */
+/** The two independent readers that every file is compared with. */
 export const readers: readonly ParquetReader[] = [
   {
     name: 'hyparquet',
@@ -48,7 +48,7 @@ export function typesOf(table: WarehouseTable): Readonly<Record<string, string>>
   return Object.fromEntries(parquetColumns(table).map(({ name, type }) => [name, type]));
 }
 
-/** What a table holds in the warehouse, in the same texts; times with as many digits as the reader keeps. */
+/** Returns the rows of a warehouse table as comparable texts; times with as many digits as the reader keeps. */
 export async function warehouseRows(
   { query }: Pick<OddWorkspace, 'query'>,
   table: WarehouseTable,
@@ -64,12 +64,12 @@ export async function warehouseRows(
   return lines(rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, text(value)]))));
 }
 
-/** Rows as sorted lines, so that they can be compared as a multiset. */
+/** Returns rows as sorted lines, so that they can be compared as a multiset. */
 export function lines(rows: readonly Comparable[]): string[] {
   return rows.map((row) => JSON.stringify(row)).sort();
 }
 
-/** Every file below a folder, with its SHA-256. */
+/** Returns every file below a folder with its SHA-256. */
 export function hashes(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return Object.fromEntries(
@@ -85,17 +85,17 @@ export async function metadataOf(path: string) {
   return parquetMetadataAsync(await asyncBufferFromFile(path));
 }
 
-/** A row in these texts; times are bigint microseconds from one reader, and Date from the others. */
+/** Converts a row to comparable texts. Times are bigint microseconds from one reader, and Date from the others. */
 export function comparable(
   row: Readonly<Record<string, unknown>>,
   types: Readonly<Record<string, string>>,
 ): Comparable {
   const unknown = Object.keys(row).filter((name) => !(name in types));
-  if (unknown.length > 0) throw new Error(`columns that the table has not: ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw new Error(`unknown columns: ${unknown.join(', ')}`);
   return Object.fromEntries(
     Object.entries(types).map(([name, type]) => {
       const value = row[name];
-      if (typeof value === 'string' && type !== 'VARCHAR') throw new Error(`${name} is a text and not a ${type}`);
+      if (typeof value === 'string' && type !== 'VARCHAR') throw new Error(`${name} is a string; expected: ${type}`);
       if (value instanceof Date)
         return [name, type === 'DATE' ? value.toISOString().slice(0, 10) : text(value.getTime())];
       return [name, text(value)];

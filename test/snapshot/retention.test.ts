@@ -24,8 +24,8 @@ const keeps = fc.record({
   monthly: fc.integer({ min: 0, max: 20 }),
 });
 
-describe('which snapshots may go', () => {
-  test('is never the latest, never too few, never the newest of a period that is kept, and is settled at once', () => {
+describe('expired snapshots', () => {
+  test('never include the latest or the newest of a kept period, and all are found at once', () => {
     fc.assert(
       fc.property(histories, keeps, fc.nat(), (snapshots, keep, pick) => {
         const latest = (snapshots[pick % snapshots.length] as Aged).id;
@@ -52,7 +52,7 @@ describe('which snapshots may go', () => {
     );
   });
 
-  test('is what nobody can still be reading', () => {
+  test('are past the grace period for their readers', () => {
     const snapshots = [
       { id: 'a', createdAt: NOW - 3 * GRACE_MS, supersededAt: NOW - GRACE_MS },
       { id: 'b', createdAt: NOW - 2 * GRACE_MS, supersededAt: NOW - GRACE_MS + 1 },
@@ -61,7 +61,7 @@ describe('which snapshots may go', () => {
     expect(chooseExpired(snapshots, 'c', { daily: 0, weekly: 0, monthly: 0 }, NOW)).toEqual(['a']);
   });
 
-  test('leaves of nightly snapshots over two years what the defaults say', () => {
+  test('leave 14 days, 8 weeks and 24 months of two years of nightly snapshots', () => {
     const snapshots = Array.from({ length: 730 }, (_, ago): Aged => {
       const createdAt = NOW - ago * DAY_MS;
       return { id: `${ago}`, createdAt, supersededAt: ago === 0 ? null : createdAt + DAY_MS };
@@ -69,7 +69,7 @@ describe('which snapshots may go', () => {
     const expired = new Set(chooseExpired(snapshots, '0', { daily: 14, weekly: 8, monthly: 24 }, NOW));
     const left = snapshots.filter(({ id }) => !expired.has(id)).map(({ createdAt }) => dayOf(createdAt));
     expect(left.slice(0, 14)).toEqual(snapshots.slice(0, 14).map(({ createdAt }) => dayOf(createdAt)));
-    // 16 March 2026 is a Monday: a week of its own, and then the Sundays.
+    // 16 March 2026 is a Monday, so it is a week of its own; then come the Sundays.
     expect(left.slice(14, 20)).toEqual([
       '2026-03-01',
       '2026-02-28',
@@ -83,8 +83,8 @@ describe('which snapshots may go', () => {
   });
 });
 
-describe('deleting', () => {
-  test('takes whole snapshots and nothing that is none', async () => {
+describe('retention in a folder', () => {
+  test('deletes complete snapshots and leaves other folders alone', async () => {
     const layout = layoutOf(await temporaryFolder());
     const ids = ['20260101T000000Z', '20260102T000000Z', '20260102T000000Z-2', '20260103T000000Z'];
     for (const [index, id] of ids.entries()) await writeSnapshot(layout.snapshots, id, ids[index - 1] ?? null);
@@ -101,18 +101,18 @@ describe('deleting', () => {
       'notes',
     ]);
     expect(await applyRetention(layout, keep, NOW)).toEqual([]);
-    // Somebody has gone back to an older one; the newest was followed by none.
+    // `latest` was set back to an older snapshot, and no snapshot follows the newest.
     await unlink(layout.latest);
     await symlink('20260102T000000Z-2', layout.latest);
     expect(await applyRetention(layout, { daily: 0, weekly: 0, monthly: 0 }, NOW)).toEqual([]);
     expect(await readlink(layout.latest)).toBe('20260102T000000Z-2');
   });
 
-  test('counts the grace period from when a snapshot was followed, also past one that never was the latest', async () => {
+  test('counts the grace period from when a snapshot was superseded, even if one never became the latest', async () => {
     const layout = layoutOf(await temporaryFolder());
     const first = '20260315T200000Z';
     await writeSnapshot(layout.snapshots, first, null);
-    // Published, but for the link.
+    // Published except for the symlink.
     await writeSnapshot(layout.snapshots, '20260315T210000Z', first);
     await writeSnapshot(layout.snapshots, '20260315T233000Z', first);
     await symlink('20260315T233000Z', layout.latest);
@@ -121,7 +121,7 @@ describe('deleting', () => {
     expect(await applyRetention(layout, none, NOW + GRACE_MS / 2)).toEqual(['20260315T210000Z', first]);
   });
 
-  test('that was cut short leaves no half snapshot under its name', async () => {
+  test('that was interrupted leaves no partial snapshot under its name', async () => {
     const layout = layoutOf(await temporaryFolder());
     await writeSnapshot(layout.snapshots, '20260101T000000Z', null);
     await rename(join(layout.snapshots, '20260101T000000Z'), join(layout.snapshots, '.old-20260101T000000Z'));
@@ -146,7 +146,7 @@ function monthOf(at: number): string {
   return new Date(at).toISOString().slice(0, 7);
 }
 
-// The Monday that a week begins with.
+// Returns the Monday of a week.
 function weekOf(at: number): string {
   const weekday = (new Date(at).getUTCDay() + 6) % 7;
   return dayOf(at - weekday * DAY_MS);

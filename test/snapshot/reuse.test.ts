@@ -26,7 +26,8 @@ afterAll(() => workspace.close());
 
 const DAY_MS = 86_400_000;
 
-// Days on which nothing is read whole, so that what a test changes is found by what it is found by.
+// On these days the file that the tests damage is not due for a full check, so that each test finds the damage in its
+// own way.
 function clockOn(day: number): Clock {
   const now = Date.parse('2026-03-16T00:00:00Z') + day * DAY_MS;
   return { now: () => now, monotonic: () => 0, sleep: () => Promise.resolve(), random: () => 0 };
@@ -46,7 +47,7 @@ function fileOf(snapshot: Snapshot, part: string): string {
 }
 
 describe('files whose rows have not changed', () => {
-  test('are those of the snapshot before, by hard link, and stay when it goes', async () => {
+  test('are hard links to the previous snapshot and survive its deletion', async () => {
     const layout = layoutOf(await temporaryFolder());
     const first = await take(layout, 0);
     expect(first.written.files).toBe(filesOf(first).length);
@@ -69,7 +70,7 @@ describe('files whose rows have not changed', () => {
     expect((await take(layout, 2)).written.files).toBe(0);
   });
 
-  test('are written anew in another form', async () => {
+  test('are written again if the compression, column types, comments or the writer change', async () => {
     const layout = layoutOf(await temporaryFolder());
     const first = await take(layout, 0);
     const second = await take(layout, 1, { compression: 'zstd' });
@@ -87,7 +88,7 @@ describe('files whose rows have not changed', () => {
     expect(new Set([...forms, formOf(table, 'snappy', 'v2')]).size).toBe(4);
   });
 
-  test('are copied where the snapshot before is on another file system', async (context) => {
+  test('are copied if the previous snapshot is on another file system', async (context) => {
     const elsewhere = await mkdtemp('/dev/shm/sightline-').catch(() => null);
     if (elsewhere === null) return context.skip();
     onTestFinished(() => rm(elsewhere, { recursive: true, force: true }));
@@ -106,17 +107,17 @@ describe('files whose rows have not changed', () => {
   });
 });
 
-describe('a file of the snapshot before that is not what its manifest says', () => {
+describe('a damaged file of the previous snapshot', () => {
   const damages: Record<string, (path: string) => Promise<void>> = {
-    'is gone': (path) => rm(path),
+    'is missing': (path) => rm(path),
     'is shorter': async (path) => writeFile(path, (await readFile(path)).subarray(1)),
-    'was written to': async (path) => {
+    'was modified': async (path) => {
       const bytes = await readFile(path);
       bytes[100] = (bytes[100] as number) ^ 1;
       await writeFile(path, bytes);
     },
   };
-  test.each(Object.entries(damages))('because it %s is written anew', async (_name, damage) => {
+  test.each(Object.entries(damages))('that %s is written again', async (_name, damage) => {
     const layout = layoutOf(await temporaryFolder());
     const first = await take(layout, 0);
     const sound = hashes(first.path);
@@ -129,7 +130,7 @@ describe('a file of the snapshot before that is not what its manifest says', () 
     expect(hashes(second.path)).toMatchObject(sound);
   });
 
-  test('because the disk lost a bit is found within a week', async () => {
+  test('with its original size and modification time is found within a week', async () => {
     const layout = layoutOf(await temporaryFolder());
     const first = await take(layout, 0);
     const path = fileOf(first, 'responses/month=2026-02');
@@ -144,7 +145,7 @@ describe('a file of the snapshot before that is not what its manifest says', () 
     expect(written).toBe(1);
   });
 
-  test('because its manifest cannot be read makes all of them new', async () => {
+  test('that is the manifest causes all files to be written again', async () => {
     const layout = layoutOf(await temporaryFolder());
     const first = await take(layout, 0);
     await writeFile(join(first.path, 'manifest.json'), '{"format": 1, "id": 7');
@@ -153,7 +154,7 @@ describe('a file of the snapshot before that is not what its manifest says', () 
 });
 
 describe('the fingerprint of a part', () => {
-  test('changes with every column of every table, with a row more and with a row less', async () => {
+  test('changes with every column of every table and with added, duplicate and deleted rows', async () => {
     const undo = new Error('undo');
     let compared = 0;
     for (const table of [...workspace.catalogue.tables, ...workspace.catalogue.histories]) {
@@ -181,7 +182,7 @@ describe('the fingerprint of a part', () => {
     expect(compared).toBeGreaterThan(300);
   });
 
-  test('is the same for the same rows in another order', async () => {
+  test('does not depend on the order of rows', async () => {
     const undo = new Error('undo');
     const table = workspace.catalogue.tables.find(({ name }) => name === 'responses') as WarehouseTable;
     const work = workspace.database.transaction(async (session) => {
@@ -196,7 +197,7 @@ describe('the fingerprint of a part', () => {
   });
 });
 
-test('a file that does not read back as what the warehouse holds is not kept', async () => {
+test('a Parquet file is rejected if the rows read back differ from those of the warehouse', async () => {
   const folder = await temporaryFolder();
   const scratch = await openScratch({ memoryLimitMb: 64, temporaryFolder: join(folder, 'temporary') });
   onTestFinished(() => scratch.close());
@@ -213,7 +214,7 @@ test('a file that does not read back as what the warehouse holds is not kept', a
     for (const wrong of [{ rows: sums.rows + 1 }, { max: null }, { sum: '1' }, { xor: '1' }]) {
       await expect(write(wrong)).rejects.toMatchObject({
         code: 'internal',
-        message: expect.stringContaining('does not read back'),
+        message: expect.stringContaining('differ from those written'),
       });
     }
     expect(await write({})).toBe(true);

@@ -41,7 +41,7 @@ const keys = (): string[] =>
     .filter((key) => key.includes(`/${folder}/`))
     .map((key) => key.split(`/${folder}/`)[1] ?? '');
 
-test('an upload in parts that a signal ends leaves no parts', async () => {
+test('an aborted multipart upload leaves no parts', async () => {
   const path = join(await temporaryFolder(), 'large');
   await writeFile(path, Buffer.alloc(12 * 1024 * 1024, 'sightline'));
   const controller = new AbortController();
@@ -57,7 +57,7 @@ test('an upload in parts that a signal ends leaves no parts', async () => {
   expect(server.uploads.size).toBe(0);
 });
 
-test('a machine whose clock is a day ahead deletes nothing of one that is publishing', async () => {
+test('a machine with a clock days ahead deletes nothing that a running publish needs', async () => {
   const right = await publisherAt(() => Date.now());
   const ahead = await publisherAt(() => Date.now() + 50 * HOUR_MS);
   const publish = async (generation: number) => {
@@ -66,7 +66,7 @@ test('a machine whose clock is a day ahead deletes nothing of one that is publis
   };
   await publish(1);
   await publish(2);
-  // Superseded long ago by the clock that is wrong.
+  // By the wrong clock the first snapshot was superseded long ago.
   await ahead.publisher.retain(KEEP_NONE, Date.now() + 50 * HOUR_MS).catch(() => undefined);
   const slow = await right.publisher.put(await stage(await temporaryFolder(), 3, ['of 3', 'more']));
   const later = await publisherAt(() => Date.now() + 80 * HOUR_MS);
@@ -76,7 +76,7 @@ test('a machine whose clock is a day ahead deletes nothing of one that is publis
   for (const { path } of slow.staged.manifest.tables[0]?.files ?? []) expect(keys()).toContain(`files/${path}`);
 });
 
-test('a pointer that is made anew leads to nothing that a stopped deletion had begun with', async () => {
+test('a rebuilt pointer names no snapshot with files that an interrupted deletion removed', async () => {
   let now = Date.now();
   server.now = () => now;
   const { publisher, store } = await publisherAt(() => now);
@@ -100,7 +100,7 @@ test('a pointer that is made anew leads to nothing that a stopped deletion had b
   }
 });
 
-test('a large file whose last answer was lost on the way has been sent', async () => {
+test('a multipart upload succeeds even if the response to its completion is lost', async () => {
   const path = join(await temporaryFolder(), 'large');
   await writeFile(path, Buffer.alloc(6 * 1024 * 1024, 'sightline'));
   const store = await openStore(targetOf(server.endpoint, server.bucket), folder, 5 * 1024 * 1024);
@@ -113,7 +113,7 @@ test('a large file whose last answer was lost on the way has been sent', async (
   expect([lost > 1, keys()]).toEqual([true, ['files/large.parquet']]);
 });
 
-test('a pointer of a later format is left alone, and who meets it is told what to do', async () => {
+test('a pointer of a later format is rejected as written by a later version', async () => {
   const { publisher, store } = await publisherAt(() => Date.now());
   await store.create('latest.json', Buffer.from(JSON.stringify({ format: 2, createdAt: new Date().toISOString() })));
   await expect(publisher.latest()).rejects.toThrow(/written by a later version/);
