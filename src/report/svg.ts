@@ -74,7 +74,7 @@ export function svgDocument(
   );
 }
 
-/** Coordinates with a digit behind the point are finer than any screen. */
+/** One decimal is finer than any screen's resolution. */
 function short(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

@@ -1,16 +1,16 @@
 /** Colours and fonts of a chart. */
 export interface Theme {
-  /** Colour of the series with this place, the first being the brand's; they can be told apart by the colour-blind. */
+  /** Colour of the series at this index; index 0 is the brand. The colours are distinguishable for colour-blind readers. */
   series(index: number): string;
   readonly ink: string;
   readonly muted: string;
   readonly grid: string;
   readonly surface: string;
-  /** Whether a chart shows its title: within a page, the page does. */
+  /** Whether a chart draws its own title. Charts inside a page do not. */
   readonly titled: boolean;
 }
 
-/** Fonts that every machine has one of. */
+/** Font stack with at least one font for every platform. */
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 const light = ['#1d4ed8', '#c2410c', '#0f766e', '#7e22ce', '#a16207', '#be185d', '#4b5563'];

@@ -3,27 +3,27 @@ import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { keyFilePath, readKeyFile } from './key-file.ts';
 
-/** Files of keys are looked at no oftener than this for keys that nobody knows, so that guessing costs others nothing. */
+/** Minimum interval between checks of the key files for unknown keys, so that guessing does not slow down other clients. */
 const LOOK_EVERY_MS = 250;
 
-/** Tells whose a key is, where many workspaces are served at one address. */
+/** Finds the workspace of an API key if one address serves several workspaces. */
 export interface KeyDirectory {
   /**
-   * The workspace whose key this is, by its own file: whether it still opens it is for that workspace to say. Null for a
-   * key of none, and for one that stands in the files of two; one that was just made is known within a quarter of a second.
+   * Returns the workspace whose key file contains the key, without checking its expiry. Returns null if the key is unknown
+   * or is in the files of two workspaces. A new key is found within 250 ms.
    */
   find(text: string): string | null;
-  /** How many keys there are. */
+  /** Number of keys. */
   count(): number;
 }
 
-/** What a directory is kept from. */
+/** Options of a key directory. */
 export interface KeyDirectoryOptions {
-  /** Folders by workspace, as they are now. */
+  /** Returns the current folder of each workspace. */
   readonly folders: () => ReadonlyMap<string, string>;
-  /** Milliseconds that are never set back. */
+  /** Monotonic clock in milliseconds. */
   readonly monotonic: () => number;
-  /** Told of a file that cannot be read, or has another workspace's key, which opens nothing; once for each state of it. */
+  /** Called once per state of a file that cannot be read or that shares a key with another workspace. */
   readonly onDamage: (workspace: string, error: unknown) => void;
 }
 
@@ -32,7 +32,7 @@ interface Shelf {
   readonly hashes: readonly string[];
 }
 
-/** Opens the keys of all workspaces; files may come, change and go. */
+/** Creates a directory of the keys of all workspaces. Key files may appear, change and disappear. */
 export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirectoryOptions): KeyDirectory {
   const shelves = new Map<string, Shelf>();
   const owners = new Map<string, string>();
@@ -60,13 +60,13 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
         else doubles.add(hash).add(`${name} ${other}`);
       }
     }
-    // A folder was copied with its keys: whose data their holders mean cannot be told, and a guess would show another's.
+    // A folder was copied with its keys. Reject shared keys: choosing one workspace could expose the other's data.
     for (const double of doubles) if (!owners.delete(double) && !told.has(double)) tellOf(double);
     told = doubles;
   };
   const tellOf = (double: string): void => {
     const [name = '', other = ''] = double.split(' ');
-    const message = `keys of ${name} are keys of ${other} too, and open neither; revoke them in one of the two`;
+    const message = `keys of ${name} are also keys of ${other} and are rejected; revoke them in one of the two`;
     onDamage(name, new SightlineError('config_invalid', message));
   };
   const hashesOf = (name: string, folder: string): readonly string[] => {

@@ -1,15 +1,17 @@
 import { SightlineError } from '../../base/errors.ts';
 
-/** Work under way, done once for all who want the same. */
+/** Single-flight: identical concurrent requests share one computation. */
 export interface Flights<T> {
   /**
-   * Waits for the work of this name, and starts it where nobody has. The client's signal ends its own waiting, with the
-   * signal's reason; work that nobody waits for any more is aborted. Throws `overloaded` when too much is under way.
+   * Waits for the computation with this name and starts it if necessary. Aborting `client` rejects only this wait, with the
+   * signal's reason; a computation without waiting clients is aborted.
+   *
+   * @throws SightlineError `overloaded` if too many computations are running
    */
   join(name: string, client: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** How much is under way, aborted work that has not ended included. */
+  /** Number of computations in progress, including aborted ones that have not ended. */
   readonly running: number;
-  /** How many wait for it. */
+  /** Number of waiting clients. */
   readonly waiting: number;
 }
 
@@ -19,7 +21,7 @@ interface Flight<T> {
   clients: number;
 }
 
-/** Builds an empty set of flights, of which at most `runningMax` are in the air. */
+/** Creates an empty set that allows `runningMax` concurrent computations. */
 export function createFlights<T>(runningMax: number): Flights<T> {
   const flights = new Map<string, Flight<T>>();
   let running = 0;
@@ -29,7 +31,7 @@ export function createFlights<T>(runningMax: number): Flights<T> {
   };
   const takeOff = (name: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> => {
     if (running >= runningMax) {
-      throw new SightlineError('overloaded', `${runningMax} answers are being computed, as many as are allowed`);
+      throw new SightlineError('overloaded', `${runningMax} responses are being computed; allowed: ${runningMax}`);
     }
     running += 1;
     const controller = new AbortController();
@@ -37,7 +39,7 @@ export function createFlights<T>(runningMax: number): Flights<T> {
       running -= 1;
       forget(name, flight);
     });
-    // Where everybody has left, nobody hears of its failure.
+    // If all clients have left, nothing else handles the rejection.
     result.catch(() => undefined);
     const flight: Flight<T> = { result, controller, clients: 0 };
     flights.set(name, flight);
@@ -63,7 +65,7 @@ export function createFlights<T>(runningMax: number): Flights<T> {
         stopWaiting();
         reject(client.reason);
         if (flight.clients > 0) return;
-        // The next one to ask starts anew: what is being aborted will not answer.
+        // The aborted computation will not produce a result, so the next request must start a new one.
         forget(name, flight);
         flight.controller.abort(client.reason);
       };

@@ -16,30 +16,30 @@ import { listenFor, type RunningServer, type ServerOptions } from './server.ts';
 import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
 import { createTelemetry } from './telemetry.ts';
 
-/** Keys whose requests are counted at once. */
+/** Maximum number of keys tracked by the rate limiter. */
 const KEYS_MAX = 100_000;
 
-/** What several workspaces are served from, at one address. */
+/** Dependencies for serving several workspaces at one address. */
 export interface RoutedParts {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: KeyDirectory;
-  /** Opens what a workspace is served from; `close` is called once nobody is answered from it any more. */
+  /** Opens a workspace; `close` is called when it is no longer in use. */
   open(workspace: string): Promise<OpenedWorkspace>;
-  /** Another text where the workspace is to be opened anew, as for other settings. */
+  /** Returns a text that changes when the workspace must be reopened, for example after a change of settings. */
   edition(workspace: string): string;
 }
 
-/** A workspace that is open. */
+/** An open workspace. */
 export interface OpenedWorkspace {
   readonly parts: Omit<SiteParts, 'clock' | 'workspace'>;
   close(): Promise<void>;
 }
 
-/** How they are served. */
+/** Options of a routed server. */
 export interface RoutedOptions extends ServerOptions {
-  /** Workspaces that are open at once; the one that was quiet for longest makes room. */
+  /** Maximum number of open workspaces; the least recently used is closed first. */
   readonly openMax: number;
 }
 
@@ -51,21 +51,23 @@ interface Hosted {
   isLeaving: boolean;
 }
 
-/** What is open, or is being opened. */
+/** A workspace that is open or being opened. */
 interface Opening {
   readonly edition: string;
   readonly host: Promise<Hosted>;
 }
 
-/** A server that listens for many. */
+/** A running server of several workspaces. */
 export interface RoutedServer extends RunningServer {
-  /** Workspaces that are open now, the one that was asked last at the end. */
+  /** Returns the open workspaces, least recently used first. */
   open(): string[];
 }
 
 /**
- * Starts a server that answers each request from the workspace whose key it carries, and resolves once it listens; rejects
- * with Node's own error where it cannot. Who has no key is told what a server of one workspace would tell.
+ * Starts a server that serves each request from the workspace of its key, and resolves when it listens. Requests without a
+ * key get the same responses as from a server of one workspace.
+ *
+ * @throws Node's own error if it cannot listen
  */
 export async function startRoutedServer(parts: RoutedParts, options: RoutedOptions): Promise<RoutedServer> {
   const { clock, log } = parts;
@@ -96,7 +98,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     limits,
     log,
     telemetry,
-    // One for all, so that a workspace that makes room for another does not forget what its keys have asked.
+    // Shared by all workspaces, so that closing one does not reset the limits of its keys.
     limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic, keysMax: KEYS_MAX }),
     address,
     isStopping: () => state.isStopping,
@@ -128,7 +130,7 @@ interface HostsParts {
   readonly present: Map<string, Hosted>;
 }
 
-/** A request's place in a workspace that stays open until it has left. */
+/** A request's use of a workspace, which stays open until `leave` is called. */
 interface Stay {
   readonly handle: RequestListener;
   leave(): void;
@@ -173,7 +175,7 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     const known = hosted.get(workspace);
     if (known === undefined && hosted.size >= openMax) dismiss(hosted.keys().next().value as string);
     const opening = known ?? { edition, host: open(workspace) };
-    // Put at the end, so that the map runs from the quietest to the latest.
+    // Re-insert at the end, so that the map is ordered from least to most recently used.
     hosted.delete(workspace);
     hosted.set(workspace, opening);
     try {
@@ -200,12 +202,12 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
   return { enter, close };
 }
 
-// Requests come to the front's listener, whose bounds hold for all; what is another site's business goes there.
+// Dispatches each request of the front server, whose limits apply to all, to the site of its workspace.
 function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
   const { server } = app;
   const [own] = server.listeners('request') as RequestListener[];
-  if (own === undefined) throw new TypeError('the server has nothing that answers');
-  // Answers that wait for others of their connection are not told of its end.
+  if (own === undefined) throw new TypeError('the server has no request listener');
+  // Pipelined responses that are still queued get no close event when their connection closes, so track them per socket.
   const stays = new WeakMap<Socket, Set<() => void>>();
   server.on('connection', (socket: Socket) => {
     const leaving = new Set<() => void>();
@@ -228,7 +230,7 @@ function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Sta
     choose(request).then(
       (stay) => {
         if (stay === null) return own(request, response);
-        // Whoever left while it was being opened is not told.
+        // The client disconnected while the workspace was being opened.
         if (response.destroyed || socket.destroyed) return stay.leave();
         stayUntilAnswered(stay, socket, response);
         stay.handle(request, response);
@@ -242,7 +244,7 @@ function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Sta
   });
 }
 
-// What the request still brings is not read.
+// The rest of the request is not read.
 function refuse(response: ServerResponse, { status, headers, body }: ErrorReply): void {
   response.writeHead(status, { ...headers, 'content-type': 'application/json; charset=utf-8', connection: 'close' });
   response.end(body);
@@ -250,7 +252,7 @@ function refuse(response: ServerResponse, { status, headers, body }: ErrorReply)
 
 function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
   const nothing = (): never => {
-    throw new SightlineError('no_data', 'a question without a key is of no workspace');
+    throw new SightlineError('no_data', 'API key required to select a workspace');
   };
   return {
     catalogue,
@@ -267,7 +269,7 @@ function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[])
           { running: 0, waiting: 0 },
         ),
     newest: async () => nothing(),
-    // Of itself: whether a workspace has data is told to who has its key.
+    // Readiness of the server itself; the state of a workspace is reported only with its key.
     freshness: async () => ({ ready: true, syncedAt: null, status: null, dataVersion: null, resources: [] }),
     close: async () => undefined,
   };
