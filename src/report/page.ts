@@ -82,13 +82,13 @@ export function drawings(report: BrandReport): Drawing[] {
     // Without a known host, every page belongs to "others" and the chart would have one part.
     report.citations.every((part) => part.name === OTHERS)
       ? null
-      : stacks('citations', 'Whose pages are cited', `Share of citations by owner of the page, ${over}.`, {
+      : stacks('citations', 'Cited pages by owner', `Share of citations by owner of the page, ${over}.`, {
           days: weeks,
           parts: report.citations,
         }),
     !has(report.sessions.values)
       ? null
-      : lines('visits', 'Visits from AI assistants', `Sessions a week that AI assistants referred, ${over}.`, {
+      : lines('visits', 'Visits from AI assistants', `Sessions per week referred by AI assistants, ${over}.`, {
           days: weeks,
           series: [report.sessions],
           hasOwn: true,
@@ -167,7 +167,7 @@ function tiles({ recent, before }: BrandReport): string {
     const by = now === null || then === null ? null : now - then;
     const moved =
       by === null
-        ? 'nothing to compare with'
+        ? 'no earlier data'
         : by === 0
           ? 'as in the 28 days before'
           : `${change(by)} than in the 28 days before`;
@@ -184,7 +184,7 @@ ${of(
   (value) => value.toFixed(2),
   {
     note: `mean position in ${size(recent.position.whole)} responses that have one`,
-    change: (by) => `${Math.abs(by).toFixed(2)} ${by < 0 ? 'nearer to the front' : 'further back'}`,
+    change: (by) => `${Math.abs(by).toFixed(2)} ${by < 0 ? 'closer to the top' : 'further down'}`,
   },
 )}
 ${of('Own pages cited', ({ owned }) => ratio(owned), percent, { note: `${size(recent.owned.part)} of ${size(recent.owned.whole)} citations`, change: points })}
@@ -227,7 +227,7 @@ function lostPrompts({ lost }: BrandReport): string {
 function domains({ domains: list }: BrandReport): string {
   if (list.length === 0) return '';
   const rows = list.map((one) => [one.domain, one.owner, counted(one)]);
-  return `<h3>Domains cited most, last 28 days</h3>${table(['Domain', 'Whose', 'Citations'], rows)}`;
+  return `<h3>Domains cited most, last 28 days</h3>${table(['Domain', 'Owner', 'Citations'], rows)}`;
 }
 
 function gaps({ gaps: list }: BrandReport): string {
@@ -242,15 +242,15 @@ function healthOf({ id }: BrandReport, { workspace, asOf, stale, status }: Healt
   const gapDays = resources.reduce((sum, resource) => sum + resource.gapDays, 0);
   const rows: [string, string][] = [
     ['Workspace', workspace],
-    ['Data of', `${asOf}${stale ? ', a sync is bringing newer ones' : ''}`],
-    ['Last sync', lastRun === null ? 'none' : `${lastRun.status}, begun ${lastRun.startedAt}`],
+    ['Data as of', `${asOf}${stale ? ', a sync is running' : ''}`],
+    ['Last sync', lastRun === null ? 'none' : `${lastRun.status}, started ${lastRun.startedAt}`],
     ['Verified through', verified?.verifiedThrough ?? 'never: run sightline verify'],
     ['Days that differ from upstream', String(verified?.differingDays ?? 0)],
-    ['Days never read whole', String(gapDays)],
+    ['Days never read completely', String(gapDays)],
     ['Items in quarantine', String(quarantined)],
-    ['Departures from the API as documented', String(drift.length)],
+    ['Differences from the documented API', String(drift.length)],
   ];
-  return table(['What', 'How it is'], rows);
+  return table(['Item', 'State'], rows);
 }
 
 function ratio({ part, whole }: Share): number | null {

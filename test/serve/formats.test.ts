@@ -235,7 +235,7 @@ test('a value that is not of its kind is refused by the name of its column', asy
   for (const [kind, value] of wrong) {
     const rows = rowSet([{ name: 'field', kind }], [[value]]);
     for (const format of ['parquet', 'arrow'] as const) {
-      await expect(encodeRows(format, rows)).rejects.toThrow(`column field holds a value that is no ${kind}`);
+      await expect(encodeRows(format, rows)).rejects.toThrow(`column field contains a value that is not a ${kind}`);
     }
   }
 });

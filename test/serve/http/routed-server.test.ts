@@ -100,7 +100,7 @@ it('opens nothing with a key that two workspaces have', async () => {
     'the copy is seen',
     async () => (await server.ask('gsk_nobody')) === 401 && (await server.ask(prepared.keys['a'])) === 401,
   );
-  expect(prepared.lines.join('')).toMatch(/"workspace":"b".*keys of b are keys of a too/);
+  expect(prepared.lines.join('')).toMatch(/"workspace":"b".*keys of b are also keys of a/);
 });
 
 it('serves a workspace from where the settings say that it is now', async () => {

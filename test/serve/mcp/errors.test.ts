@@ -17,7 +17,12 @@ describe('an argument that is wrong', () => {
   it('is told with what is allowed and what the tool takes, as text only', async () => {
     const { client, brandId } = await open();
     const cases: [name: string, values: Record<string, unknown>, ...told: (string | RegExp)[]][] = [
-      ['get_metrics', {}, 'invalid_parameter: brandId must be given, a UUID', 'takes brandId (required), from, to'],
+      [
+        'get_metrics',
+        {},
+        'invalid_parameter: brandId is missing; allowed: a UUID',
+        'takes brandId (required), from, to',
+      ],
       ['get_metrics', { brandId: null }, 'brandId must be given'],
       ['get_metrics', { brandId: STRANGER }, `not_found: the brand ${STRANGER} does not exist`, 'from list_brands'],
       ['get_metrics', { brandId: 'x' }, 'not_found: the brand x does not exist'],
@@ -25,7 +30,7 @@ describe('an argument that is wrong', () => {
       ['get_metrics', { brandId, brand: 1 }, 'parameter must be one of from, to, engine'],
       ['get_metrics', { brandId, from: '2026-02-30' }, 'from must be a day of the calendar'],
       ['get_metrics', { brandId, from: '2020-01-01', to: '2026-01-01' }, 'ranges cover 366 days'],
-      ['get_metrics', { brandId, engine: ['a', 'b'] }, 'engine must be one text, number, true or false; got ["a","b"]'],
+      ['get_metrics', { brandId, engine: ['a', 'b'] }, 'engine must be a string, number or boolean; got ["a","b"]'],
       ['get_metrics', { brandId, engine: { a: 1 } }, 'got {"a":1}'],
       ['get_metrics', { brandId, engine: 'nobody' }, 'engine must be one of'],
       ['list_responses', { brandId, limit: 101 }, 'limit must be a whole number from 1 to 100; got "101"'],

@@ -173,7 +173,7 @@ describe('states', () => {
     expect(await server.data()).toMatchObject({
       copyState: 'none',
       copy: null,
-      findings: [{ level: 'attention', sentence: 'Nothing was synced yet.', command: 'sightline sync' }],
+      findings: [{ level: 'attention', sentence: 'No data synced yet.', command: 'sightline sync' }],
     });
     expect((await server.ask('/status/chart?brand=x')).status).toBe(503);
     const { analytics } = layoutOf(empty.config.folder);

@@ -55,7 +55,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   }
 
   async function enter(page: Page, text = key): Promise<void> {
-    await page.getByLabel('Key of this server').fill(text);
+    await page.getByLabel('API key of this server').fill(text);
     await page.keyboard.press('Enter');
   }
 
@@ -69,8 +69,8 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     await page.getByText('The API key is invalid.').waitFor();
     expect(await page.locator('#report').isVisible()).toBe(false);
     await enter(page);
-    await page.getByText('Nothing was synced yet.').waitFor();
-    expect(await page.getByText('There are no data yet.').count()).toBeGreaterThan(1);
+    await page.getByText('No data synced yet.').waitFor();
+    expect(await page.getByText('No data yet.').count()).toBeGreaterThan(1);
     const synced = workspace.run('sync');
     await page.getByRole('progressbar').waitFor();
     await headline(page).getByText('The first sync is running').waitFor();
@@ -104,7 +104,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     expect(await workspace.run('keys', 'create', 'spare')).toMatchObject({ code: 0 });
     await page.locator('#keys').getByText('spare').waitFor();
     expect(await workspace.run('keys', 'revoke', 'page')).toMatchObject({ code: 0 });
-    await page.getByText('This key was revoked, or has expired.').waitFor();
+    await page.getByText('This key was revoked or has expired.').waitFor();
     expect(await page.locator('#report').textContent()).not.toContain('gsk_');
     expect(trouble).toEqual([]);
     await page.close();
@@ -162,7 +162,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     await page.keyboard.press('Enter');
     expect(await page.locator('#charts tbody tr').first().isVisible()).toBe(true);
     await page.locator('#charts-from').fill('2020-01-01');
-    await page.getByText('A range has at most 366 days.').waitFor();
+    await page.getByText('A range can have at most 366 days.').waitFor();
     const headings = await page.locator('h1, h2:visible').allTextContents();
     expect(headings.length).toBeGreaterThan(9);
     for (const role of ['banner', 'main', 'navigation', 'contentinfo'] as const)
@@ -195,7 +195,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     const { port } = new URL(serving.statusUrl);
     serving.process.kill('SIGTERM');
     expect(await serving.finished).toMatchObject({ code: 0 });
-    await page.locator('#banner').getByText('What is shown is of').waitFor();
+    await page.locator('#banner').getByText('Shown data:').waitFor();
     expect(await page.locator('#live-text').textContent()).toBe('not connected');
     expect(await headline(page).isVisible()).toBe(true);
     serving = await serve(port);

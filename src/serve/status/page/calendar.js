@@ -31,7 +31,7 @@ export function showCalendar(place, report) {
   const calendar = copy.calendars.find((/** @type {any} */ one) => one.brandId === shown.brandId);
   const months = shown.all ? calendar.months : calendar.months.slice(-MONTHS_SHOWN);
   const again = () => showCalendar(place, report);
-  const told = h('p', { id: 'day-told', class: 'quiet' }, 'Point at a day, or walk through them with the arrow keys.');
+  const told = h('p', { id: 'day-told', class: 'quiet' }, 'Point at a day, or move between days with the arrow keys.');
   const dates = months.flatMap((/** @type {any} */ month) => daysOf(month).map(({ date }) => date));
   if (!dates.includes(shown.day)) shown.day = dates.at(-1) ?? '';
   const grid = h(
@@ -65,7 +65,7 @@ export function showCalendar(place, report) {
         ),
       ),
     ),
-    months.length === 0 ? h('p', { class: 'quiet' }, 'There are no days yet.') : grid,
+    months.length === 0 ? h('p', { class: 'quiet' }, 'No days yet.') : grid,
     told,
     calendar.months.length > MONTHS_SHOWN &&
       h(
@@ -129,7 +129,7 @@ function monthTable(month) {
   );
 }
 
-// One stop for the tab key; the arrows do the rest.
+// Only one day is in the tab order; arrow keys move between days.
 /** @param {{ date: string, letter: string }} day */
 function dayCell({ date, letter }) {
   const { state, sign, text } = states[letter] ?? { state: 'none', sign: '', text: 'not known' };

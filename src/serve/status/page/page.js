@@ -56,7 +56,7 @@ function lay() {
 /** @param {any} report */
 function show(report) {
   const { workspace, findings, version } = report;
-  // Another version took the server's place, and brought its own page.
+  // The server was replaced by another version with its own page.
   if (state.report !== null && state.report.version !== version) location.reload();
   state.report = report;
   setClock(report.now);
@@ -83,14 +83,14 @@ async function renew() {
   state.asked += 1;
   const { asked } = state;
   const report = await askJson('status/data');
-  // A later question may have been answered first.
+  // A later request may have been completed first.
   if (asked !== state.asked) return;
   show(report);
   tellLive('live', 'live');
   at('banner').hidden = true;
 }
 
-/** Asks for what has changed, again and again where it does not come. */
+/** Requests the report again, and retries if it fails. */
 async function catchUp() {
   const { stop } = state;
   try {
@@ -122,11 +122,11 @@ function begin() {
   state.stop = listen({
     onOpen: renew,
     onEvent: (event, data) => {
-      if (event === 'refused') openDoor('This key was revoked, or has expired.');
+      if (event === 'refused') openDoor('This key was revoked or has expired.');
       else if (event === 'progress') {
         const hadOne = state.report?.progress != null;
         state.report = { ...state.report, progress: data };
-        // When one begins or ends, more is another than its progress.
+        // When a sync begins or ends, more than its progress changes.
         if (data === null || !hadOne) void catchUp();
         else showProgress();
       } else if (event === 'changed') void catchUp();
@@ -148,12 +148,10 @@ function showProgress() {
 function lose(why) {
   tellLive('lost', 'not connected');
   const since =
-    state.report === null
-      ? []
-      : [' What is shown is of ', moment(state.report.now), ' (', minute(state.report.now), ').'];
+    state.report === null ? [] : [' Shown data: ', moment(state.report.now), ' (', minute(state.report.now), ').'];
   const banner = at('banner');
-  const text = `${why} It is tried again by itself.`;
-  // Said once, and not with every try.
+  const text = `${why} Retrying automatically.`;
+  // Announce only once, not with every retry.
   if (banner.hidden || banner.dataset['why'] !== why) fill(banner, text, ...since);
   banner.dataset['why'] = why;
   banner.hidden = false;
@@ -163,7 +161,7 @@ function lose(why) {
 function openDoor(why) {
   state.stop?.();
   state.stop = null;
-  // What is still under way was asked for with that key.
+  // Ignore the responses of requests sent with the old key.
   state.asked += 1;
   key.forget();
   state.report = null;
@@ -219,7 +217,7 @@ document.addEventListener('click', (event) => {
   }
 });
 
-// A link cannot send a key.
+// Links cannot send a key, so fetch the file.
 /** @param {HTMLAnchorElement} link */
 async function download(link) {
   link.setAttribute('aria-busy', 'true');
