@@ -38,7 +38,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     return { ...running, statusUrl: (JSON.parse(line) as { statusUrl: string }).statusUrl };
   }
 
-  /** Opens the page; `trouble` is what a browser has to say of it, and every request to anywhere else. */
+  /** Opens the page; `trouble` collects console messages, errors and requests to other hosts. */
   async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<{ page: Page; trouble: string[] }> {
     const page = await browser.newPage(options);
     const trouble: string[] = [];
@@ -63,7 +63,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   const focused = (page: Page): Promise<string> =>
     page.evaluate(`document.activeElement.dataset.date ?? document.activeElement.id ?? ''`);
 
-  test('asks for a key, shows a sync as it goes on and what it brought, and asks again when the key is revoked', async () => {
+  test('asks for a key, shows the progress and result of a sync, and asks again when the key is revoked', async () => {
     const { page, trouble } = await open();
     await enter(page, 'gsk_wrong');
     await page.getByText('The API key is invalid.').waitFor();
@@ -90,14 +90,14 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
       '',
       false,
     ]);
-    // A file of a snapshot, which no link could ask for with a key.
+    // A snapshot file, which a plain link could not fetch with a key.
     expect(await workspace.run('export')).toMatchObject({ code: 0 });
     await page.locator('#snapshots summary').click();
     const link = page.locator('#snapshots a', { hasText: '.parquet' }).first();
     const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
     expect(file.suggestedFilename()).toMatch(/^\w+.*\.parquet$/);
     expect((await stat(await file.path())).size).toBeGreaterThan(100);
-    // A tab of its own has to ask again.
+    // A new tab must ask for the key again.
     const other = await open();
     await other.page.getByRole('heading', { name: 'This page needs a key' }).waitFor();
     await other.page.close();
@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     key = (await workspace.run('keys', 'create', 'page')).stdout.trim();
   });
 
-  test('can be walked with the keyboard alone', async () => {
+  test('is usable with the keyboard alone', async () => {
     const { page, trouble } = await open();
     await enter(page);
     await page.locator('#charts svg').nth(1).waitFor();
@@ -125,7 +125,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the status');
     await page.keyboard.press('Enter');
     expect(await focused(page)).toBe('main');
-    // One stop in the calendar, and the arrows within it.
+    // The calendar has one tab stop; the arrow keys move within it.
     const stops: string[] = [];
     for (let time = 0; time < 60 && !stops.includes('charts-to'); time++) {
       await page.keyboard.press('Tab');
@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     await page.close();
   });
 
-  test('fits a phone, and can be read in light and in dark', async () => {
+  test('fits a phone, and is legible in light and dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page, trouble } = await open({ colorScheme, viewport: { width: 360, height: 740 } });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
@@ -188,7 +188,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     }
   });
 
-  test('says that the server is gone, of when it shows what, and recovers by itself', async () => {
+  test('reports a lost connection and the age of the shown data, and recovers automatically', async () => {
     const { page, trouble } = await open();
     await enter(page);
     await headline(page).waitFor();
@@ -206,7 +206,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   });
 });
 
-/** Every text that is shown, with its colour and that of what is behind it. */
+/** Every visible text with its colour and background. */
 const TEXTS = `[...document.querySelectorAll('body *')].flatMap((element) => {
   const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join('');
   const box = element.getBoundingClientRect();
