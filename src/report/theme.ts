@@ -1,6 +1,8 @@
 /** Colours and fonts of a chart. */
 export interface Theme {
-  /** Colour of the series at this index; index 0 is the brand. The colours are distinguishable for colour-blind readers. */
+  /**
+   * Colour of the series at this index; index 0 is the brand. The colours are distinguishable for colour-blind readers.
+   */
   series(index: number): string;
   readonly ink: string;
   readonly muted: string;

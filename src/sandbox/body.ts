@@ -50,7 +50,9 @@ export function withUnknownWords(item: unknown, table: TableDeclaration): unknow
   return item;
 }
 
-/** Breaks one declared field: removes the key if `which` is 0, otherwise gives the field at index `which` a wrong type. */
+/**
+ * Breaks one declared field: removes the key if `which` is 0, otherwise gives the field at index `which` a wrong type.
+ */
 export function withWrongType(item: unknown, table: TableDeclaration, which: number): unknown {
   if (!isItem(item)) return item;
   const [key] = table.key;

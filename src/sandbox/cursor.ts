@@ -21,7 +21,8 @@ export function writeCursor(bookmark: Bookmark, binding: string): string {
 /**
  * Reads a cursor.
  *
- * @throws Refusal `invalid_parameter` if the cursor is malformed, belongs to other parameters, or is older than `lifetimeMs`
+ * @throws Refusal `invalid_parameter` if the cursor is malformed, belongs to other parameters, or is older than
+ * `lifetimeMs`
  */
 export function readCursor(cursor: string, binding: string, nowMs: number, lifetimeMs: number): Bookmark {
   const refuse = (allowed: string): never => {

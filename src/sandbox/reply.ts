@@ -28,7 +28,10 @@ export function errorReply(refusal: Refusal, requestId: string): Reply {
   return { ...jsonReply({ error: { code, message, requestId } }, refusal.headers), status: refusal.status };
 }
 
-/** Sends a response, or breaks it as `delivery` requires. `later` runs a step after a delay, unless the server is closed first. */
+/**
+ * Sends a response, or breaks it as `delivery` requires. `later` runs a step after a delay, unless the server is closed
+ * first.
+ */
 export function deliver(
   response: ServerResponse,
   reply: Reply,

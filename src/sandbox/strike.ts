@@ -18,7 +18,9 @@ export function fitsRequest(kind: FaultKind, match: Match, given: URLSearchParam
   }
 }
 
-/** Returns the response that replaces the real one, or undefined if the fault only distorts it or leaves it unchanged. */
+/**
+ * Returns the response that replaces the real one, or undefined if the fault only distorts it or leaves it unchanged.
+ */
 export function replacementOf(blow: Blow | undefined, requestId: string): Reply | undefined {
   const waitSeconds = blow?.fault.retryAfterSeconds ?? 1;
   switch (blow?.fault.kind) {

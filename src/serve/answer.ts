@@ -96,7 +96,8 @@ function rowSetOf(tables: readonly StoredItems[]): RowSet | null {
   return toRowSet(flatFields(list), list.items);
 }
 
-// Items of `whole` tables are served as received, so their fields come from the items; declared fields are used if there are none.
+// Items of `whole` tables are served as received, so their fields come from the items; declared fields are used if
+// there are none.
 function flatFields({ table: { declaration }, items }: StoredItems): Fields {
   const { whole, fields } = declaration;
   if (whole === undefined) return fields;

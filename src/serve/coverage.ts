@@ -19,8 +19,8 @@ export interface Coverage {
   /** The detail of one row of a list. */
   detail(resource: Resource, brandId: string | null, id: string): Covered;
   /**
-   * The days of a range, starting at `since`, the first day with data. A day that was still open when it was fetched, but
-   * is over now, counts as partial.
+   * The days of a range, starting at `since`, the first day with data. A day that was still open when it was fetched,
+   * but is over now, counts as partial.
    */
   days(resource: Resource, brandId: string | null, range: CoveredRange, nowMs: number): Covered;
 }

@@ -145,8 +145,8 @@ function readCursor({ values }: CheckedQuery, read: (cursor: string) => Position
   }
 }
 
-// Everything that must stay the same from page to page. If no range is given, use the range of the first page, because a
-// default range would move at midnight.
+// Everything that must stay the same from page to page. If no range is given, use the range of the first page, because
+// a default range would move at midnight.
 function bindingOf(
   resource: Resource,
   { brandId, member }: Ids,

@@ -108,7 +108,8 @@ async function readLastRun(query: Query): Promise<LastRun | null> {
   return row === undefined ? null : { status: String(row[0]), endedAt: row[1] === null ? null : Number(row[1]) };
 }
 
-// The version counts the changes of one warehouse. The id of the run that made the last change identifies the warehouse.
+// The version counts the changes of one warehouse. The id of the run that made the last change identifies the
+// warehouse.
 async function readDataVersion(query: Query): Promise<{ number: number; text: string }> {
   const [row] = await query(
     `SELECT data_version, CAST(run_id AS VARCHAR) FROM sync.requests WHERE data_version IS NOT NULL

@@ -5,8 +5,8 @@ export type RowFormat = 'csv' | 'parquet' | 'arrow';
 
 /**
  * Encodes rows as a file: RFC 4180 CSV in UTF-8, Parquet, or an Arrow IPC stream. Ids, texts and nested values are
- * strings, counts are 64-bit integers, times are UTC in microseconds; every column is nullable. The libraries are loaded
- * on first use.
+ * strings, counts are 64-bit integers, times are UTC in microseconds; every column is nullable. The libraries are
+ * loaded on first use.
  *
  * @throws TypeError naming the column if a value does not match the type of its column
  */

@@ -3,14 +3,16 @@ import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { keyFilePath, readKeyFile } from './key-file.ts';
 
-/** Minimum interval between checks of the key files for unknown keys, so that guessing does not slow down other clients. */
+/**
+ * Minimum interval between checks of the key files for unknown keys, so that guessing does not slow down other clients.
+ */
 const LOOK_EVERY_MS = 250;
 
 /** Finds the workspace of an API key if one address serves several workspaces. */
 export interface KeyDirectory {
   /**
-   * Returns the workspace whose key file contains the key, without checking its expiry. Returns null if the key is unknown
-   * or is in the files of two workspaces. A new key is found within 250 ms.
+   * Returns the workspace whose key file contains the key, without checking its expiry. Returns null if the key is
+   * unknown or is in the files of two workspaces. A new key is found within 250 ms.
    */
   find(text: string): string | null;
   /** Number of keys. */

@@ -10,7 +10,9 @@ import { ensureWritableFolder, publishByRename } from '../base/files.ts';
 /** How long a change waits for the lock of another process. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 15;
-/** A change takes milliseconds. A lock of this age belongs to a dead process, even if its process id is in use again. */
+/**
+ * A change takes milliseconds. A lock of this age belongs to a dead process, even if its process id is in use again.
+ */
 const LOCK_STALE_MS = 30_000;
 
 const secretBytes = 32;

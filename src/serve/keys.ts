@@ -109,8 +109,8 @@ export function openKeyring(folder: string): Keyring {
   let keys: readonly { readonly key: Key; readonly hash: Buffer }[] = [];
   // Caches keys that were found, so that the next request needs no hash. Unknown keys are never cached.
   const found = new Map<string, Key>();
-  // A stat costs microseconds, so stat the file on every request and read it only when it has changed. Requests handled in
-  // the same turn of the event loop share one stat.
+  // A stat costs microseconds, so stat the file on every request and read it only when it has changed. Requests handled
+  // in the same turn of the event loop share one stat.
   const refresh = (): void => {
     if (isFresh) return;
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false });

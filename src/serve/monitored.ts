@@ -55,7 +55,8 @@ export interface Observation {
 /** Creates a function that reads the monitored values. Values of the replica are read once per replica and day. */
 export function createObserver(service: Service, monitored: Monitored, clock: Clock): () => Promise<Observation> {
   const known = new WeakMap<Edition, { readonly day: string; readonly read: Promise<Observation['copy']> }>();
-  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in use.
+  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
+  // use.
   const files = new WeakMap<Edition, string>();
   const readOnce = (edition: Edition): Promise<Observation['copy']> => {
     const day = dayOf(clock.now());

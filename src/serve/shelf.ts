@@ -10,8 +10,8 @@ const RETRY_MS = 5_000;
 /** Keeps the newest replica open. */
 export interface Shelf {
   /**
-   * Returns the newest readable replica. If the newest is damaged or has another schema version, the previous one stays in
-   * use, unless its own file was overwritten.
+   * Returns the newest readable replica. If the newest is damaged or has another schema version, the previous one stays
+   * in use, unless its own file was overwritten.
    *
    * @throws SightlineError `no_data` if there is none yet
    */

@@ -215,8 +215,8 @@ describe('numbers', () => {
     }
   });
 
-  test.each(['rows grouped by %s use the current groups', 'tag', 'funnelStage', 'branded'])(
-    'group rows by %s use the current groups',
+  test.each(['topic', 'tag', 'funnelStage', 'branded'])(
+    'rows grouped by %s use the current groups',
     async (groupBy) => {
       const { get, base, answers, prompts, competitors } = world;
       const keysOf = (answer: Body): string[] => {

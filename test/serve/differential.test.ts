@@ -106,8 +106,8 @@ describe.each(variants)('sandbox and read server with $name', ({ name: _, ...opt
 it('all choices of the sandbox are covered by the variants, except openapi and unknownEngine', () => {
   const varied = new Set(variants.flatMap(({ choices }) => Object.keys(choices ?? {})));
   const kept = Object.keys(defaultChoices).filter((choice) => !varied.has(choice));
-  // Without an OpenAPI document no parameter name can be learned, and an upstream that accepts any slug as a filter cannot
-  // be distinguished from one that accepts only known slugs, so these two cannot be compared.
+  // Without an OpenAPI document no parameter name can be learned, and an upstream that accepts any slug as a filter
+  // cannot be distinguished from one that accepts only known slugs, so these two cannot be compared.
   expect(kept).toEqual(['openapi', 'unknownEngine']);
 });
 

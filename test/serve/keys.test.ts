@@ -53,7 +53,7 @@ describe('API keys', () => {
       expect(await revokeKey(folder, by === 'text' ? text : key[by])).toEqual(key);
     }
     expect(listKeys(folder).map(({ name }) => name)).toEqual(['kept name', 'kept prefix', 'kept id', 'kept text']);
-    await expect(revokeKey(folder, 'nobody')).rejects.toThrow('there is no key "nobody"; there are "kept name", ');
+    await expect(revokeKey(folder, 'nobody')).rejects.toThrow('there is no key "nobody"; existing keys: "kept name", ');
   });
 
   it('take effect in an open key ring immediately when changed', async () => {

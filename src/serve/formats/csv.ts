@@ -5,8 +5,8 @@ const LINE_END = '\r\n';
 
 /**
  * Returns RFC 4180 CSV with a header and without a byte order mark. A null is an empty field and an empty text is `""`;
- * booleans are true and false; arrays and objects are JSON text. In a table with one column a null is also `""`, because
- * readers skip empty lines.
+ * booleans are true and false; arrays and objects are JSON text. In a table with one column a null is also `""`,
+ * because readers skip empty lines.
  */
 export function toCsv(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const isAlone = names.length === 1;

@@ -12,7 +12,9 @@ import { Refusal, tooMany } from './refusal.ts';
  */
 export type Authenticate = (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => Key;
 
-/** Creates the check. Wrong keys are counted by address, to limit guessing; valid keys are accepted from any address. */
+/**
+ * Creates the check. Wrong keys are counted by address, to limit guessing; valid keys are accepted from any address.
+ */
 export function createAuthenticate(
   keyring: Keyring,
   clock: Clock,
@@ -49,7 +51,9 @@ export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   return typeof alone === 'string' && alone !== '' ? alone : undefined;
 }
 
-/** Returns the unit by which an address is counted. An IPv6 client usually controls its /64 network, so use the prefix. */
+/**
+ * Returns the unit by which an address is counted. An IPv6 client usually controls its /64 network, so use the prefix.
+ */
 export function groupOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

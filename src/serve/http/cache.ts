@@ -21,7 +21,9 @@ export interface ContentCache {
   readonly bytes: number;
 }
 
-/** Creates an empty cache. Responses larger than an eighth of it are not stored, because they would evict all others. */
+/**
+ * Creates an empty cache. Responses larger than an eighth of it are not stored, because they would evict all others.
+ */
 export function createContentCache(bytesMax: number): ContentCache {
   const contents = new Map<string, Content>();
   let bytes = 0;

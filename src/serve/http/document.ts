@@ -21,8 +21,8 @@ interface Document {
 }
 
 /**
- * Creates the handler of the OpenAPI document. The document is public, so it is written once, and again only when the data
- * reveal a new parameter name.
+ * Creates the handler of the OpenAPI document. The document is public, so it is written once, and again only when the
+ * data reveal a new parameter name.
  */
 export function createDocumentHandler(parts: DocumentParts) {
   const { service, baseUrl, rateLimit } = parts;

@@ -3,8 +3,8 @@ import { SightlineError } from '../../base/errors.ts';
 /** Single-flight: identical concurrent requests share one computation. */
 export interface Flights<T> {
   /**
-   * Waits for the computation with this name and starts it if necessary. Aborting `client` rejects only this wait, with the
-   * signal's reason; a computation without waiting clients is aborted.
+   * Waits for the computation with this name and starts it if necessary. Aborting `client` rejects only this wait, with
+   * the signal's reason; a computation without waiting clients is aborted.
    *
    * @throws SightlineError `overloaded` if too many computations are running
    */

@@ -16,9 +16,10 @@ export interface Gate {
    */
   arrive(request: FastifyRequest): void;
   /**
-   * Runs second: checks key, rate limit, URL length and route, in this order, so that clients without a key cannot find out
-   * which routes exist, and every request with a key counts. `routed` is the matched endpoint, if any. Requests of the
-   * status page have their own rate limit, and are rejected with `forbidden` if they come from pages of other sites.
+   * Runs second: checks key, rate limit, URL length and route, in this order, so that clients without a key cannot find
+   * out which routes exist, and every request with a key counts. `routed` is the matched endpoint, if any. Requests of
+   * the status page have their own rate limit, and are rejected with `forbidden` if they come from pages of other
+   * sites.
    *
    * @throws Refusal `unauthorized`, `rate_limited`, `uri_too_long`, `not_found`, `method_not_allowed` or `forbidden`
    */

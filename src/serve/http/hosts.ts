@@ -3,7 +3,10 @@ const ACCEPTED_MAX = 64;
 
 /** Rules for the hosts and web pages that the server accepts. */
 export interface HostRules {
-  /** Whether the Host header names this server. Protects against DNS rebinding, in which a foreign name resolves to loopback. */
+  /**
+   * Whether the Host header names this server. Protects against DNS rebinding, in which a foreign name resolves to
+   * loopback.
+   */
   acceptsHost(header: string): boolean;
   /** Whether a page of this origin may call the MCP endpoint. */
   acceptsOrigin(origin: string): boolean;

@@ -7,7 +7,10 @@ import type { Telemetry } from './telemetry.ts';
 /** Path of the metrics. */
 export const METRICS_PATH = '/metrics';
 
-/** Creates the metrics listener. It has its own port, so that access to metrics and to the API can be granted separately. */
+/**
+ * Creates the metrics listener. It has its own port, so that access to metrics and to the API can be granted
+ * separately.
+ */
 export function createMetricsServer(telemetry: Telemetry, hosts: HostRules): Server {
   return createServer({ requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
     request.resume();

@@ -7,8 +7,8 @@ export interface Outbox {
 }
 
 /**
- * Creates an outbox. Each write wakes the reader of the connection, which costs more than a cached response. Consecutive
- * writes let the reader process many responses at once.
+ * Creates an outbox. Each write wakes the reader of the connection, which costs more than a cached response.
+ * Consecutive writes let the reader process many responses at once.
  */
 export function createOutbox(): Outbox {
   let waiting: [ServerResponse, string | Buffer][] = [];

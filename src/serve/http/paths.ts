@@ -80,8 +80,8 @@ export function toFastifyPath(path: string): string {
 }
 
 /**
- * Returns the URL with a decodable path: a percent sign that does not begin valid UTF-8 is escaped, and an absolute URL is
- * reduced to its path.
+ * Returns the URL with a decodable path: a percent sign that does not begin valid UTF-8 is escaped, and an absolute URL
+ * is reduced to its path.
  */
 export function toReadableUrl(url: string): string {
   if (url.startsWith('/') && !url.includes('%')) return url;

@@ -5,8 +5,9 @@ export interface ByteRange {
 }
 
 /**
- * Returns the range that a Range header requests of a file of `bytes` (RFC 9110, 14.1). Returns null if the complete file
- * is to be sent: without a header, for another unit, an invalid range, or several ranges, which a server may ignore.
+ * Returns the range that a Range header requests of a file of `bytes` (RFC 9110, 14.1). Returns null if the complete
+ * file is to be sent: without a header, for another unit, an invalid range, or several ranges, which a server may
+ * ignore.
  */
 export function rangeOf(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '');

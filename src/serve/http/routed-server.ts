@@ -64,8 +64,8 @@ export interface RoutedServer extends RunningServer {
 }
 
 /**
- * Starts a server that serves each request from the workspace of its key, and resolves when it listens. Requests without a
- * key get the same responses as from a server of one workspace.
+ * Starts a server that serves each request from the workspace of its key, and resolves when it listens. Requests
+ * without a key get the same responses as from a server of one workspace.
  *
  * @throws Node's own error if it cannot listen
  */
@@ -207,7 +207,8 @@ function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Sta
   const { server } = app;
   const [own] = server.listeners('request') as RequestListener[];
   if (own === undefined) throw new TypeError('the server has no request listener');
-  // Pipelined responses that are still queued get no close event when their connection closes, so track them per socket.
+  // Pipelined responses that are still queued get no close event when their connection closes, so track them per
+  // socket.
   const stays = new WeakMap<Socket, Set<() => void>>();
   server.on('connection', (socket: Socket) => {
     const leaving = new Set<() => void>();

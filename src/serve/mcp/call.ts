@@ -19,8 +19,8 @@ const PAGE_ATTEMPTS_MAX = 4;
 const META = { asOf: 'sightline/data-as-of', coverage: 'sightline/data-coverage' } as const;
 
 /**
- * Calls a tool and returns the response as text and as structured content. The content equals REST's body (a bare list or
- * value is wrapped in `data`), shortened if it is longer than `charactersMax`.
+ * Calls a tool and returns the response as text and as structured content. The content equals REST's body (a bare list
+ * or value is wrapped in `data`), shortened if it is longer than `charactersMax`.
  *
  * @throws SightlineError `invalid_parameter`; also whatever the service throws
  */

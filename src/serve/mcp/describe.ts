@@ -93,7 +93,8 @@ function usesOf(catalogue: Catalogue, resource: Resource): string[] {
   );
 }
 
-// A parameter either declares the list of its values, or is named after a row of a list: `thingId` for a list of `things`.
+// A parameter either declares the list of its values, or is named after a row of a list: `thingId` for a list of
+// `things`.
 function sourceOf(catalogue: Catalogue, name: string, parameter: Parameter): Resource | null {
   if (parameter.oneOf !== undefined) return catalogue.get(parameter.oneOf.resource);
   const row = /^(\w+)Id$/.exec(name)?.[1];

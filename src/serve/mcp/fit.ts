@@ -18,8 +18,8 @@ export function toContent(body: unknown): Content {
 }
 
 /**
- * Returns the rows of `lists`, concatenated, from the `skip`th on, as many as fit into `characters` of JSON together with
- * the other content. Returns at least one row, even if it does not fit.
+ * Returns the rows of `lists`, concatenated, from the `skip`th on, as many as fit into `characters` of JSON together
+ * with the other content. Returns at least one row, even if it does not fit.
  */
 export function takeRows(content: Content, lists: readonly string[], skip: number, characters: number): Window {
   const rows = lists.flatMap((list) => {

@@ -14,9 +14,9 @@ export interface ToolInput {
 }
 
 /**
- * Converts a tool's arguments. Values are validated by the service, like those of REST; here only what REST cannot express:
- * missing path parameters, values that are not scalars, and `skip`. Null arguments are ignored, because models send null
- * for arguments that they leave out.
+ * Converts a tool's arguments. Values are validated by the service, like those of REST; here only what REST cannot
+ * express: missing path parameters, values that are not scalars, and `skip`. Null arguments are ignored, because models
+ * send null for arguments that they leave out.
  *
  * @throws SightlineError `invalid_parameter`
  */

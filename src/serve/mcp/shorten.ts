@@ -13,9 +13,9 @@ export interface Shortened {
 }
 
 /**
- * Shortens a value so that its JSON has at most `characters`. First cuts long texts, starting with the last one, so that of
- * several versions of a text the first remains complete as long as possible; each cut text ends with the number of
- * characters left out. Then cuts nested lists. Returns null if that is not enough.
+ * Shortens a value so that its JSON has at most `characters`. First cuts long texts, starting with the last one, so
+ * that of several versions of a text the first remains complete as long as possible; each cut text ends with the number
+ * of characters left out. Then cuts nested lists. Returns null if that is not enough.
  */
 export function shorten(value: unknown, characters: number): Shortened | null {
   const tooLong = JSON.stringify(value).length - characters;

@@ -44,7 +44,8 @@ export async function serveStdio(
   await handle.close();
 }
 
-// The library's transport drops pending requests when the input ends, but clients that pipe requests need the responses.
+// The library's transport drops pending requests when the input ends, but clients that pipe requests need the
+// responses.
 function createTransport({ input, output }: Streams): { transport: Transport; ended: Promise<void> } {
   const buffer = new ReadBuffer();
   const waiting = new Set<RequestId>();

@@ -59,8 +59,8 @@ function inputSchema(catalogue: Catalogue, { resource, inPath, inQuery, skipName
   return { type: 'object', properties, required: inPath, additionalProperties: false };
 }
 
-// A result must be an object. If the body can also have another form, such as a bare list, the schema describes its object
-// form, because other values are wrapped in `data`.
+// A result must be an object. If the body can also have another form, such as a bare list, the schema describes its
+// object form, because other values are wrapped in `data`.
 function outputSchema(catalogue: Catalogue, resource: Resource): JsonSchema {
   const body = bodySchema(resource, catalogue.resources);
   const forms = Array.isArray(body['anyOf']) ? (body['anyOf'] as JsonSchema[]) : [body];

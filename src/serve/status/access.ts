@@ -20,8 +20,8 @@ interface Origin {
 }
 
 /**
- * Returns whether a request comes directly from this machine, with a loopback Host header and without a proxy. HTTP/1.0 is
- * rejected, because browsers do not use it but proxies may; nginx does by default.
+ * Returns whether a request comes directly from this machine, with a loopback Host header and without a proxy. HTTP/1.0
+ * is rejected, because browsers do not use it but proxies may; nginx does by default.
  */
 export function isDirect({ headers, remoteAddress, httpVersion }: Origin): boolean {
   if (httpVersion === '1.0' || remoteAddress === undefined || !isLoopback(remoteAddress)) return false;
@@ -31,8 +31,8 @@ export function isDirect({ headers, remoteAddress, httpVersion }: Origin): boole
 }
 
 /**
- * Returns whether a request comes from a page of another site, as reported by the browser. With `mayNavigate`, links from
- * other sites are allowed, because the page itself contains no data.
+ * Returns whether a request comes from a page of another site, as reported by the browser. With `mayNavigate`, links
+ * from other sites are allowed, because the page itself contains no data.
  */
 export function isForeign({ origin, host, ...headers }: Headers, mayNavigate: boolean): boolean {
   if (origin !== undefined && !isSameOrigin(origin, host)) return true;

@@ -45,7 +45,9 @@ export interface ChartRequest {
   readonly width: Width;
 }
 
-/** Returns the charts, drawn once per version of their numbers. Throws what `Service.ask` and `Question.answer` throw. */
+/**
+ * Returns the charts, drawn once per version of their numbers. Throws what `Service.ask` and `Question.answer` throw.
+ */
 export type DrawCharts = (request: ChartRequest) => Promise<Charts>;
 
 interface Measure {

@@ -10,7 +10,9 @@ const MARKS_EVERY_MS = 2_000;
 
 /** A server-sent event. */
 export interface FeedEvent {
-  /** `progress` of a running sync, null when it ends; `changed` lists what changed; `refused` and `bye` end the stream. */
+  /**
+   * `progress` of a running sync, null when it ends; `changed` lists what changed; `refused` and `bye` end the stream.
+   */
   readonly event: 'progress' | 'changed' | 'refused' | 'bye';
   readonly data: unknown;
 }

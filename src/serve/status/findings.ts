@@ -19,7 +19,9 @@ export interface Finding {
   readonly command: string | null;
 }
 
-/** State of the replica: none yet, unreadable, outdated (the newest is unreadable, the previous one is shown), current. */
+/**
+ * State of the replica: none yet, unreadable, outdated (the newest is unreadable, the previous one is shown), current.
+ */
 export type CopyState = 'none' | 'unreadable' | 'outdated' | 'current';
 
 /** Input of the findings. */

@@ -1,4 +1,6 @@
-/** Who may read the status page's data: `key` requires a key, `loopback` also allows direct requests from this machine. */
+/**
+ * Who may read the status page's data: `key` requires a key, `loopback` also allows direct requests from this machine.
+ */
 export type StatusAccess = 'key' | 'loopback';
 
 /** A job, its next due time and its last result; times are ISO 8601, UTC. */

@@ -76,7 +76,8 @@ export function createReporter(parts: ReporterParts): Reporter {
   const layout = layoutOf(folder);
   const watch = createBudgetWatch();
   const reports = new WeakMap<Edition, { readonly day: string; readonly report: Promise<CopyReport> }>();
-  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in use.
+  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
+  // use.
   const files = new WeakMap<Edition, string>();
 
   const reportOf = (edition: Edition, nowMs: number): Promise<CopyReport> => {

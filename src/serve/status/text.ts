@@ -6,7 +6,9 @@ const CHARACTERS_MAX = 300;
 /** Control characters, including those that change text direction. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Makes any text safe to show: redacts keys, limits the length, and removes characters that affect surrounding text. */
+/**
+ * Makes any text safe to show: redacts keys, limits the length, and removes characters that affect surrounding text.
+ */
 export function toShown(text: string, charactersMax = CHARACTERS_MAX): string {
   // Scan only the beginning of a very long text; the margin ensures that no key is cut in two.
   const shown = hideKeys(text.slice(0, 4 * charactersMax))

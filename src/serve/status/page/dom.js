@@ -3,8 +3,8 @@
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * Creates an element. Attributes that are null or false are left out, true is an attribute without a value, and a function
- * is added as a listener of the event named after `on`.
+ * Creates an element. Attributes that are null or false are left out, true is an attribute without a value, and a
+ * function is added as a listener of the event named after `on`.
  * @param {string} name
  * @param {Record<string, unknown>} [attributes]
  * @param {...(Child | Child[])} children
