@@ -103,7 +103,7 @@ export function barChart(chart: BarChart, width: Width, theme: Theme): string {
     const top = TOP + index * ROW_HEIGHT;
     const middle = top + ROW_HEIGHT / 2 - 2;
     const figure = value === null ? 'none' : chart.format(value);
-    const said = width === 'wide' ? (note ?? figure) : figure;
+    const noteText = width === 'wide' ? (note ?? figure) : figure;
     const bar =
       value === null
         ? ''
@@ -128,7 +128,7 @@ export function barChart(chart: BarChart, width: Width, theme: Theme): string {
       label(cut(name, width === 'wide' ? 24 : 15), { x: left - 8, y: middle + 4, 'text-anchor': 'end' }),
       bar,
       whisker,
-      label(said, { x: end + 6, y: middle + 4, fill: theme.muted }),
+      label(noteText, { x: end + 6, y: middle + 4, fill: theme.muted }),
     ].join('');
   });
   return svgDocument({ ...chart, width: size.width, height }, theme, rows.join(''));

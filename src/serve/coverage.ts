@@ -32,7 +32,7 @@ export interface CoveredRange {
   readonly since: string | null;
 }
 
-interface Chain {
+interface ClosedSlice {
   readonly id: string;
   readonly from: string | null;
   readonly to: string | null;
@@ -49,15 +49,15 @@ export async function readCoverage(query: Query): Promise<Coverage> {
        epoch_ms(checked_at) FROM sync.audits WHERE agreed
      ORDER BY at_ms`,
   );
-  const chains = new Map<string, Chain[]>();
+  const slices = new Map<string, ClosedSlice[]>();
   for (const [id, resource, brandId, from, to, closedAt] of rows) {
     const key = keyOf(String(resource), brandId as string | null);
-    const list = chains.get(key) ?? [];
-    chains.set(key, list);
+    const list = slices.get(key) ?? [];
+    slices.set(key, list);
     list.push({ id: String(id), from: from as string | null, to: to as string | null, closedAt: Number(closedAt) });
   }
-  const of = (resource: Resource, brandId: string | null): Chain[] =>
-    chains.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
+  const of = (resource: Resource, brandId: string | null): ClosedSlice[] =>
+    slices.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
   const dayMaps = new Map<string, Map<string, number>>();
   const daysOf = (resource: Resource, brandId: string | null): Map<string, number> => {
     const key = keyOf(resource.name, brandId);
@@ -68,10 +68,10 @@ export async function readCoverage(query: Query): Promise<Coverage> {
   return {
     list: (resource, brandId) => newest(of(resource, brandId)),
     detail: (resource, brandId, id) => {
-      const own = newest(of(resource, brandId).filter((chain) => chain.id.endsWith(`id=${id}`)));
+      const own = newest(of(resource, brandId).filter((slice) => slice.id.endsWith(`id=${id}`)));
       if (own.asOf === null || resource.change.kind !== 'detail') return own;
       // A detail is fetched again when its row in the list changes, so a newer list confirms the detail.
-      const list = newest(chains.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
+      const list = newest(slices.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
       return { ...own, asOf: Math.max(own.asOf, list.asOf ?? 0) };
     },
     days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
@@ -122,15 +122,15 @@ function keyOf(resource: string, brandId: string | null): string {
   return `${resource} ${brandId ?? ''}`;
 }
 
-function newest(chains: readonly Chain[]): Covered {
-  const last = chains.at(-1);
+function newest(slices: readonly ClosedSlice[]): Covered {
+  const last = slices.at(-1);
   return last === undefined ? { asOf: null, partial: true } : { asOf: last.closedAt, partial: false };
 }
 
 // Slices are ordered by closing time, so the latest slice determines the time of its days.
-function toDays(chains: readonly Chain[]): Map<string, number> {
+function toDays(slices: readonly ClosedSlice[]): Map<string, number> {
   const days = new Map<string, number>();
-  for (const { from, to, closedAt } of chains) {
+  for (const { from, to, closedAt } of slices) {
     if (from === null || to === null) continue;
     for (const day of eachDay(from, to)) days.set(day, closedAt);
   }

@@ -6,7 +6,7 @@ import { keyFilePath, readKeyFile } from './key-file.ts';
 /**
  * Minimum interval between checks of the key files for unknown keys, so that guessing does not slow down other clients.
  */
-const LOOK_EVERY_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 
 /** Finds the workspace of an API key if one address serves several workspaces. */
 export interface KeyDirectory {
@@ -29,45 +29,46 @@ export interface KeyDirectoryOptions {
   readonly onDamage: (workspace: string, error: unknown) => void;
 }
 
-interface Shelf {
-  readonly seen: string;
+interface KnownFile {
+  readonly identity: string;
   readonly hashes: readonly string[];
 }
 
 /** Creates a directory of the keys of all workspaces. Key files may appear, change and disappear. */
 export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirectoryOptions): KeyDirectory {
-  const shelves = new Map<string, Shelf>();
+  const files = new Map<string, KnownFile>();
   const owners = new Map<string, string>();
-  let told: ReadonlySet<string> = new Set();
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  const look = (): void => {
-    if (monotonic() - lookedAt < LOOK_EVERY_MS) return;
+  let reported: ReadonlySet<string> = new Set();
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  const refresh = (): void => {
+    if (monotonic() - checkedAt < CHECK_INTERVAL_MS) return;
     const current = folders();
-    let isOther = false;
-    for (const name of shelves.keys()) if (!current.has(name)) isOther = shelves.delete(name);
+    let isChanged = false;
+    for (const name of files.keys()) if (!current.has(name)) isChanged = files.delete(name);
     for (const [name, folder] of current) {
-      const seen = identityOf(keyFilePath(folder));
-      if (shelves.get(name)?.seen === seen) continue;
-      shelves.set(name, { seen, hashes: hashesOf(name, folder) });
-      isOther = true;
+      const identity = identityOf(keyFilePath(folder));
+      if (files.get(name)?.identity === identity) continue;
+      files.set(name, { identity, hashes: hashesOf(name, folder) });
+      isChanged = true;
     }
-    lookedAt = monotonic();
-    if (!isOther) return;
+    checkedAt = monotonic();
+    if (!isChanged) return;
     owners.clear();
-    const doubles = new Set<string>();
-    for (const [name, { hashes }] of shelves) {
+    const duplicates = new Set<string>();
+    for (const [name, { hashes }] of files) {
       for (const hash of hashes) {
         const other = owners.get(hash);
         if (other === undefined) owners.set(hash, name);
-        else doubles.add(hash).add(`${name} ${other}`);
+        else duplicates.add(hash).add(`${name} ${other}`);
       }
     }
     // A folder was copied with its keys. Reject shared keys: choosing one workspace could expose the other's data.
-    for (const double of doubles) if (!owners.delete(double) && !told.has(double)) tellOf(double);
-    told = doubles;
+    for (const duplicate of duplicates)
+      if (!owners.delete(duplicate) && !reported.has(duplicate)) reportDuplicate(duplicate);
+    reported = duplicates;
   };
-  const tellOf = (double: string): void => {
-    const [name = '', other = ''] = double.split(' ');
+  const reportDuplicate = (duplicate: string): void => {
+    const [name = '', other = ''] = duplicate.split(' ');
     const message = `keys of ${name} are also keys of ${other} and are rejected; revoke them in one of the two`;
     onDamage(name, new SightlineError('config_invalid', message));
   };
@@ -84,11 +85,11 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
       const hash = createHash('sha256').update(text).digest('hex');
       const known = owners.get(hash);
       if (known !== undefined && folders().has(known)) return known;
-      look();
+      refresh();
       return owners.get(hash) ?? null;
     },
     count: () => {
-      look();
+      refresh();
       return owners.size;
     },
   };

@@ -12,7 +12,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Logged status of a request whose client disconnected before the response; never sent. */
 const STATUS_CLIENT_LEFT = 499;
 /** Number of buffered characters above which lines are written immediately. */
-const GATHERED_CHARACTERS_MAX = 32_768;
+const BUFFERED_CHARACTERS_MAX = 32_768;
 
 /** Accepts log lines, and writes those of one turn of the event loop together. */
 export interface LogStream {
@@ -23,20 +23,20 @@ export interface LogStream {
 
 /** Creates a stream for log lines. Everything that looks like a key is redacted. */
 export function createLogStream(output: (text: string) => void): LogStream {
-  let gathered = '';
+  let buffered = '';
   let isScheduled = false;
   const flush = (): void => {
     isScheduled = false;
-    if (gathered === '') return;
-    const text = gathered;
-    gathered = '';
+    if (buffered === '') return;
+    const text = buffered;
+    buffered = '';
     output(text);
   };
   return {
     flush,
     write: (line) => {
-      gathered += line.includes('gsk_') ? hideKeys(line) : line;
-      if (gathered.length > GATHERED_CHARACTERS_MAX) flush();
+      buffered += line.includes('gsk_') ? hideKeys(line) : line;
+      if (buffered.length > BUFFERED_CHARACTERS_MAX) flush();
       else if (!isScheduled) {
         isScheduled = true;
         setImmediate(flush);
@@ -125,6 +125,6 @@ interface LoggedError {
 function describeError(thrown: unknown): LoggedError {
   if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown), stack: '' };
   const { name, message, stack = '', cause } = thrown;
-  const told = { type: name, code: (thrown as { code?: unknown }).code, message, stack };
-  return cause === undefined ? told : { ...told, cause: describeError(cause) };
+  const described = { type: name, code: (thrown as { code?: unknown }).code, message, stack };
+  return cause === undefined ? described : { ...described, cause: describeError(cause) };
 }

@@ -3,7 +3,7 @@ import { isRecord } from '../../base/json.ts';
 import { visible, visibleLine } from '../../base/visible.ts';
 
 /** Fields that are part of a request's message or not needed on a terminal. */
-const SAID = 'method,path,status,ms,key,bytes,cache,id,pid,hostname';
+const OMITTED_FIELDS = 'method,path,status,ms,key,bytes,cache,id,pid,hostname';
 
 /** A colour sequence. Only pino-pretty writes these, because those in texts are escaped before. */
 const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`);
@@ -12,7 +12,7 @@ const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`);
 export function createPrettyLines(): (text: string) => string {
   const pretty = prettyFactory({
     colorize: isColorSupported,
-    ignore: SAID,
+    ignore: OMITTED_FIELDS,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
     // Escape control characters in client and upstream text, so that they cannot affect the terminal.

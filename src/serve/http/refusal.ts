@@ -28,13 +28,13 @@ export interface ErrorReply {
 export function toErrorReply(thrown: unknown, requestId: string): ErrorReply {
   const error = fromFastify(thrown) ?? toSightlineError(thrown);
   const known = statusOf(error.code);
-  const told = known === null || error.code === 'internal' ? hidden() : error;
+  const sent = known === null || error.code === 'internal' ? internalError() : error;
   return {
     status: known ?? errorTable.internal.status,
-    code: told.code,
-    headers: { ...retryOf(told), ...(told instanceof Refusal ? told.headers : {}) },
-    body: envelope(told.code, told.message, requestId),
-    unexpected: told === error ? null : thrown,
+    code: sent.code,
+    headers: { ...retryOf(sent), ...(sent instanceof Refusal ? sent.headers : {}) },
+    body: envelope(sent.code, sent.message, requestId),
+    unexpected: sent === error ? null : thrown,
   };
 }
 
@@ -60,7 +60,7 @@ export function nothingThere(): Refusal {
   return new Refusal('not_found', 'There is nothing at this address.');
 }
 
-function hidden(): SightlineError {
+function internalError(): SightlineError {
   return new SightlineError('internal', "Internal error; the server's log has the details under this requestId.");
 }
 

@@ -47,8 +47,8 @@ interface Hosted {
   readonly opened: OpenedWorkspace;
   readonly site: Site;
   readonly answers: Answers;
-  underWay: number;
-  isLeaving: boolean;
+  activeRequests: number;
+  isEvicted: boolean;
 }
 
 /** A workspace that is open or being opened. */
@@ -77,7 +77,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const { rateLimit } = options;
   const hosted = new Map<string, Opening>();
   const present = new Map<string, Hosted>();
-  const service = serviceOfNobody(parts.catalogue, () => [...present.values()]);
+  const service = createFrontService(parts.catalogue, () => [...present.values()]);
   const sum = (read: (answers: Answers) => number): number =>
     [...present.values()].reduce((total, { answers }) => total + read(answers), 0);
   const answers = {
@@ -106,7 +106,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const hosts = createHosts({ parts, options, limits, common, hosted, present });
   const keyring = { find: () => null, count: () => parts.directory.count() };
   const front = await createSite({ service, keyring, clock }, options, { ...common, answers });
-  divert(front, async (request) => {
+  dispatch(front, async (request) => {
     const text = keyOf(request.headers);
     const workspace = text === undefined || state.isStopping ? null : parts.directory.find(text);
     return workspace === null ? null : hosts.enter(workspace);
@@ -144,25 +144,25 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     const opened = await parts.open(workspace);
     const answers = createAnswers(bounds);
     const site = await createSite({ ...opened.parts, clock: parts.clock, workspace }, options, { ...common, answers });
-    const host: Hosted = { opened, site, answers, underWay: 0, isLeaving: false };
+    const host: Hosted = { opened, site, answers, activeRequests: 0, isEvicted: false };
     present.set(workspace, host);
     return host;
   };
-  const shut = (host: Hosted): void => {
+  const closeHost = (host: Hosted): void => {
     const work = host.site.app
       .close()
       .then(() => host.opened.close())
       .finally(() => closing.delete(work));
     closing.add(work);
   };
-  const dismiss = (workspace: string): void => {
-    const leaving = hosted.get(workspace);
+  const evict = (workspace: string): void => {
+    const evicted = hosted.get(workspace);
     hosted.delete(workspace);
-    const work = (leaving as Opening).host.then(
+    const work = (evicted as Opening).host.then(
       (host) => {
         if (present.get(workspace) === host) present.delete(workspace);
-        host.isLeaving = true;
-        if (host.underWay === 0) shut(host);
+        host.isEvicted = true;
+        if (host.activeRequests === 0) closeHost(host);
       },
       () => undefined,
     );
@@ -171,23 +171,23 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
   };
   const enter = async (workspace: string): Promise<Stay> => {
     const edition = parts.edition(workspace);
-    if ((hosted.get(workspace)?.edition ?? edition) !== edition) dismiss(workspace);
-    const known = hosted.get(workspace);
-    if (known === undefined && hosted.size >= openMax) dismiss(hosted.keys().next().value as string);
-    const opening = known ?? { edition, host: open(workspace) };
+    if ((hosted.get(workspace)?.edition ?? edition) !== edition) evict(workspace);
+    const existing = hosted.get(workspace);
+    if (existing === undefined && hosted.size >= openMax) evict(hosted.keys().next().value as string);
+    const opening = existing ?? { edition, host: open(workspace) };
     // Re-insert at the end, so that the map is ordered from least to most recently used.
     hosted.delete(workspace);
     hosted.set(workspace, opening);
     try {
       const host = await opening.host;
-      if (host.isLeaving && host.underWay === 0) return enter(workspace);
-      host.underWay += 1;
-      let isThere = true;
+      if (host.isEvicted && host.activeRequests === 0) return enter(workspace);
+      host.activeRequests += 1;
+      let isInside = true;
       const leave = (): void => {
-        if (!isThere) return;
-        isThere = false;
-        host.underWay -= 1;
-        if (host.isLeaving && host.underWay === 0) shut(host);
+        if (!isInside) return;
+        isInside = false;
+        host.activeRequests -= 1;
+        if (host.isEvicted && host.activeRequests === 0) closeHost(host);
       };
       return { handle: host.site.app.routing as RequestListener, leave };
     } catch (thrown) {
@@ -196,14 +196,14 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     }
   };
   const close = async (): Promise<void> => {
-    for (const workspace of [...hosted.keys()]) dismiss(workspace);
+    for (const workspace of [...hosted.keys()]) evict(workspace);
     while (closing.size > 0) await Promise.allSettled(closing);
   };
   return { enter, close };
 }
 
 // Dispatches each request of the front server, whose limits apply to all, to the site of its workspace.
-function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
+function dispatch({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
   const { server } = app;
   const [own] = server.listeners('request') as RequestListener[];
   if (own === undefined) throw new TypeError('the server has no request listener');
@@ -251,7 +251,7 @@ function refuse(response: ServerResponse, { status, headers, body }: ErrorReply)
   response.end(body);
 }
 
-function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
+function createFrontService(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
   const nothing = (): never => {
     throw new SightlineError('no_data', 'API key required to select a workspace');
   };

@@ -12,7 +12,7 @@ const LATEST = 'latest';
 /** Maximum number of cached manifests. */
 const MANIFESTS_MAX = 32;
 /** For content-addressed files: cacheable for 365 days, the customary maximum. */
-const FOR_GOOD = 'private, max-age=31536000, immutable';
+const IMMUTABLE = 'private, max-age=31536000, immutable';
 const PARQUET = 'application/vnd.apache.parquet';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
@@ -84,7 +84,7 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
       const body = await handle.readFile().finally(() => handle.close());
       const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
       const tag = `"${id}"`;
-      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : FOR_GOOD });
+      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : IMMUTABLE });
       reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
       if (isKnown(request, tag)) return unchanged(request, reply);
       request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
@@ -114,7 +114,7 @@ async function sendFile(
   handle: FileHandle,
 ): Promise<FastifyReply> {
   const tag = `"${sha256}"`;
-  const common = { etag: tag, 'cache-control': FOR_GOOD, 'accept-ranges': 'bytes' };
+  const common = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes' };
   if (isKnown(request, tag)) {
     await handle.close();
     return unchanged(request, reply.headers(common));

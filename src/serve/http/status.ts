@@ -51,7 +51,7 @@ export function createStatusPage({ status, service, clock, usedAt }: PageParts):
     const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
     const feed = createFeed(reporter, clock, LISTENERS_MAX);
     open.feed = feed;
-    const access: Handler = (request, reply) => sendJson(request, reply, tellAccess(gate, request));
+    const access: Handler = (request, reply) => sendJson(request, reply, readAccess(gate, request));
     const data: Handler = async (request, reply) => sendJson(request, reply, await reporter.read());
     const chart: Handler = async (request, reply) => {
       const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
@@ -77,7 +77,7 @@ function pathOf({ name }: Asset): string {
 }
 
 // Always responds 200: browsers log every error response to the console, and a missing key is not an error here.
-function tellAccess(gate: Gate, request: FastifyRequest): { allowed: boolean; why: string | null } {
+function readAccess(gate: Gate, request: FastifyRequest): { allowed: boolean; why: string | null } {
   try {
     gate.checkPage(request);
     return { allowed: true, why: null };

@@ -2,11 +2,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { RunningSync } from '../../sync/progress-file.ts';
 import type { Reporter } from './report.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** Interval of heartbeats, because proxies may close connections that are silent for longer. */
 const HEARTBEAT_MS = 15_000;
 /** Less often than progress, because the job log is read completely and jobs end rarely. */
-const MARKS_EVERY_MS = 2_000;
+const MARKS_INTERVAL_MS = 2_000;
 
 /** A server-sent event. */
 export interface FeedEvent {
@@ -42,16 +42,16 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
   const end = (listener: Listener): void => {
     if (listeners.delete(listener)) listener.end();
   };
-  const tell = (event: FeedEvent | null): void => {
+  const send = (event: FeedEvent | null): void => {
     for (const listener of listeners) if (!listener.take(event)) end(listener);
   };
   const run = async (): Promise<void> => {
     let marks = await reporter.marks();
     let progress = 'null';
-    let spokeAt = clock.monotonic();
-    let marksAt = spokeAt;
+    let sentAt = clock.monotonic();
+    let marksAt = sentAt;
     while (listeners.size > 0 && !stop.signal.aborted) {
-      await clock.sleep(LOOK_EVERY_MS, stop.signal);
+      await clock.sleep(POLL_INTERVAL_MS, stop.signal);
       for (const listener of listeners) {
         if (listener.isAllowed()) continue;
         listener.take({ event: 'refused', data: null });
@@ -59,22 +59,22 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
       }
       const now = clock.monotonic();
       const running = JSON.stringify(await reporter.progress());
-      if (running !== progress) tell({ event: 'progress', data: JSON.parse(running) as RunningSync | null });
-      let hasSpoken = running !== progress;
+      if (running !== progress) send({ event: 'progress', data: JSON.parse(running) as RunningSync | null });
+      let hasSent = running !== progress;
       // Check marks right after a sync ends, to report its replica and the result of its job.
-      if (now - marksAt >= MARKS_EVERY_MS || (running === 'null' && hasSpoken)) {
+      if (now - marksAt >= MARKS_INTERVAL_MS || (running === 'null' && hasSent)) {
         const after = await reporter.marks();
-        const what = (['data', 'jobs', 'keys'] as const).filter((name) => after[name] !== marks[name]);
-        if (what.length > 0) tell({ event: 'changed', data: what });
-        hasSpoken ||= what.length > 0;
+        const changed = (['data', 'jobs', 'keys'] as const).filter((name) => after[name] !== marks[name]);
+        if (changed.length > 0) send({ event: 'changed', data: changed });
+        hasSent ||= changed.length > 0;
         marks = after;
         marksAt = now;
       }
       progress = running;
-      if (hasSpoken) spokeAt = now;
-      else if (now - spokeAt >= HEARTBEAT_MS) {
-        tell(null);
-        spokeAt = now;
+      if (hasSent) sentAt = now;
+      else if (now - sentAt >= HEARTBEAT_MS) {
+        send(null);
+        sentAt = now;
       }
     }
   };
@@ -99,7 +99,7 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
       return () => void listeners.delete(listener);
     },
     close: () => {
-      tell({ event: 'bye', data: null });
+      send({ event: 'bye', data: null });
       for (const listener of listeners) end(listener);
       stop.abort(new Error('the feed is closed'));
     },

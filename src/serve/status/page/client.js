@@ -1,6 +1,6 @@
 // @ts-check
 
-const KEPT_AS = 'sightline-key';
+const STORAGE_KEY = 'sightline-key';
 const WAIT_MS = 1_000;
 const WAIT_MS_MAX = 30_000;
 /** The server sends something at least every 15 seconds. */
@@ -24,15 +24,15 @@ const kept = { text: null };
 /** The API key of this tab, if any. Kept in memory if the browser does not allow storage. */
 export const key = {
   /** @returns {string | null} */
-  get: () => kept.text ?? withStorage((storage) => storage.getItem(KEPT_AS)),
+  get: () => kept.text ?? withStorage((storage) => storage.getItem(STORAGE_KEY)),
   /** @param {string} text */
   set: (text) => {
     kept.text = text;
-    withStorage((storage) => storage.setItem(KEPT_AS, text));
+    withStorage((storage) => storage.setItem(STORAGE_KEY, text));
   },
   forget: () => {
     kept.text = null;
-    withStorage((storage) => storage.removeItem(KEPT_AS));
+    withStorage((storage) => storage.removeItem(STORAGE_KEY));
   },
 };
 
@@ -105,7 +105,7 @@ export function listen(hearing) {
     let waitMs = WAIT_MS;
     while (!stop.signal.aborted) {
       try {
-        await hear(hearing, stop.signal, () => {
+        await readEvents(hearing, stop.signal, () => {
           waitMs = WAIT_MS;
         });
         throw new Trouble(0, 'The server ended the connection.');
@@ -129,7 +129,7 @@ export function listen(hearing) {
  * @param {AbortSignal} stopped
  * @param {() => void} onHeard
  */
-async function hear(hearing, stopped, onHeard) {
+async function readEvents(hearing, stopped, onHeard) {
   const connection = new AbortController();
   const end = () => connection.abort();
   stopped.addEventListener('abort', end, { once: true });
@@ -149,7 +149,7 @@ async function hear(hearing, stopped, onHeard) {
       silence = setTimeout(end, SILENT_MS_MAX);
       const parts = (rest + value).split('\n\n');
       rest = parts.pop() ?? '';
-      for (const part of parts) tell(part, hearing);
+      for (const part of parts) dispatch(part, hearing);
     }
   } finally {
     clearTimeout(silence);
@@ -162,7 +162,7 @@ async function hear(hearing, stopped, onHeard) {
  * @param {string} text
  * @param {Hearing} hearing
  */
-function tell(text, hearing) {
+function dispatch(text, hearing) {
   const lines = text.split('\n');
   const of = (/** @type {string} */ name) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
   const event = of('event');
