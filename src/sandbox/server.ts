@@ -61,7 +61,13 @@ export interface Sandbox<W, C, D> {
   close(): Promise<void>;
 }
 
-/** Starts a server, on loopback by default, and resolves when it listens. */
+/**
+ * Starts a server, on loopback by default, and resolves when it listens.
+ *
+ * @example
+ * const sandbox = await startSandbox({ declarations, fixtures, world, key });
+ * const response = await fetch(`${sandbox.baseUrl}/brands`, { headers: { 'x-api-key': sandbox.key } });
+ */
 export async function startSandbox<W extends World<C, D>, C, D>(options: SandboxOptions<W>): Promise<Sandbox<W, C, D>> {
   const { world, key, seed = 1, limiterClock = Date.now } = options;
   const keys = new Map<string, KeyState>([[key, 'active']]);

@@ -9,6 +9,8 @@ export type RowFormat = 'csv' | 'parquet' | 'arrow';
  * loaded on first use.
  *
  * @throws TypeError naming the column if a value does not match the type of its column
+ * @example
+ * const bytes = await encodeRows('csv', answer.rows);
  */
 export async function encodeRows(format: RowFormat, rows: RowSet): Promise<Uint8Array> {
   const whole = withColumns(rows);

@@ -38,6 +38,8 @@ export interface Keyring {
  * Creates a key and returns its text, which is not stored.
  *
  * @throws SightlineError `usage` if the name is taken or invalid, or if there are already 10 keys
+ * @example
+ * const { text } = await createKey(folder, 'dashboard', null, clock.now());
  */
 export async function createKey(
   folder: string,

@@ -10,6 +10,9 @@ export interface Service {
    * Validates a request and resolves its defaults.
    *
    * @throws SightlineError `invalid_parameter`, `not_found` (unknown brand) or `no_data` (no replica yet)
+   * @example
+   * const question = await service.ask(resource, { brandId }, new URLSearchParams('limit=10'));
+   * const { body, nextCursor } = await question.answer();
    */
   ask(resource: Resource, path: Readonly<Record<string, string>>, given: URLSearchParams): Promise<Question>;
   /** Returns the served names of parameters whose name the specification leaves open. */

@@ -4,7 +4,7 @@ import type { WarehouseStatus } from '../../warehouse/status.ts';
 import type { JobLine } from './parts.ts';
 import { toShown } from './text.ts';
 
-/** Age of data after a missed nightly sync, plus half a day until it is reported. */
+/** Data older than this are reported: the nightly sync is half a day late. */
 const STALE_MS = 1.5 * DAY_MS;
 /** How long before its expiry a key is reported. */
 const EXPIRY_MS = 7 * DAY_MS;
