@@ -22,7 +22,7 @@ interface Variant extends WorkspaceOptions {
 }
 
 const variants: readonly Variant[] = [
-  { name: 'the project’s own choices', seed: 1 },
+  { name: 'default choices', seed: 1 },
   {
     name: 'fractions, unrounded, bare lists of strings, unknown fields, wrapped objects, whole seconds',
     seed: 2,
@@ -41,7 +41,7 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'percent without decimals, shares of answers, rows for days without answers',
+    name: 'percent without decimals, shares of responses, rows for days without responses',
     seed: 3,
     choices: {
       decimals: 0,
@@ -54,7 +54,7 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'fractions with two decimals, no share of nothing, another name for the row mode',
+    name: 'fractions with two decimals, null shares of empty values, another row-mode parameter',
     seed: 4,
     choices: {
       scale: 'fraction',
@@ -65,7 +65,7 @@ const variants: readonly Variant[] = [
       credits: 'number',
     },
   },
-  { name: 'no answers', seed: 5, prompts: 0 },
+  { name: 'no responses', seed: 5, prompts: 0 },
   { name: 'no brands', seed: 6, brands: 0 },
 ];
 
@@ -95,11 +95,11 @@ describe.each(variants)('sandbox and read server with $name', ({ name: _, ...opt
     const askedLater = await compareAnswers(mirror, later);
     await compareWalks(mirror, later);
     const withRows = asked.rows + askedLater.rows;
-    expect(withRows, 'questions whose answer has rows').toBeGreaterThan(
+    expect(withRows, 'requests with rows in the response').toBeGreaterThan(
       QUESTIONS * (options.prompts === 0 ? 0.08 : 0.6),
     );
     // About one in 13, by chance; so few occur once in tens of thousands of runs.
-    expect(asked.refused + askedLater.refused, 'questions that were refused').toBeGreaterThan(QUESTIONS / 50);
+    expect(asked.refused + askedLater.refused, 'rejected requests').toBeGreaterThan(QUESTIONS / 50);
   });
 });
 

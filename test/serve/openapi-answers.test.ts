@@ -25,9 +25,9 @@ interface Variant extends WorkspaceOptions {
 }
 
 const variants: readonly Variant[] = [
-  { name: 'the project’s own choices' },
+  { name: 'default choices' },
   {
-    name: 'bare lists of strings, unknown fields, wrapped objects, another name of the row mode',
+    name: 'bare lists of strings, unknown fields, wrapped objects, another row-mode parameter',
     choices: {
       listEnvelope: 'bare',
       engineItems: 'strings',
@@ -40,10 +40,10 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'nulls for what is empty, rows of no group, a number of credits',
+    name: 'nulls for empty values, ungrouped rows, credits as a number',
     choices: { emptyShare: null, emptyDays: 'zero', ungrouped: 'null', credits: 'number', decimals: 'none' },
   },
-  { name: 'no answers', prompts: 0 },
+  { name: 'no responses', prompts: 0 },
   { name: 'no brands', brands: 0 },
 ];
 

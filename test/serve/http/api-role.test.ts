@@ -182,11 +182,11 @@ describe('serve --role api', () => {
     expect(await responses()).toBe(0);
     const first = await sync();
     expect(first.code, first.stderr).toBe(0);
-    await until('what was checked in is served', async () => (await responses()) > 0);
+    await until('the first published version is served', async () => (await responses()) > 0);
     const before = await responses();
     sandbox.world.advance({ days: 1 });
     expect((await sync()).code).toBe(0);
-    await until('what was checked in next is served', async () => (await responses()) > before);
+    await until('the second published version is served', async () => (await responses()) > before);
     store.fault = () => 'busy';
     expect(await responses()).toBeGreaterThan(before);
     const { code, stderr } = await server.stop();
