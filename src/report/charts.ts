@@ -3,13 +3,13 @@ import { area, line } from 'd3-shape';
 import { cut, element, escaped, label, svgDocument } from './svg.ts';
 import type { Theme } from './theme.ts';
 
-/** A chart's title, and what it shows in a sentence, for those who cannot see it. */
+/** A chart's title, and one sentence that describes the chart for readers who cannot see it. */
 export interface ChartHead {
   readonly title: string;
   readonly about: string;
 }
 
-/** A line over time; null where there is nothing to show. */
+/** A line over time; a null value leaves a gap in the line. */
 export interface Series {
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -18,37 +18,37 @@ export interface Series {
   readonly upper?: readonly (number | null)[];
 }
 
-/** Lines over days, `YYYY-MM-DD`, in order; the first is drawn in front, and stronger where it is the brand's own. */
+/** Lines over `days` (`YYYY-MM-DD`, ascending). The first series is drawn in front, and bolder if `hasOwn` is true. */
 export interface LineChart extends ChartHead {
   readonly days: readonly string[];
   readonly series: readonly Series[];
   readonly hasOwn: boolean;
   readonly format: (value: number) => string;
-  /** What a value is of; default a week. */
+  /** Period that one value covers; default `week`. */
   readonly each?: 'week' | 'day';
 }
 
-/** Bars, one below the other. */
+/** Horizontal bars, one per row. */
 export interface BarChart extends ChartHead {
   readonly rows: readonly {
     readonly name: string;
     readonly value: number | null;
     readonly lower?: number | null;
     readonly upper?: number | null;
-    /** What stands behind the bar where there is room for it; the value as text unless given. */
+    /** Text behind the bar of a wide chart; default: the formatted value. */
     readonly note?: string;
     readonly isOwn?: boolean;
   }[];
   readonly format: (value: number) => string;
 }
 
-/** Columns over days that are made of parts, each a share of the whole. */
+/** Stacked columns over days. Each part is a fraction of 1. */
 export interface StackChart extends ChartHead {
   readonly days: readonly string[];
   readonly parts: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
 }
 
-/** How wide a chart is drawn: for a desk and for a phone. */
+/** Chart width: `wide` for a desktop, `narrow` for a phone. */
 export type Width = 'wide' | 'narrow';
 
 const sizes = {
@@ -59,10 +59,10 @@ const TOP = 12;
 const BOTTOM = 28;
 const LABEL_HEIGHT = 15;
 const ROW_HEIGHT = 30;
-/** Values of a line that have a dot each; where there are more, only those have one that no line goes through. */
+/** Above this number of values, only isolated values get a dot. */
 const DOTS_MAX = 120;
 
-/** Draws lines over time, each named where it ends, with its interval as a band behind it. */
+/** Draws lines over time. Each line is labelled at its end; its interval is drawn as a band. */
 export function lineChart(chart: LineChart, width: Width, theme: Theme): string {
   const size = sizes[width];
   const { days, series, hasOwn, format, each = 'week' } = chart;
@@ -92,7 +92,7 @@ export function lineChart(chart: LineChart, width: Width, theme: Theme): string 
   return svgDocument({ ...chart, width: size.width, height: size.height }, theme, content);
 }
 
-/** Draws a bar for each row, with its interval as a line across the bar's end. */
+/** Draws one bar per row. The interval is drawn as a whisker across the end of the bar. */
 export function barChart(chart: BarChart, width: Width, theme: Theme): string {
   const size = sizes[width];
   const left = width === 'wide' ? 170 : 110;
@@ -103,7 +103,7 @@ export function barChart(chart: BarChart, width: Width, theme: Theme): string {
     const top = TOP + index * ROW_HEIGHT;
     const middle = top + ROW_HEIGHT / 2 - 2;
     const figure = value === null ? 'none' : chart.format(value);
-    const said = width === 'wide' ? (note ?? figure) : figure;
+    const noteText = width === 'wide' ? (note ?? figure) : figure;
     const bar =
       value === null
         ? ''
@@ -128,13 +128,13 @@ export function barChart(chart: BarChart, width: Width, theme: Theme): string {
       label(cut(name, width === 'wide' ? 24 : 15), { x: left - 8, y: middle + 4, 'text-anchor': 'end' }),
       bar,
       whisker,
-      label(said, { x: end + 6, y: middle + 4, fill: theme.muted }),
+      label(noteText, { x: end + 6, y: middle + 4, fill: theme.muted }),
     ].join('');
   });
   return svgDocument({ ...chart, width: size.width, height }, theme, rows.join(''));
 }
 
-/** Draws a column for each day, made of its parts from the bottom up; parts are fractions of 1. */
+/** Draws one stacked column per day. Parts are fractions of 1, stacked from the bottom up. */
 export function stackChart(chart: StackChart, width: Width, theme: Theme): string {
   const size = sizes[width];
   const y = scaleLinear([0, 1], [size.height - BOTTOM, TOP + 22]);
@@ -179,7 +179,7 @@ export function stackChart(chart: StackChart, width: Width, theme: Theme): strin
   );
 }
 
-/** A fraction as a percentage with a digit behind the point. */
+/** Formats a fraction as a percentage with one decimal. */
 export function percent(value: number): string {
   return `${(100 * value).toFixed(1)} %`;
 }
@@ -285,7 +285,7 @@ interface Placed {
   readonly y: number;
 }
 
-// Names of lines that end side by side are moved apart, downward first and then up again where the room ends.
+// Moves overlapping labels apart: first down, then up if the lowest label would leave the chart.
 function placeLabels(ends: readonly { name: string; index: number; y: number | null }[], height: number): Placed[] {
   const placed = ends
     .flatMap(({ y, ...end }) => (y === null ? [] : [{ ...end, y }]))

@@ -4,25 +4,25 @@ import { type BrandReport, type Headline, type Mover, OTHERS, type Share } from 
 import { escaped } from './svg.ts';
 import { FONT, pageTheme, type Theme, themeRules } from './theme.ts';
 
-/** A chart of a report: a name for its file, and how to draw it. */
+/** A chart of a report. `name` is used as its file name. */
 export interface Drawing {
   readonly name: string;
   readonly title: string;
-  /** What it shows, in a sentence. */
+  /** One sentence that describes the chart. */
   readonly about: string;
   draw(width: Width, theme: Theme): string;
 }
 
-/** What the report says of the data that it is made from. */
+/** State of the data that a report is made from. */
 export interface Health {
   readonly workspace: string;
-  /** When the data changed last, ISO 8601; `stale` when the warehouse has moved on since. */
+  /** Time of the last data change, ISO 8601. `stale` is true if the warehouse is newer than the replica. */
   readonly asOf: string;
   readonly stale: boolean;
   readonly status: WarehouseStatus;
 }
 
-/** The charts of a brand's report, those without anything to show left out. */
+/** Returns the charts of a brand's report; charts without data are left out. */
 export function drawings(report: BrandReport): Drawing[] {
   const { weeks, name } = report;
   const has = (values: readonly (number | null)[]): boolean => values.some((value) => value !== null);
@@ -33,7 +33,7 @@ export function drawings(report: BrandReport): Drawing[] {
       : lines(
           'visibility',
           'Visibility by week',
-          `Share of answers that mention ${name}, with a 95 % interval, ${over}.`,
+          `Share of responses that mention ${name}, with a 95 % interval, ${over}.`,
           {
             days: weeks,
             series: [report.visibility],
@@ -46,7 +46,7 @@ export function drawings(report: BrandReport): Drawing[] {
       : lines(
           'visibility-by-engine',
           'Visibility by engine',
-          `Share of each engine's answers that mention ${name}, ${over}.`,
+          `Share of each engine's responses that mention ${name}, ${over}.`,
           {
             days: weeks,
             series: report.engines.map(({ name: engine, values }) => ({ name: engine, values })),
@@ -79,16 +79,16 @@ export function drawings(report: BrandReport): Drawing[] {
           rows: report.byEntity.map((one) => ({ ...one, value: ratio(one), note: counted(one) })),
           format: percent,
         }),
-    // Where nobody's host is known there are no owners to tell apart.
+    // Without a known host, every page belongs to "others" and the chart would have one part.
     report.citations.every((part) => part.name === OTHERS)
       ? null
-      : stacks('citations', 'Whose pages are cited', `Share of citations by owner of the page, ${over}.`, {
+      : stacks('citations', 'Cited pages by owner', `Share of citations by owner of the page, ${over}.`, {
           days: weeks,
           parts: report.citations,
         }),
     !has(report.sessions.values)
       ? null
-      : lines('visits', 'Visits from AI assistants', `Sessions a week that AI assistants referred, ${over}.`, {
+      : lines('visits', 'Visits from AI assistants', `Sessions per week referred by AI assistants, ${over}.`, {
           days: weeks,
           series: [report.sessions],
           hasOwn: true,
@@ -98,7 +98,7 @@ export function drawings(report: BrandReport): Drawing[] {
   return list.filter((drawing) => drawing !== null);
 }
 
-/** A brand's report as one HTML page that needs nothing from anywhere, in light and dark, for a desk and a phone. */
+/** Returns a brand's report as one self-contained HTML page, in light and dark, for desktop and phone. */
 export function reportPage(report: BrandReport, health: Health): string {
   const charts = drawings(report);
   const chart = (name: string): string => {
@@ -110,12 +110,12 @@ export function reportPage(report: BrandReport, health: Health): string {
   const { periods } = report;
   const when =
     periods === null
-      ? 'No day with answers is over yet.'
-      : `The 28 days to ${periods.to}, beside the 28 days before. Weeks begin on Monday, days are UTC.`;
+      ? 'No complete day with responses yet.'
+      : `The 28 days to ${periods.to}, compared with the 28 days before. Weeks begin on Monday; days are UTC.`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<title>${escaped(report.name)}: how AI answers speak of it</title><style>${rules()}</style></head>
+<title>${escaped(report.name)}: visibility in AI responses</title><style>${rules()}</style></head>
 <body><header><h1>${escaped(report.name)}</h1><p>${escaped(when)}</p></header><main>
 ${tiles(report)}
 ${section('Visibility over time', chart('visibility') + chart('visibility-by-engine') + weeklyTable(report))}
@@ -167,7 +167,7 @@ function tiles({ recent, before }: BrandReport): string {
     const by = now === null || then === null ? null : now - then;
     const moved =
       by === null
-        ? 'nothing to compare with'
+        ? 'no earlier data'
         : by === 0
           ? 'as in the 28 days before'
           : `${change(by)} than in the 28 days before`;
@@ -176,19 +176,19 @@ function tiles({ recent, before }: BrandReport): string {
   const points = (by: number): string => `${Math.abs(100 * by).toFixed(1)} points ${by < 0 ? 'less' : 'more'}`;
   const size = (value: number): string => value.toLocaleString('en-US');
   return `<section class="tiles" aria-label="In short">
-${of('Visibility', ({ visibility }) => ratio(visibility), percent, { note: `${size(recent.visibility.part)} of ${size(recent.visibility.whole)} answers mention the brand`, change: points })}
+${of('Visibility', ({ visibility }) => ratio(visibility), percent, { note: `${size(recent.visibility.part)} of ${size(recent.visibility.whole)} responses mention the brand`, change: points })}
 ${of('Share of voice', ({ voice }) => ratio(voice), percent, { note: `${size(recent.voice.part)} of ${size(recent.voice.whole)} mentions`, change: points })}
 ${of(
   'Position',
   ({ position }) => ratio(position),
   (value) => value.toFixed(2),
   {
-    note: `mean place in ${size(recent.position.whole)} answers that give one`,
-    change: (by) => `${Math.abs(by).toFixed(2)} ${by < 0 ? 'nearer to the front' : 'further back'}`,
+    note: `mean position in ${size(recent.position.whole)} responses that have one`,
+    change: (by) => `${Math.abs(by).toFixed(2)} ${by < 0 ? 'closer to the top' : 'further down'}`,
   },
 )}
 ${of('Own pages cited', ({ owned }) => ratio(owned), percent, { note: `${size(recent.owned.part)} of ${size(recent.owned.whole)} citations`, change: points })}
-${of('AI visits', ({ sessions }) => sessions, size, { note: 'sessions that AI assistants referred', change: (by) => `${size(Math.abs(by))} ${by < 0 ? 'fewer' : 'more'}` })}
+${of('AI visits', ({ sessions }) => sessions, size, { note: 'sessions referred by AI assistants', change: (by) => `${size(Math.abs(by))} ${by < 0 ? 'fewer' : 'more'}` })}
 </section>`;
 }
 
@@ -221,19 +221,19 @@ function movers(title: string, list: readonly Mover[]): string {
 function lostPrompts({ lost }: BrandReport): string {
   if (lost.length === 0) return '<h3>Lost</h3><p class="none">None.</p>';
   const rows = lost.map(({ text, days, answers }) => [text, answers.toLocaleString('en-US'), String(days)]);
-  return `<h3>Lost: mentioned before, and not since</h3>${table(['Prompt', 'Answers without', 'Days without'], rows)}`;
+  return `<h3>Lost: mentioned before, and not since</h3>${table(['Prompt', 'Responses without', 'Days without'], rows)}`;
 }
 
 function domains({ domains: list }: BrandReport): string {
   if (list.length === 0) return '';
   const rows = list.map((one) => [one.domain, one.owner, counted(one)]);
-  return `<h3>Domains cited most, last 28 days</h3>${table(['Domain', 'Whose', 'Citations'], rows)}`;
+  return `<h3>Domains cited most, last 28 days</h3>${table(['Domain', 'Owner', 'Citations'], rows)}`;
 }
 
 function gaps({ gaps: list }: BrandReport): string {
   if (list.length === 0) return '';
   const rows = list.map((one) => [one.domain, counted(one)]);
-  return `<h3>Cited where competitors are mentioned and the brand is not</h3>${table(['Domain', 'Such answers'], rows)}`;
+  return `<h3>Cited in responses that mention competitors but not the brand</h3>${table(['Domain', 'Such responses'], rows)}`;
 }
 
 function healthOf({ id }: BrandReport, { workspace, asOf, stale, status }: Health): string {
@@ -242,15 +242,15 @@ function healthOf({ id }: BrandReport, { workspace, asOf, stale, status }: Healt
   const gapDays = resources.reduce((sum, resource) => sum + resource.gapDays, 0);
   const rows: [string, string][] = [
     ['Workspace', workspace],
-    ['Data of', `${asOf}${stale ? ', a sync is bringing newer ones' : ''}`],
-    ['Last sync', lastRun === null ? 'none' : `${lastRun.status}, begun ${lastRun.startedAt}`],
+    ['Data as of', `${asOf}${stale ? ', a sync is running' : ''}`],
+    ['Last sync', lastRun === null ? 'none' : `${lastRun.status}, started ${lastRun.startedAt}`],
     ['Verified through', verified?.verifiedThrough ?? 'never: run sightline verify'],
     ['Days that differ from upstream', String(verified?.differingDays ?? 0)],
-    ['Days never read whole', String(gapDays)],
+    ['Days never read completely', String(gapDays)],
     ['Items in quarantine', String(quarantined)],
-    ['Departures from the API as documented', String(drift.length)],
+    ['Differences from the documented API', String(drift.length)],
   ];
-  return table(['What', 'How it is'], rows);
+  return table(['Item', 'State'], rows);
 }
 
 function ratio({ part, whole }: Share): number | null {

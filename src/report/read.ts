@@ -1,20 +1,20 @@
 import type { Query } from '../warehouse/database.ts';
 import { literal } from '../warehouse/schema.ts';
 
-/** Rows of a list that a report shows; the marts have all. */
+/** Maximum rows of a list in a report. The marts contain all rows. */
 const ROWS_MAX = 10;
-/** Competitors that are drawn beside the brand. */
+/** Maximum competitors drawn beside the brand. */
 const COMPETITORS_MAX = 5;
 /** The normal quantile of a 95 % interval. */
 const Z = 1.959963984540054;
 
-/** A share with what it is a share of. */
+/** A share as its numerator and denominator. */
 export interface Share {
   readonly part: number;
   readonly whole: number;
 }
 
-/** A week's figures of one line: null where there was nothing to count. */
+/** Weekly values of one line; null for a week without anything to count. */
 export interface Weekly {
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -22,11 +22,11 @@ export interface Weekly {
   readonly upper?: readonly (number | null)[];
 }
 
-/** Everything that a brand's report tells. Shares are fractions; days are `YYYY-MM-DD`, UTC, weeks their Monday. */
+/** Data of a brand's report. Shares are fractions; days are `YYYY-MM-DD` (UTC); weeks are named by their Monday. */
 export interface BrandReport {
   readonly id: string;
   readonly name: string;
-  /** The two periods that are compared; null while no day with answers is over. */
+  /** The two periods that are compared; null until one day with responses is complete. */
   readonly periods: { readonly recentFrom: string; readonly to: string; readonly beforeFrom: string } | null;
   readonly recent: Headline;
   readonly before: Headline;
@@ -45,30 +45,30 @@ export interface BrandReport {
   readonly gaps: readonly (Share & { readonly domain: string })[];
 }
 
-/** The figures of a period. */
+/** Key figures of a period. */
 export interface Headline {
   readonly visibility: Share;
   readonly voice: Share;
   readonly position: Share;
   readonly owned: Share;
-  /** Sessions that AI referred; null without any report of visits. */
+  /** Sessions referred by AI; null if there is no traffic report. */
   readonly sessions: number | null;
 }
 
-/** A prompt whose visibility moved. */
+/** A prompt whose visibility changed. */
 export interface Mover {
   readonly text: string;
   readonly before: Share;
   readonly recent: Share;
 }
 
-/** The brands of a workspace, by name. */
+/** Returns the brands of a workspace, ordered by name. */
 export async function readBrands(query: Query): Promise<{ id: string; name: string }[]> {
   const rows = await query('SELECT CAST(brand_id AS VARCHAR), name FROM mart.dim_brand ORDER BY name, brand_id');
   return rows.map(([id, name]) => ({ id: String(id), name: String(name ?? id) }));
 }
 
-/** Reads what a brand's report tells from the marts, of the last `weeks` weeks that have answers. */
+/** Reads a brand's report from the marts, for the last `weeks` complete weeks that have responses. */
 export async function readBrandReport(
   query: Query,
   brand: { readonly id: string; readonly name: string },
@@ -124,7 +124,7 @@ async function readHeadline(query: Query, of: string, from: string, to: string):
   };
 }
 
-// A week that is not over would look like a fall.
+// Excludes the current week, because an incomplete week would look like a drop.
 async function readWeeks(query: Query, of: string, weeks: number): Promise<string[]> {
   const rows = await query(
     `SELECT CAST(week AS VARCHAR) FROM mart.visibility_weekly WHERE ${of} AND scope = 'all engines' AND is_complete
@@ -175,7 +175,7 @@ async function readLines(query: Query, of: string, weeks: readonly string[], bra
   };
 }
 
-// The brand first, then the competitors that are mentioned most.
+// The brand first, then the competitors with the most mentions.
 function loudest(voices: readonly (readonly unknown[])[]) {
   const own = voices.filter(([, isOwn]) => isOwn === true);
   const others = new Map<string, (readonly unknown[])[]>();
@@ -241,9 +241,9 @@ async function readPrompts(query: Query, of: string) {
   };
 }
 
-/** What the pages are called that belong to nobody whose host is known. */
+/** Label of pages whose host belongs to no known owner. */
 export const OTHERS = 'others';
-/** Whose pages are cited, in the order in which they are told of, as the marts have them and as the report does. */
+/** Label of each page owner in the marts, in display order. */
 const OWNERS = { owned: 'own', competitor: "competitors'", 'third party': "third parties'", unknown: OTHERS } as const;
 type Owner = keyof typeof OWNERS;
 
@@ -276,7 +276,7 @@ async function readSources(query: Query, of: string, recent: string, weeks: read
 }
 
 /**
- * Wilson's score interval of a share at 95 %, as fractions; from 0 to 1 where nothing was counted. E. B. Wilson, "Probable
+ * Returns the 95 % Wilson score interval of a share, as fractions; 0 to 1 if `whole` is 0. E. B. Wilson, "Probable
  * inference, the law of succession, and statistical inference", JASA 22 (1927), 209-212.
  */
 export function wilson({ part, whole }: Share): { lower: number; upper: number } {

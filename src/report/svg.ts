@@ -1,15 +1,15 @@
 import { FONT, type Theme } from './theme.ts';
 
-/** Room for a title and the sentence below it. */
+/** Height of the title and the sentence below it. */
 const TITLE_HEIGHT = 48;
 const ABOUT_CHARACTERS = 110;
 
-/** Attributes of an element; those that are null are left out. */
+/** Attributes of an element; null values are left out. */
 type Attributes = Readonly<Record<string, string | number | null>>;
 
-/** Text as XML and HTML take it, in an element or an attribute. */
+/** Escapes text for XML and HTML, in an element or an attribute. */
 export function escaped(text: string): string {
-  // XML has no way to write most control characters at all, nor half a character, nor these two that are none.
+  // XML cannot represent most control characters, lone surrogates, U+FFFE or U+FFFF.
   return text
     .replaceAll(/\p{Cc}|\p{Cs}|[\uFFFE\uFFFF]/gu, ' ')
     .replaceAll('&', '&amp;')
@@ -19,7 +19,7 @@ export function escaped(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** An element; `content` is markup. */
+/** Returns an element as markup; `content` is markup, not text. */
 export function element(name: string, attributes: Attributes, content = ''): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== null)
@@ -28,12 +28,12 @@ export function element(name: string, attributes: Attributes, content = ''): str
   return content === '' ? `<${name}${written}/>` : `<${name}${written}>${content}</${name}>`;
 }
 
-/** A line of text in a chart. */
+/** Returns a line of text in a chart. */
 export function label(text: string, attributes: Attributes): string {
   return element('text', { 'font-size': 12, ...attributes }, escaped(text));
 }
 
-/** A text cut to so many characters, with an ellipsis. */
+/** Cuts a text to `most` characters, ending in an ellipsis. */
 export function cut(text: string, most: number): string {
   const characters = [...text];
   return characters.length <= most
@@ -44,7 +44,7 @@ export function cut(text: string, most: number): string {
         .trimEnd()}…`;
 }
 
-/** A chart as a whole SVG document, which scales to the room it is given, with its title and what it shows in words. */
+/** Returns a chart as a complete, scalable SVG document with a title and a description. */
 export function svgDocument(
   { title, about, width, height }: { title: string; about: string; width: number; height: number },
   theme: Theme,
@@ -74,7 +74,7 @@ export function svgDocument(
   );
 }
 
-/** Coordinates with a digit behind the point are finer than any screen. */
+/** One decimal is finer than any screen's resolution. */
 function short(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

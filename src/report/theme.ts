@@ -1,16 +1,18 @@
 /** Colours and fonts of a chart. */
 export interface Theme {
-  /** Colour of the series with this place, the first being the brand's; they can be told apart by the colour-blind. */
+  /**
+   * Colour of the series at this index; index 0 is the brand. The colours are distinguishable for colour-blind readers.
+   */
   series(index: number): string;
   readonly ink: string;
   readonly muted: string;
   readonly grid: string;
   readonly surface: string;
-  /** Whether a chart shows its title: within a page, the page does. */
+  /** Whether a chart draws its own title. Charts inside a page do not. */
   readonly titled: boolean;
 }
 
-/** Fonts that every machine has one of. */
+/** Font stack with at least one font for every platform. */
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 const light = ['#1d4ed8', '#c2410c', '#0f766e', '#7e22ce', '#a16207', '#be185d', '#4b5563'];
@@ -20,7 +22,7 @@ const names = ['ink', 'muted', 'grid', 'surface', 'page'] as const;
 const lightParts = { ink: '#111827', muted: '#4b5563', grid: '#e5e7eb', surface: '#ffffff', page: '#f3f4f6' };
 const darkParts = { ink: '#f3f4f6', muted: '#b6bdc9', grid: '#374151', surface: '#1a2130', page: '#0f1521' };
 
-/** Colours by name, for charts within a page that says what they are. */
+/** Colours as CSS variables, for charts inside a page that defines them with `themeRules`. */
 export const pageTheme: Theme = {
   series: (index) => `var(--series-${index % light.length})`,
   ink: 'var(--ink)',
@@ -30,7 +32,7 @@ export const pageTheme: Theme = {
   titled: false,
 };
 
-/** Colours as they are, for charts that are files of their own. */
+/** Literal colours, for charts in files of their own. */
 export const fileTheme: Theme = {
   series: (index) => light[index % light.length] as string,
   ink: lightParts.ink,
@@ -40,7 +42,7 @@ export const fileTheme: Theme = {
   titled: true,
 };
 
-/** The style rules that say what the colours of `pageTheme` are, in light and in dark. */
+/** Returns the CSS rules that define the colours of `pageTheme`, for light and dark. */
 export function themeRules(): string {
   const rules = (parts: typeof lightParts, series: readonly string[]): string =>
     [

@@ -7,17 +7,17 @@ import { type Fixture, notFound, Refusal } from './fixture.ts';
 import { type PageRequest, readPage } from './pages.ts';
 import type { Match } from './routes.ts';
 
-/** How the endpoints answer where the specification leaves it open and no fixture decides it. */
+/** How endpoints respond if the specification leaves it open and no fixture decides it. */
 export interface Shape {
-  /** The name served for parameters whose name the specification does not give; default: the declared one. */
+  /** Name of query parameters that the specification does not name; default: the declared name. */
   readonly unknownParameterName?: string;
-  /** Whether single objects stand under `data`; default false. */
+  /** Whether single objects are wrapped in `data`; default false. */
   readonly wrapObjects?: boolean;
-  /** Whether items have fields that no declaration knows; default false. */
+  /** Whether items have undeclared fields; default false. */
   readonly extraFields?: boolean;
 }
 
-/** What answering needs besides the request. */
+/** Everything needed to compute a response, apart from the request. */
 export interface Answering<W> {
   readonly world: W;
   readonly fixtures: Readonly<Record<string, Fixture<W>>>;
@@ -25,7 +25,11 @@ export interface Answering<W> {
   readonly cursorLifetimeMs: number;
 }
 
-/** Computes the body of an answer; a blow bends it. Throws a Refusal. */
+/**
+ * Computes the body of a response. A blow, if given, distorts it.
+ *
+ * @throws Refusal for an unknown resource or an invalid parameter
+ */
 export function answer<W>(
   context: Answering<W>,
   match: Match,
@@ -58,7 +62,7 @@ function checkQuery(declared: Parameters, given: URLSearchParams, nowMs: number,
   }
 }
 
-// Everything of the request that must stay as it is from page to page, in one order whichever way it was written.
+// Everything that must stay the same from page to page, in canonical order.
 function bindingOf(match: Match, given: URLSearchParams): string {
   const parameters = [...given].filter(([name]) => name !== 'cursor').sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([match.declaration.name, match.path, parameters]);
@@ -73,7 +77,7 @@ function shapeBody(declaration: ResourceDeclaration, plain: unknown, shape: Shap
   return shape.wrapObjects === true && answersOneObject(declaration) ? { data: body } : body;
 }
 
-// Every third row, and at least the first: once without its key, once with a wrong type, in turns.
+// Breaks every third row, starting with the first: alternately removes its key and gives a field a wrong type.
 function breakSome(declaration: ResourceDeclaration, body: unknown, variant: number): unknown {
   let index = 0;
   return mapItems(declaration, body, (item, table) => {

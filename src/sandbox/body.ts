@@ -3,14 +3,14 @@ import type { ResourceDeclaration, TableDeclaration } from '../contract/resource
 
 type Item = Record<string, unknown>;
 
-/** Whether the endpoint answers one object that is itself the item. */
+/** Returns whether the response body is itself the item. */
 export function answersOneObject(declaration: ResourceDeclaration): boolean {
   return declaration.tables.every((table) => table.at === 'body');
 }
 
 /**
- * The body with every item of its lists (or the body itself, where it is the item) replaced by what `change` makes
- * of it. Items are copied first, because a fixture may hand out objects of its world.
+ * Returns the body with each item of its lists (or the body itself, if it is the item) replaced by the result of
+ * `change`. Items are copied first, because fixtures may return objects of their world.
  */
 export function mapItems(
   declaration: ResourceDeclaration,
@@ -35,12 +35,12 @@ export function mapItems(
   return changed;
 }
 
-/** Adds fields that no declaration knows, as a later version of an API would. */
+/** Adds undeclared fields, as a later version of an API would. */
 export function withUnknownFields(item: unknown): unknown {
   return isItem(item) ? { ...item, zz_added: { note: 'new in this version', level: 3 }, zz_flag: true } : item;
 }
 
-/** Makes each of the item's words (slugs, labels, states) one that was never heard of. */
+/** Replaces each enum-like value of the item (slug, label, state) with an unknown value. */
 export function withUnknownWords(item: unknown, table: TableDeclaration): unknown {
   if (!isItem(item)) return item;
   for (const name of scalarsOf(table.fields, ['text'])) {
@@ -50,7 +50,9 @@ export function withUnknownWords(item: unknown, table: TableDeclaration): unknow
   return item;
 }
 
-/** Breaks one declared field: takes the key away when `which` is 0, else gives the which-th field a wrong type. */
+/**
+ * Breaks one declared field: removes the key if `which` is 0, otherwise gives the field at index `which` a wrong type.
+ */
 export function withWrongType(item: unknown, table: TableDeclaration, which: number): unknown {
   if (!isItem(item)) return item;
   const [key] = table.key;

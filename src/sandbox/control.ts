@@ -2,19 +2,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Fault, parseFaults } from './faults.ts';
 import { jsonReply, type Reply } from './reply.ts';
 
-/** Where people change a running sandbox; outside the API's own paths. */
+/** Path prefix of the requests that change a running sandbox; outside the API's own paths. */
 export const CONTROL_PREFIX = '/_sandbox/';
 
 const BODY_BYTES_MAX = 65_536;
 const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
-/** What the control requests can do. */
+/** Operations of the control requests. */
 export interface Controls {
   advance(change: Record<string, unknown>): unknown;
   setFaults(faults: readonly Fault[]): void;
 }
 
-/** Carries out a control request and answers what was done; only from this machine. */
+/** Handles a control request and returns the result as JSON. Accepts connections from this machine only. */
 export async function control(request: IncomingMessage, response: ServerResponse, controls: Controls): Promise<void> {
   const reply = await carryOut(request, controls);
   response.writeHead(reply.status, { ...reply.headers, 'Content-Length': String(Buffer.byteLength(reply.body)) });
@@ -24,7 +24,7 @@ export async function control(request: IncomingMessage, response: ServerResponse
 async function carryOut(request: IncomingMessage, controls: Controls): Promise<Reply> {
   const refuse = (status: number, message: string): Reply => ({ ...jsonReply({ error: { message } }), status });
   if (!LOOPBACK.test(request.socket.remoteAddress ?? '')) return refuse(403, 'only from this machine');
-  // A web page open in a browser here must not be able to change the sandbox: it cannot leave its Origin out.
+  // Reject web pages, so that a page open in a local browser cannot change the sandbox; browsers always send Origin.
   if (request.headers.origin !== undefined) return refuse(403, 'not from a web page');
   if (request.method !== 'POST') return refuse(405, 'POST only');
   try {

@@ -1,33 +1,33 @@
-/** Milliseconds of a day. */
+/** Milliseconds in a day. */
 export const DAY_MS = 86_400_000;
 
-/** The UTC day that a moment falls on. */
+/** Returns the UTC day of a time. */
 export function toDay(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/** The first millisecond of a UTC day. */
+/** Returns the first millisecond of a UTC day. */
 export function startOf(day: string): number {
   return Date.parse(`${day}T00:00:00Z`);
 }
 
-/** The day that many days later; earlier when negative. */
+/** Returns the day `days` days later, or earlier if negative. */
 export function shiftDay(day: string, days: number): string {
   return toDay(startOf(day) + days * DAY_MS);
 }
 
-/** Days of a range, both ends included. */
+/** Returns the number of days in a range, both ends included. */
 export function rangeDays(from: string, to: string): number {
   return Math.round((startOf(to) - startOf(from)) / DAY_MS) + 1;
 }
 
-/** The earlier of two days. */
+/** Returns the earlier of two days. */
 export function earlierDay(a: string, b: string): string {
   if (a < b) return a;
   return b;
 }
 
-/** The later of two days. */
+/** Returns the later of two days. */
 export function laterDay(a: string, b: string): string {
   return earlierDay(a, b) === a ? b : a;
 }

@@ -1,47 +1,49 @@
 import { randomOf } from './random.ts';
 
 const KINDS = {
-  '429': 'refused as over the limit, with Retry-After',
+  '429': 'rate limited, with Retry-After',
   '500': 'internal error, in the error envelope',
   '502': 'bad gateway, as an HTML page',
-  '503': 'unavailable, every other time with Retry-After',
-  reset: 'connection reset before or within the answer',
-  hang: 'no answer, ever',
-  truncate: 'connection closed before the promised length',
-  badjson: '200 with a text that is no JSON',
+  '503': 'unavailable, with Retry-After for half of the requests',
+  reset: 'connection reset before or during the response',
+  hang: 'no response, ever',
+  truncate: 'connection closed before the announced length',
+  badjson: '200 with a body that is not JSON',
   norows: '200 with an object that lacks its rows',
   wrongtypes: 'some rows with a field of a wrong type or without their key',
-  unknownfields: 'rows with fields nobody declared',
-  unknownenums: 'rows with labels nobody declared',
+  unknownfields: 'rows with undeclared fields',
+  unknownenums: 'rows with undeclared labels',
   expiredcursor: '400 on a cursor',
   stuckcursor: 'nextCursor is the cursor that was sent',
-  headinsert: 'while a list is paged: a new row at its head, and the row before the page once more',
-  slowbody: 'a body that trickles',
+  headinsert: 'during paging: a new row at the head of the list, and the last row of the previous page again',
+  slowbody: 'a body sent slowly in small pieces',
 } as const;
 
-/** What can be made to go wrong. */
+/** Kinds of faults. */
 export type FaultKind = keyof typeof KINDS;
 
-/** Every kind of fault, with a description for people. */
+/** Every kind of fault, with a description for users. */
 export const FAULT_KINDS: Readonly<Record<FaultKind, string>> = KINDS;
 
-/** A fault to cause; with `times`, the first requests it applies to suffer it, else each with `probability`. */
+/** A fault to inject: into the first `times` matching requests, otherwise into each with `probability`. */
 export interface Fault {
   readonly kind: FaultKind;
-  /** 0 to 1; 1 when neither this nor `times` is given. */
+  /** 0 to 1; default 1 if `times` is not set. */
   readonly probability?: number;
   readonly times?: number;
-  /** Only requests whose path contains this. */
+  /** Only for requests whose path contains this text. */
   readonly match?: string;
-  /** What Retry-After says, where the fault sends it; default 1. */
+  /** Value of Retry-After if the fault sends it; default 1. */
   readonly retryAfterSeconds?: number;
 }
 
 const FORM = /^([a-z0-9]+)(?:=([0-9.]+)(x?))?(?:@(\S+))?$/;
 
 /**
- * Reads `429=0.02,500=3x,reset=0.01@/some/path`: a probability, or a number of times followed by x, optionally only
- * for paths that contain what stands after the @. Throws a RangeError that names the bad part and what is allowed.
+ * Parses a list such as `429=0.02,500=3x,reset=0.01@/some/path`. `kind=0.02` is a probability, `kind=3x` a number of
+ * times; `@` limits the fault to paths that contain the text after it.
+ *
+ * @throws RangeError naming the invalid part and what is allowed
  */
 export function parseFaults(text: string): Fault[] {
   return text
@@ -56,11 +58,11 @@ function parseFault(part: string): Fault {
     throw new RangeError(`fault ${JSON.stringify(part)}: ${allowed}`);
   };
   const match = FORM.exec(part);
-  if (match === null) return fail('allowed is kind=probability, kind=times followed by x, and @path after either');
+  if (match === null) return fail('allowed: kind=probability or kind=<count>x, each optionally followed by @path');
   const [, kind = '', number, times, path] = match;
   if (!Object.hasOwn(KINDS, kind)) return fail(`the kind must be one of ${Object.keys(KINDS).join(', ')}`);
   const value = Number(number ?? '1');
-  if (times === 'x' && !(Number.isInteger(value) && value >= 1)) fail('the times must be a whole number from 1');
+  if (times === 'x' && !(Number.isInteger(value) && value >= 1)) fail('the count must be a whole number from 1');
   if (times !== 'x' && !(value >= 0 && value <= 1)) fail('the probability must be a number from 0 to 1');
   return {
     kind: kind as FaultKind,
@@ -69,16 +71,16 @@ function parseFault(part: string): Fault {
   };
 }
 
-/** A fault that befalls a request, with a number from 0 to 1 that varies how. */
+/** A fault applied to a request. `variant`, 0 to 1, selects among forms of the fault. */
 export interface Blow {
   readonly fault: Fault;
   readonly variant: number;
 }
 
-/** Decides which fault a request suffers, if any; `fits` says whether a kind makes sense for the request. */
+/** Returns the fault for a request, if any. `fits` returns whether a kind can apply to the request. */
 export type FaultPicker = (path: string, fits: (kind: FaultKind) => boolean) => Blow | undefined;
 
-/** Builds a picker; the same seed and the same order of requests give the same faults. */
+/** Creates a picker. The same seed and order of requests give the same faults. */
 export function createFaultPicker(faults: readonly Fault[], seed: number): FaultPicker {
   const random = randomOf('faults', seed);
   const left = faults.map((fault) => fault.times ?? Number.POSITIVE_INFINITY);

@@ -9,7 +9,7 @@ import { type Delivery, errorReply, jsonReply, type Reply } from './reply.ts';
 import { createRouter } from './routes.ts';
 import { deliveryOf, fitsRequest, replacementOf } from './strike.ts';
 
-/** The path under which the API is served. */
+/** Base path of the API. */
 export const BASE_PATH = '/v1';
 const OPENAPI_PATH = `${BASE_PATH}/openapi.json`;
 
@@ -19,31 +19,31 @@ export interface Arrival {
   readonly pathname: string;
   readonly search: string;
   readonly headers: IncomingHttpHeaders;
-  /** When it arrived, by the limiter's clock and by the world's. */
+  /** Arrival time: `atMs` by the limiter's clock, `nowMs` by the world's. */
   readonly atMs: number;
   readonly nowMs: number;
   readonly requestId: string;
 }
 
-/** What is to be sent for a request, and how. */
+/** The reply to a request and how to deliver it. */
 export interface Outcome {
   readonly reply: Reply;
   readonly blow: Blow | undefined;
   readonly delivery: Delivery;
 }
 
-/** What handling requests needs. */
+/** Everything needed to handle requests. */
 export interface Handling<W> extends Answering<W> {
   readonly declarations: readonly ResourceDeclaration[];
   readonly keys: ReadonlyMap<string, KeyState>;
-  /** Undefined when nothing is limited. */
+  /** Undefined if requests are not limited. */
   readonly limit: { readonly perMinute: number; readonly admit: Limiter } | undefined;
   readonly pickFault: FaultPicker;
-  /** The OpenAPI document, or undefined where there is none. */
+  /** Returns the OpenAPI document, or undefined if it is not served. */
   readonly openapi: () => string | undefined;
 }
 
-/** Builds the function that decides what a request is answered. */
+/** Creates the function that computes the outcome of a request. */
 export function createHandler<W>(handling: Handling<W>): (arrival: Arrival) => Outcome {
   const router = createRouter(handling.declarations);
   return (arrival) => {
@@ -68,7 +68,7 @@ export function createHandler<W>(handling: Handling<W>): (arrival: Arrival) => O
   };
 }
 
-// Counts the request; what is left of the minute goes into the headers of an answer, not of a refusal.
+// Counts the request against the limit. Only successful responses carry the rate limit headers.
 function admit<W>({ limit, keys }: Handling<W>, arrival: Arrival): Record<string, string> {
   const key = authenticate(arrival.headers, keys);
   if (limit === undefined) return {};
@@ -82,7 +82,7 @@ function replyOrRefusal(requestId: string, work: () => Reply): Reply {
     return work();
   } catch (error) {
     if (error instanceof Refusal) return errorReply(error, requestId);
-    // A mistake of the sandbox itself: whoever sees it needs to know where.
+    // A bug in the sandbox: include the stack in the response.
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return errorReply(new Refusal(500, 'sandbox_error', message), requestId);
   }

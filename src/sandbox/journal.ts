@@ -1,26 +1,26 @@
-/** One request as it was answered; `key` is only the start of the key. */
+/** One logged request; `key` is only the first characters of the key. */
 export interface LoggedRequest {
   readonly atMs: number;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** 0 where no answer was sent. */
+  /** 0 if no response was sent. */
   readonly status: number;
   readonly key: string | null;
-  /** The fault it suffered, if any. */
+  /** Kind of the injected fault, if any. */
   readonly fault: string | null;
 }
 
-/** Requests by outcome, since the start. */
+/** Numbers of requests since the start, by outcome. */
 export interface Counts {
   total: number;
   readonly byStatus: Record<string, number>;
   readonly byFault: Record<string, number>;
 }
 
-/** What the server remembers of its requests. */
+/** The server's log of its requests. */
 export interface Journal {
-  /** In order of arrival; only the latest when there were very many. */
+  /** In order of arrival; limited to the latest 100,000 to 200,000. */
   readonly requests: LoggedRequest[];
   readonly counts: Counts;
   add(request: LoggedRequest): void;
@@ -28,7 +28,7 @@ export interface Journal {
 
 const REQUESTS_MAX = 100_000;
 
-/** An empty journal. */
+/** Creates an empty journal. */
 export function createJournal(): Journal {
   const requests: LoggedRequest[] = [];
   const counts: Counts = { total: 0, byStatus: {}, byFault: {} };

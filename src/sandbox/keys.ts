@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Refusal } from './fixture.ts';
 
-/** What has become of a key; `unplanned` is the key of a workspace without an active plan. */
+/** State of a key; `unplanned` is the key of a workspace without an active plan. */
 export type KeyState = 'active' | 'disabled' | 'expired' | 'unplanned';
 
-/** The key a request carries, from either of the two headers, or undefined. */
+/** Returns the key of a request from either of the two headers, or undefined. */
 export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   if (bearer !== undefined || headers.authorization !== undefined) return bearer;
@@ -12,7 +12,11 @@ export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   return typeof alone === 'string' && alone !== '' ? alone : undefined;
 }
 
-/** Lets the holder of an active key pass and returns the key; throws the refusal of anybody else. */
+/**
+ * Returns the request's key if it is active.
+ *
+ * @throws Refusal `unauthorized` or `plan_required`
+ */
 export function authenticate(headers: IncomingHttpHeaders, keys: ReadonlyMap<string, KeyState>): string {
   const key = keyOf(headers);
   const refuse = (message: string): Refusal => new Refusal(401, 'unauthorized', message);

@@ -2,22 +2,22 @@ import { Refusal } from './fixture.ts';
 
 const WINDOW_MS = 60_000;
 
-/** How requests of a minute are counted: the last 60,000 ms at every moment, or the minute of the clock. */
+/** How requests are counted: over the last 60,000 ms (`sliding`), or per minute of the clock (`fixed`). */
 export type Window = 'sliding' | 'fixed';
 
-/** What the limiter says of one request. */
+/** The limiter's decision on one request. */
 interface Admission {
   readonly allowed: boolean;
   /** Requests left after this one. */
   readonly remaining: number;
-  /** Wait after which a request is admitted again, if none comes before; whole seconds, 0 when admitted. */
+  /** Wait in whole seconds until the next request is admitted, if none comes before; 0 if this one is admitted. */
   readonly retryAfterSeconds: number;
 }
 
 /** Counts requests per key. */
 export type Limiter = (key: string, atMs: number) => Admission;
 
-/** Builds a limiter that is exact: never more than `limit` in a window, and none refused below it. */
+/** Creates an exact limiter: it never admits more than `limit` in a window, and rejects none below it. */
 export function createLimiter(limit: number, window: Window, countRefused: boolean): Limiter {
   const arrivals = new Map<string, number[]>();
   return (key, atMs) => {
@@ -32,12 +32,12 @@ export function createLimiter(limit: number, window: Window, countRefused: boole
   };
 }
 
-// The moment at which fewer than `limit` of the counted arrivals are still inside the window.
+// Time at which fewer than `limit` of the counted arrivals remain inside the window.
 function freeAt(recent: readonly number[], limit: number): number {
   return (recent[recent.length - limit] as number) + WINDOW_MS;
 }
 
-/** The refusal of a request over the limit, as the specification documents it. */
+/** Returns the documented 429 error for a request over the limit. */
 export function rateLimited(waitSeconds: number): Refusal {
   const message = `Too many requests. Try again in ${waitSeconds} ${waitSeconds === 1 ? 'second' : 'seconds'}.`;
   return new Refusal(429, 'rate_limited', message, { 'Retry-After': String(waitSeconds) });

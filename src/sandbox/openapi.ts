@@ -4,7 +4,7 @@ import type { ResourceDeclaration } from '../contract/resource.ts';
 
 type Json = Record<string, unknown>;
 
-/** Writes the OpenAPI 3.1 description of the declared endpoints. */
+/** Returns the OpenAPI 3.1 description of the declared endpoints. */
 export function createOpenApi(
   declarations: readonly ResourceDeclaration[],
   baseUrl: string,
@@ -55,7 +55,7 @@ function operation(
     summary: declaration.about,
     parameters: [...inPath, ...inQuery],
     responses: {
-      200: { description: 'The answer.', content: content(bodySchema(declaration, all)) },
+      200: { description: 'The response.', content: content(bodySchema(declaration, all)) },
       ...Object.fromEntries([400, 401, 403, 404, 429].map((status) => [status, refused])),
     },
   };

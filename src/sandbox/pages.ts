@@ -2,27 +2,31 @@ import { readCursor, writeCursor } from './cursor.ts';
 import type { FaultKind } from './faults.ts';
 import { type Fixture, invalidParameter, type Place, type Question, type Row } from './fixture.ts';
 
-/** A fixture whose list is read in pages. */
+/** A fixture with a paged list. */
 export type PagedFixture<W> = Extract<Fixture<W>, { rows: unknown }>;
 
-/** Which page is asked for. */
+/** A request for one page. */
 export interface PageRequest {
   readonly limit: number;
   /** Undefined for the first page. */
   readonly cursor: string | undefined;
-  /** Everything of the request that must stay as it is from page to page. */
+  /** Everything of the request that must stay the same from page to page. */
   readonly binding: string;
   readonly cursorLifetimeMs: number;
   readonly fault: FaultKind | undefined;
 }
 
-/** Reads a page; throws the refusal of a cursor that is not good for it. */
+/**
+ * Returns a page of a list.
+ *
+ * @throws Refusal `invalid_parameter` if the cursor is not valid for this list
+ */
 export function readPage<W>(fixture: PagedFixture<W>, question: Question<W>, page: PageRequest): unknown {
   const { cursor, binding, fault } = page;
   if (cursor === undefined) return pageFrom(fixture, question, page, undefined);
   if (fault === 'expiredcursor') throw invalidParameter('cursor', cursor, 'a cursor that has not expired');
   const { place, from, to } = readCursor(cursor, binding, question.nowMs, page.cursorLifetimeMs);
-  // The range of the first page holds for all, or a default would move under the reader at midnight.
+  // Keep the range of the first page; otherwise a default range would move at midnight.
   const asked = { ...question, from, to };
   const inserted = fault === 'headinsert';
   if (inserted) fixture.insert?.(asked);

@@ -1,7 +1,7 @@
-/** A seeded source of numbers in [0, 1); the same seed gives the same numbers on every machine. */
+/** A seeded generator of numbers in [0, 1). The same seed gives the same numbers on every machine. */
 export type Random = () => number;
 
-/** The generator sfc32, seeded by hashing the parts: good enough for made-up data, and fast. */
+/** Creates an sfc32 generator, seeded by hashing the parts. Fast, and good enough for generated data. */
 export function randomOf(...parts: readonly (string | number)[]): Random {
   let [a, b, c, d] = hash(parts.join('\u0000'));
   const next = (): number => {
@@ -17,25 +17,29 @@ export function randomOf(...parts: readonly (string | number)[]): Random {
   return next;
 }
 
-/** A whole number from 0 to `count - 1`. */
+/** Returns a whole number from 0 to `count - 1`. */
 export function below(random: Random, count: number): number {
   return Math.floor(random() * count);
 }
 
-/** One of the values; throws a RangeError when there are none. */
+/**
+ * Returns one of the values.
+ *
+ * @throws RangeError if `values` is empty
+ */
 export function pick<T>(random: Random, values: readonly T[]): T {
   if (values.length === 0) throw new RangeError('nothing to pick from');
   return values[below(random, values.length)] as T;
 }
 
-/** A UUID of version 4. */
+/** Returns a UUID of version 4. */
 export function uuidOf(random: Random): string {
   for (let place = 0; place < UUID_LENGTH; place++) {
     if (HYPHENS.includes(place)) letters[place] = HYPHEN;
     else if (place === VERSION_PLACE) letters[place] = HEX.charCodeAt(4);
     else letters[place] = HEX.charCodeAt(place === VARIANT_PLACE ? 8 + below(random, 4) : below(random, 16));
   }
-  // One flat string: pieced together it would take several times the memory, and there is an id in every item.
+  // One flat string: a concatenated string needs several times the memory, and every item has an id.
   return letters.toString('latin1');
 }
 
@@ -45,7 +49,7 @@ const HYPHENS: readonly number[] = [8, 13, 18, 23];
 const [UUID_LENGTH, VERSION_PLACE, VARIANT_PLACE] = [36, 14, 19];
 const letters = Buffer.alloc(UUID_LENGTH);
 
-// Four runs of FNV-1a from different starts; sfc32 wants 128 bits of state.
+// Four runs of FNV-1a from different starts, because sfc32 needs 128 bits of state.
 function hash(text: string): [number, number, number, number] {
   const state: [number, number, number, number] = [0x811c9dc5, 0x01000193, 0x9e3779b9, 0x85ebca6b];
   for (let index = 0; index < text.length; index++) {

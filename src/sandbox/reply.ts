@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import type { Refusal } from './fixture.ts';
 
-/** A finished answer, before it is sent. */
+/** A complete response, before it is sent. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** How an answer goes over the wire. */
+/** How a response is sent over the wire. */
 export type Delivery = 'whole' | 'reset' | 'reset-midway' | 'hang' | 'truncate' | 'slow';
 
 const SLOW_CHUNKS = 20;
 
-/** An answer in JSON. */
+/** Returns a JSON response. */
 export function jsonReply(body: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
   return {
     status: 200,
@@ -22,13 +22,16 @@ export function jsonReply(body: unknown, headers: Readonly<Record<string, string
   };
 }
 
-/** A refusal in the documented envelope. */
+/** Returns an error in the documented envelope. */
 export function errorReply(refusal: Refusal, requestId: string): Reply {
   const { code, message } = refusal;
   return { ...jsonReply({ error: { code, message, requestId } }, refusal.headers), status: refusal.status };
 }
 
-/** Sends an answer, well or badly; `later` runs a step after some time unless the server is closed before. */
+/**
+ * Sends a response, or breaks it as `delivery` requires. `later` runs a step after a delay, unless the server is closed
+ * first.
+ */
 export function deliver(
   response: ServerResponse,
   reply: Reply,

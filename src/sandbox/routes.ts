@@ -1,15 +1,15 @@
 import type { ResourceDeclaration } from '../contract/resource.ts';
 
-/** A declared endpoint and the values of its path's parameters. */
+/** A declared endpoint and the values of its path parameters. */
 export interface Match {
   readonly declaration: ResourceDeclaration;
   readonly path: Readonly<Record<string, string>>;
 }
 
-/** Finds the declaration that a path, relative to the base URL, belongs to. */
+/** Returns the declaration for a path relative to the base URL, or undefined. */
 export type Router = (path: string) => Match | undefined;
 
-/** Builds a router; a literal segment wins over a parameter at the same place. */
+/** Creates a router. A literal segment takes precedence over a parameter at the same position. */
 export function createRouter(declarations: readonly ResourceDeclaration[]): Router {
   const routes = declarations
     .map((declaration) => ({ declaration, segments: segmentsOf(declaration.path) }))

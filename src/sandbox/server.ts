@@ -18,7 +18,7 @@ import { createTimers } from './timers.ts';
 const KEY_CHARACTERS_LOGGED = 8;
 const CHUNK_DELAY_MS = 25;
 
-/** What a sandbox serves, and how. */
+/** Options of a sandbox. */
 export interface SandboxOptions<W> {
   readonly declarations: readonly ResourceDeclaration[];
   readonly fixtures: Fixtures<W>;
@@ -27,21 +27,21 @@ export interface SandboxOptions<W> {
   readonly host?: string;
   readonly port?: number;
   readonly seed?: number;
-  /** Requests a minute for each key; default 120. */
+  /** Requests per minute for each key; default 120. */
   readonly rateLimit?: number | 'off';
   readonly window?: Window;
-  /** Whether requests refused for their number count towards it; default false. */
+  /** Whether rejected requests count against the limit; default false. */
   readonly countRefused?: boolean;
-  /** Time for the limiter, in epoch milliseconds; default the real one, whatever the world's clock says. */
+  /** Clock of the limiter, in epoch milliseconds; default the real clock, independent of the world's clock. */
   readonly limiterClock?: () => number;
   readonly latencyMs?: number;
-  /** Pause between the pieces of a body that trickles; default 25. */
+  /** Pause between the pieces of a slow body; default 25. */
   readonly chunkDelayMs?: number;
   readonly faults?: readonly Fault[];
   readonly shape?: Shape;
-  /** Whether the OpenAPI document is there; default true. */
+  /** Whether the OpenAPI document is served; default true. */
   readonly openapi?: boolean;
-  /** How long a cursor is good for, by the world's clock; default a day. */
+  /** Lifetime of a cursor by the world's clock; default one day. */
   readonly cursorLifetimeMs?: number;
 }
 
@@ -54,14 +54,20 @@ export interface Sandbox<W, C, D> {
   readonly requests: readonly LoggedRequest[];
   readonly counts: Readonly<Counts>;
   setFaults(faults: readonly Fault[]): void;
-  /** Adds a key or changes what has become of it. */
+  /** Adds a key or changes its state. */
   setKey(key: string, state: KeyState): void;
   advance(change: C): readonly D[];
-  /** Ends everything at once: connections are destroyed, timers cleared. */
+  /** Stops immediately: destroys connections and clears timers. */
   close(): Promise<void>;
 }
 
-/** Starts a server on loopback unless told otherwise, and resolves once it listens. */
+/**
+ * Starts a server, on loopback by default, and resolves when it listens.
+ *
+ * @example
+ * const sandbox = await startSandbox({ declarations, fixtures, world, key });
+ * const response = await fetch(`${sandbox.baseUrl}/brands`, { headers: { 'x-api-key': sandbox.key } });
+ */
 export async function startSandbox<W extends World<C, D>, C, D>(options: SandboxOptions<W>): Promise<Sandbox<W, C, D>> {
   const { world, key, seed = 1, limiterClock = Date.now } = options;
   const keys = new Map<string, KeyState>([[key, 'active']]);

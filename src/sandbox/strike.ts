@@ -4,7 +4,7 @@ import { rateLimited } from './limiter.ts';
 import { type Delivery, errorReply, jsonReply, type Reply } from './reply.ts';
 import type { Match } from './routes.ts';
 
-/** Whether a fault can befall a request; it waits for one that it can, so that `times` counts those that suffered. */
+/** Returns whether a fault can apply to a request. Requests that do not fit are not counted in `times`. */
 export function fitsRequest(kind: FaultKind, match: Match, given: URLSearchParams): boolean {
   switch (kind) {
     case 'expiredcursor':
@@ -18,7 +18,9 @@ export function fitsRequest(kind: FaultKind, match: Match, given: URLSearchParam
   }
 }
 
-/** The answer that a fault puts in the place of the real one, or undefined when it leaves or only bends it. */
+/**
+ * Returns the response that replaces the real one, or undefined if the fault only distorts it or leaves it unchanged.
+ */
 export function replacementOf(blow: Blow | undefined, requestId: string): Reply | undefined {
   const waitSeconds = blow?.fault.retryAfterSeconds ?? 1;
   switch (blow?.fault.kind) {
@@ -41,7 +43,7 @@ export function replacementOf(blow: Blow | undefined, requestId: string): Reply 
   }
 }
 
-/** How an answer travels after a fault. */
+/** Returns how a response is delivered under a fault. */
 export function deliveryOf(blow: Blow | undefined): Delivery {
   switch (blow?.fault.kind) {
     case 'reset':

@@ -1,10 +1,10 @@
-/** Steps that run later, unless they are cleared before. */
+/** Delayed steps that can be cancelled. */
 export interface Timers {
   later(step: () => void, delayMs: number): void;
   clear(): void;
 }
 
-/** Timers that can be cleared together, so that a closed server leaves none behind. */
+/** Creates timers that can be cleared together, so that a closed server leaves none behind. */
 export function createTimers(): Timers {
   const running = new Set<NodeJS.Timeout>();
   const later = (step: () => void, delayMs: number): void => {

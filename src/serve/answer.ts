@@ -13,10 +13,10 @@ import { toRowSet } from './rows.ts';
 import type { Answer, RowSet } from './service.ts';
 import { readStored, type StoredItems } from './stored.ts';
 
-/** The list that pages and tables are made of. */
+/** Name of the list in the bodies of paged and tabular responses. */
 const LIST = 'data';
 
-/** A request that was found to be in order, and the copy it is answered from. */
+/** A validated request and the open replica that serves it. */
 export interface AnswerRequest {
   readonly catalogue: Catalogue;
   readonly edition: Edition;
@@ -28,7 +28,7 @@ export interface AnswerRequest {
   readonly nowMs: number;
 }
 
-/** Computes an answer; `cursorAfter` writes the cursor of what follows a place. */
+/** Computes a response. `cursorAfter` writes the cursor for the items after a position. */
 export async function computeAnswer(
   query: Query,
   request: AnswerRequest,
@@ -61,7 +61,7 @@ async function computedAnswer(
   };
 }
 
-// A detail may hold no time of its own, and is written like its list.
+// A detail may have no timestamp from which the digits were learned; then use those of its list.
 function timeDigitsOf({ edition: { shapes }, resource }: AnswerRequest): number | null {
   const list = resource.change.kind === 'detail' ? resource.change.of : resource.name;
   const digits = shapes.get(resource.name, FORMS.timeDigits) ?? shapes.get(list, FORMS.timeDigits);
@@ -87,7 +87,7 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
 
 function nothingStored({ resource, member }: AnswerRequest): SightlineError {
   if (resource.change.kind === 'detail') return notFound(resource.change.parameter, member ?? '');
-  return new SightlineError('no_data', 'this was not synced yet');
+  return new SightlineError('no_data', 'this resource is not synced yet; run `sightline sync`');
 }
 
 function rowSetOf(tables: readonly StoredItems[]): RowSet | null {
@@ -96,7 +96,8 @@ function rowSetOf(tables: readonly StoredItems[]): RowSet | null {
   return toRowSet(flatFields(list), list.items);
 }
 
-// What is served as it came has the fields that came; those of the declaration only where nothing came.
+// Items of `whole` tables are served as received, so their fields come from the items; declared fields are used if
+// there are none.
 function flatFields({ table: { declaration }, items }: StoredItems): Fields {
   const { whole, fields } = declaration;
   if (whole === undefined) return fields;
@@ -104,7 +105,7 @@ function flatFields({ table: { declaration }, items }: StoredItems): Fields {
   return items.length === 0 ? Object.fromEntries(known) : {};
 }
 
-/** The refusal of an id that names nothing; `parameter` is the path's, such as one that ends in Id. */
+/** Returns the `not_found` error for an unknown id; `parameter` is the path parameter, such as `brandId`. */
 export function notFound(parameter: string, id: string): SightlineError {
   const shown = id.length > 80 ? `${id.slice(0, 80)}…` : id;
   return new SightlineError('not_found', `the ${parameter.replace(/Id$/, '')} ${shown} does not exist`);

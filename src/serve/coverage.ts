@@ -5,59 +5,59 @@ import { looksBack, sourcesOf } from '../metrics/reports.ts';
 import { rangeBefore } from '../metrics/request.ts';
 import type { Query } from '../warehouse/database.ts';
 
-/** When what an answer rests on was last read whole, and whether all of it ever was. */
+/** When the data behind a response were last read completely, and whether any part was never read completely. */
 export interface Covered {
-  /** Epoch milliseconds, the oldest of what is needed; null when nothing of it was read. */
+  /** Epoch milliseconds of the oldest part; null if no part was read. */
   readonly asOf: number | null;
   readonly partial: boolean;
 }
 
-/** What has been read whole, and when; times are upstream's. */
+/** Which data have been read completely, and when. Times are upstream's. */
 export interface Coverage {
-  /** A whole list or value of the workspace or of a brand. */
+  /** A full list or singleton of the workspace or of a brand. */
   list(resource: Resource, brandId: string | null): Covered;
   /** The detail of one row of a list. */
   detail(resource: Resource, brandId: string | null, id: string): Covered;
   /**
-   * The days of a range, from `since` on, when there began to be something to read. A day that was read before it was
-   * over, and is over now, was not read whole.
+   * The days of a range, starting at `since`, the first day with data. A day that was still open when it was fetched,
+   * but is over now, counts as partial.
    */
   days(resource: Resource, brandId: string | null, range: CoveredRange, nowMs: number): Covered;
 }
 
-/** Days, both included, and the day from which there is something to read, where that is known. */
+/** An inclusive range of days, and the first day with data, or null if that is not known. */
 export interface CoveredRange {
   readonly from: string;
   readonly to: string;
   readonly since: string | null;
 }
 
-interface Chain {
+interface ClosedSlice {
   readonly id: string;
   readonly from: string | null;
   readonly to: string | null;
   readonly closedAt: number;
 }
 
-/** Reads the coverage of all chains. */
+/** Reads the coverage of all slices. */
 export async function readCoverage(query: Query): Promise<Coverage> {
   const rows = await query(
-    // A day whose census agrees with what is held is as good as read.
+    // Days whose stored data agree with upstream's day counts also count as read.
     `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
        epoch_ms(closed_at) AS at_ms FROM sync.coverage
      UNION ALL SELECT 'census', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
        epoch_ms(checked_at) FROM sync.audits WHERE agreed
      ORDER BY at_ms`,
   );
-  const chains = new Map<string, Chain[]>();
+  const slices = new Map<string, ClosedSlice[]>();
   for (const [id, resource, brandId, from, to, closedAt] of rows) {
     const key = keyOf(String(resource), brandId as string | null);
-    const list = chains.get(key) ?? [];
-    chains.set(key, list);
+    const list = slices.get(key) ?? [];
+    slices.set(key, list);
     list.push({ id: String(id), from: from as string | null, to: to as string | null, closedAt: Number(closedAt) });
   }
-  const of = (resource: Resource, brandId: string | null): Chain[] =>
-    chains.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
+  const of = (resource: Resource, brandId: string | null): ClosedSlice[] =>
+    slices.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
   const dayMaps = new Map<string, Map<string, number>>();
   const daysOf = (resource: Resource, brandId: string | null): Map<string, number> => {
     const key = keyOf(resource.name, brandId);
@@ -68,29 +68,29 @@ export async function readCoverage(query: Query): Promise<Coverage> {
   return {
     list: (resource, brandId) => newest(of(resource, brandId)),
     detail: (resource, brandId, id) => {
-      const own = newest(of(resource, brandId).filter((chain) => chain.id.endsWith(`id=${id}`)));
+      const own = newest(of(resource, brandId).filter((slice) => slice.id.endsWith(`id=${id}`)));
       if (own.asOf === null || resource.change.kind !== 'detail') return own;
-      // It is read again when its row in the list has changed, so the list confirms it.
-      const list = newest(chains.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
+      // A detail is fetched again when its row in the list changes, so a newer list confirms the detail.
+      const list = newest(slices.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
       return { ...own, asOf: Math.max(own.asOf, list.asOf ?? 0) };
     },
     days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
   };
 }
 
-/** A request, as far as it decides what its answer rests on. */
+/** The parts of a request that determine its coverage. */
 export interface CoveredRequest {
   readonly catalogue: Catalogue;
   readonly resource: Resource;
   readonly brandId: string | null;
   readonly member: string | null;
   readonly asked: CheckedQuery;
-  /** Day from which the brand has data, where that is known. */
+  /** First day with data of the brand; null if not known. */
   readonly since: string | null;
   readonly nowMs: number;
 }
 
-/** How well everything is covered that the answer to a request rests on. */
+/** Returns the coverage of all data behind the response to a request. */
 export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered {
   const { catalogue, resource, brandId, member, asked, since, nowMs } = request;
   if (member !== null) return coverage.detail(resource, resource.scope === 'brand' ? brandId : null, member);
@@ -109,7 +109,7 @@ export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered 
   );
 }
 
-/** The worst of several: as old as the oldest, partial when one is. */
+/** Combines several parts: the oldest time, and partial if any part is. */
 export function worstOf(parts: readonly Covered[]): Covered {
   const times = parts.flatMap(({ asOf }) => asOf ?? []);
   return {
@@ -122,15 +122,15 @@ function keyOf(resource: string, brandId: string | null): string {
   return `${resource} ${brandId ?? ''}`;
 }
 
-function newest(chains: readonly Chain[]): Covered {
-  const last = chains.at(-1);
+function newest(slices: readonly ClosedSlice[]): Covered {
+  const last = slices.at(-1);
   return last === undefined ? { asOf: null, partial: true } : { asOf: last.closedAt, partial: false };
 }
 
-// Chains come in the order in which they were closed, so that the latest has the say about its days.
-function toDays(chains: readonly Chain[]): Map<string, number> {
+// Slices are ordered by closing time, so the latest slice determines the time of its days.
+function toDays(slices: readonly ClosedSlice[]): Map<string, number> {
   const days = new Map<string, number>();
-  for (const { from, to, closedAt } of chains) {
+  for (const { from, to, closedAt } of slices) {
     if (from === null || to === null) continue;
     for (const day of eachDay(from, to)) days.set(day, closedAt);
   }
@@ -149,7 +149,7 @@ function coveredDays(days: ReadonlyMap<string, number>, { from, to, since }: Cov
     if (closedAt === undefined || (closedAt < endMs && endMs <= nowMs)) partial = true;
     if (closedAt !== undefined) asOf = Math.min(asOf ?? closedAt, closedAt);
   }
-  // A range before there was anything is known as well as the newest day is.
+  // A range before the first day with data is as current as the newest day.
   if (asOf === null && !partial && days.size > 0) asOf = Math.max(...days.values());
   return { asOf, partial };
 }

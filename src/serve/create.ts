@@ -16,20 +16,20 @@ import { createRemembered } from './remembered.ts';
 import type { Freshness, Question, Service } from './service.ts';
 import { createShelf } from './shelf.ts';
 
-/** What the query layer works with. */
+/** Dependencies and settings of the query layer. */
 export interface ServiceOptions {
   readonly catalogue: Catalogue;
-  /** The published copy; it may be replaced, and need not be there yet. */
+  /** Path of the replica. The file may be replaced at any time, and may not exist yet. */
   readonly path: string;
   readonly clock: Clock;
-  /** 256 bits under which cursors are signed. */
+  /** 256-bit secret that signs cursors. */
   readonly cursorSecret: Uint8Array;
   readonly replica: ReplicaOptions;
-  /** What was learned of upstream's numbers, with the configuration's say over it. */
+  /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
   readonly readConventions: (query: Query) => Promise<Conventions>;
 }
 
-/** Builds the query layer over a published copy. */
+/** Creates the query layer over a replica. */
 export function createService(options: ServiceOptions): Service {
   const { catalogue, path, clock, replica, readConventions } = options;
   const shelf = createShelf(path, { catalogue, replica, readConventions });
@@ -37,8 +37,7 @@ export function createService(options: ServiceOptions): Service {
 
   const remembered = createRemembered<Question>();
 
-  // Whatever depends on the time depends on its day alone, so that a question in order stays so until the day or the
-  // copy is another.
+  // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
   const ask: Service['ask'] = async (resource, given, parameters) => {
     const edition = await shelf.current();
     const nowMs = clock.now();
@@ -96,11 +95,11 @@ export function createService(options: ServiceOptions): Service {
 
 interface Ids {
   readonly brandId: string | null;
-  /** Id of the row that a detail is of. */
+  /** Id of the row, for a detail request. */
   readonly member: string | null;
 }
 
-// A brand that is not there is told at once; the row of a detail is looked up with the answer.
+// Rejects an unknown brand immediately; the row of a detail is looked up when the response is computed.
 function checkPath(
   catalogue: Catalogue,
   edition: Edition,
@@ -146,8 +145,8 @@ function readCursor({ values }: CheckedQuery, read: (cursor: string) => Position
   }
 }
 
-// Everything of the request that must stay as it is from page to page. A range that is not given is that of the
-// first page: a default would move under the reader at midnight.
+// Everything that must stay the same from page to page. If no range is given, use the range of the first page, because
+// a default range would move at midnight.
 function bindingOf(
   resource: Resource,
   { brandId, member }: Ids,

@@ -1,27 +1,31 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ParameterError } from '../contract/query.ts';
 
-/** Bytes of the signature: 128 bits, which nobody guesses at 120 requests a minute. */
+/** Length of the signature: 128 bits, which cannot be guessed at 120 requests a minute. */
 const SIGNATURE_BYTES = 16;
 
-/** Where a page ended, and the range as it was resolved for the first page. */
+/** The position at which a page ended, and the range resolved for the first page. */
 export interface Position {
-  /** Value of the column that orders the list, as text; null where the row has none. */
+  /** Value of the ordering column, as text; null if the row has none. */
   readonly at: string | null;
   readonly id: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** Writes and reads cursors that only this workspace can have made. */
+/** Writes and verifies cursors signed by this workspace. */
 export interface CursorSigner {
-  /** An opaque cursor; `bindingOf` says of a range everything that must stay as it is from page to page. */
+  /** Returns an opaque cursor. `bindingOf` returns everything that must stay the same from page to page. */
   write(position: Position, bindingOf: (range: { from: string; to: string }) => string): string;
-  /** The position, or a ParameterError for a cursor that is garbled, forged or made for another request. */
+  /**
+   * Returns the position in a cursor.
+   *
+   * @throws ParameterError if the cursor is malformed, forged or belongs to another request
+   */
   read(cursor: string, bindingOf: (range: { from: string; to: string }) => string): Position;
 }
 
-/** Signs with HMAC-SHA256 under the workspace's secret. */
+/** Creates a signer that uses HMAC-SHA256 with the workspace's secret. */
 export function createCursorSigner(secret: Uint8Array): CursorSigner {
   const sign = (payload: string, binding: string): Buffer =>
     createHmac('sha256', secret).update(`${binding}\n${payload}`).digest().subarray(0, SIGNATURE_BYTES);
@@ -36,17 +40,17 @@ export function createCursorSigner(secret: Uint8Array): CursorSigner {
       const [signature, rest] = [bytes.subarray(0, SIGNATURE_BYTES), bytes.subarray(SIGNATURE_BYTES)];
       const payload = rest.toString('utf8');
       const position = parse(payload);
-      // Decoding skips characters that do not belong, so only a cursor that encodes back to itself is one of ours.
+      // Decoding ignores invalid characters, so accept a cursor only if it encodes back to itself.
       const isWhole = bytes.toString('base64url') === cursor && signature.length === SIGNATURE_BYTES;
       if (position !== null && isWhole && timingSafeEqual(sign(payload, bindingOf(position)), signature))
         return position;
-      const allowed = 'the nextCursor of the page before, with every other parameter as it was';
+      const allowed = 'the nextCursor of the previous page, with all other parameters unchanged';
       throw new ParameterError('cursor', cursor, allowed);
     },
   };
 }
 
-// What comes in here may be anything; it counts only once its signature does.
+// The payload is untrusted until its signature is verified.
 function parse(payload: string): Position | null {
   try {
     const values: unknown = JSON.parse(payload);

@@ -14,21 +14,21 @@ import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { readShapes, type Shapes } from '../warehouse/shapes.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 
-/** One published copy of the warehouse, opened, with what every answer needs to know of it. */
+/** An open replica, with the metadata that every response needs. */
 export interface Edition {
   readonly replica: Replica;
-  /** Differs when data, their order, upstream's forms or the conventions do; hex digits. */
+  /** Hex digits that change with the data, their order, upstream's response formats or the calibration. */
   readonly version: string;
   readonly conventions: Conventions;
   readonly shapes: Shapes;
   readonly coverage: Coverage;
-  /** Brands that are there, by id: the day from which each has data, where that is known. */
+  /** Current brands by id. `since` is the first day with data, or null if not known. */
   readonly brands: ReadonlyMap<string, { readonly since: string | null }>;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
-  /** Names under which parameters are served whose name the specification leaves open. */
+  /** Returns the served names of parameters whose name the specification leaves open. */
   namesOf(resource: Resource): ServedNames;
-  /** Values that a parameter with a list of them may have; null where that list is not known. */
+  /** Returns the allowed values of a parameter; null if they are not known. */
   valuesOf(parameter: Parameter): readonly string[] | null;
 }
 
@@ -39,15 +39,19 @@ export interface LastRun {
   readonly endedAt: number | null;
 }
 
-/** What opening a copy depends on. */
+/** Options for opening a replica. */
 export interface EditionOptions {
   readonly catalogue: Catalogue;
   readonly replica: ReplicaOptions;
-  /** Reads what was learned of upstream's numbers, with the configuration's own say over it. */
+  /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
   readonly readConventions: (query: Query) => Promise<Conventions>;
 }
 
-/** Opens a copy; throws `no_data` for one that another version of sightline wrote. */
+/**
+ * Opens a replica.
+ *
+ * @throws SightlineError `no_data` if the replica has the schema of another version of sightline
+ */
 export async function openEdition(path: string, options: EditionOptions): Promise<Edition> {
   const replica = await openReplica(path, options.replica);
   try {
@@ -92,7 +96,7 @@ async function checkSchema(query: Query): Promise<void> {
   const version = Number(rows[0]?.[0] ?? 0);
   if (version === SCHEMA_VERSION) return;
   const what =
-    version < SCHEMA_VERSION ? 'an older sightline; the next sync renews it' : 'a newer sightline, which can read it';
+    version < SCHEMA_VERSION ? 'an older sightline; the next sync replaces it' : 'a newer sightline; upgrade this one';
   throw new SightlineError('no_data', `the published copy is from ${what}`);
 }
 
@@ -104,7 +108,8 @@ async function readLastRun(query: Query): Promise<LastRun | null> {
   return row === undefined ? null : { status: String(row[0]), endedAt: row[1] === null ? null : Number(row[1]) };
 }
 
-// The version counts changes of one warehouse; the run that made the last one tells it from any other warehouse.
+// The version counts the changes of one warehouse. The id of the run that made the last change identifies the
+// warehouse.
 async function readDataVersion(query: Query): Promise<{ number: number; text: string }> {
   const [row] = await query(
     `SELECT data_version, CAST(run_id AS VARCHAR) FROM sync.requests WHERE data_version IS NOT NULL
@@ -132,7 +137,7 @@ async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<strin
   return new Map(rows.map(([brandId, day]) => [String(brandId), { since: day as string | null }]));
 }
 
-// Values that were listed once stay allowed: there are answers with them.
+// Values that were ever listed stay allowed, because stored responses may contain them.
 async function readLists(query: Query, catalogue: Catalogue): Promise<Map<string, string[]>> {
   const lists = new Map<string, string[]>();
   const wanted = catalogue.resources.flatMap((resource) =>

@@ -4,7 +4,7 @@ import { readLastWholeRun } from '../warehouse/runs.ts';
 import { quoted } from '../warehouse/schema.ts';
 import type { Edition } from './edition.ts';
 
-/** What a run cost and changed, as its ledger has it. */
+/** Requests and changes of a run, from the ledger. */
 export interface RunFigures {
   readonly status: string;
   /** Epoch milliseconds. */
@@ -16,16 +16,16 @@ export interface RunFigures {
   readonly changes: Readonly<Record<'read' | 'inserted' | 'updated' | 'deleted', number>>;
 }
 
-/** Numbers of a published copy that only monitoring asks for; counts by name. */
+/** Numbers of a replica that only monitoring uses; counts by name. */
 export interface Figures {
-  /** The last run that has ended; null before the first. */
+  /** The last finished run; null before the first. */
   readonly lastRun: RunFigures | null;
   readonly runs: ReadonlyMap<string, number>;
-  /** Failed runs since the last that did not fail; those that were interrupted do not count. */
+  /** Failed runs since the last complete or partial run; interrupted runs do not count. */
   readonly failuresInARow: number;
-  /** When a sync of all there is was last complete, epoch milliseconds. */
+  /** End of the last complete sync of everything, epoch milliseconds. */
   readonly lastWholeAt: number | null;
-  /** Requests ever sent, by status, `none` where no answer came. */
+  /** Requests ever sent, by status; `none` if no response was received. */
   readonly requests: ReadonlyMap<string, number>;
   readonly tables: ReadonlyMap<string, number>;
   readonly quarantined: ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ export interface Figures {
   readonly dataVersion: number;
 }
 
-/** Reads the figures of a copy. */
+/** Reads the numbers of a replica for monitoring. */
 export function readFigures(edition: Edition, catalogue: Catalogue): Promise<Figures> {
   return edition.replica.work(async (query) => ({
     lastRun: await readLastRun(query),

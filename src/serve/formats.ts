@@ -1,12 +1,16 @@
 import type { RowSet } from './service.ts';
 
-/** Formats of rows, beside JSON. */
+/** Formats of rows other than JSON. */
 export type RowFormat = 'csv' | 'parquet' | 'arrow';
 
 /**
- * Writes rows as a file: RFC 4180 CSV in UTF-8, Parquet, or an Arrow IPC stream. Ids, texts and nested values are
- * texts, counts 64-bit integers, times UTC with microseconds; every column may be null. Throws a TypeError that names
- * the column where a value is not of its column's kind. The libraries are loaded when a format is first asked for.
+ * Encodes rows as a file: RFC 4180 CSV in UTF-8, Parquet, or an Arrow IPC stream. Ids, texts and nested values are
+ * strings, counts are 64-bit integers, times are UTC in microseconds; every column is nullable. The libraries are
+ * loaded on first use.
+ *
+ * @throws TypeError naming the column if a value does not match the type of its column
+ * @example
+ * const bytes = await encodeRows('csv', answer.rows);
  */
 export async function encodeRows(format: RowFormat, rows: RowSet): Promise<Uint8Array> {
   const whole = withColumns(rows);
@@ -27,7 +31,7 @@ export async function encodeRows(format: RowFormat, rows: RowSet): Promise<Uint8
   }
 }
 
-// Readers of all three formats take a table without columns for a broken one.
+// Readers of all three formats reject a table without columns.
 function withColumns(rows: RowSet): RowSet {
   if (rows.columns.length > 0) return rows;
   return { columns: [{ name: 'value', kind: 'json' }], rows: () => rows.rows().map(() => [null]) };

@@ -3,70 +3,73 @@ import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { keyFilePath, readKeyFile } from './key-file.ts';
 
-/** Files of keys are looked at no oftener than this for keys that nobody knows, so that guessing costs others nothing. */
-const LOOK_EVERY_MS = 250;
+/**
+ * Minimum interval between checks of the key files for unknown keys, so that guessing does not slow down other clients.
+ */
+const CHECK_INTERVAL_MS = 250;
 
-/** Tells whose a key is, where many workspaces are served at one address. */
+/** Finds the workspace of an API key if one address serves several workspaces. */
 export interface KeyDirectory {
   /**
-   * The workspace whose key this is, by its own file: whether it still opens it is for that workspace to say. Null for a
-   * key of none, and for one that stands in the files of two; one that was just made is known within a quarter of a second.
+   * Returns the workspace whose key file contains the key, without checking its expiry. Returns null if the key is
+   * unknown or is in the files of two workspaces. A new key is found within 250 ms.
    */
   find(text: string): string | null;
-  /** How many keys there are. */
+  /** Number of keys. */
   count(): number;
 }
 
-/** What a directory is kept from. */
+/** Options of a key directory. */
 export interface KeyDirectoryOptions {
-  /** Folders by workspace, as they are now. */
+  /** Returns the current folder of each workspace. */
   readonly folders: () => ReadonlyMap<string, string>;
-  /** Milliseconds that are never set back. */
+  /** Monotonic clock in milliseconds. */
   readonly monotonic: () => number;
-  /** Told of a file that cannot be read, or has another workspace's key, which opens nothing; once for each state of it. */
+  /** Called once per state of a file that cannot be read or that shares a key with another workspace. */
   readonly onDamage: (workspace: string, error: unknown) => void;
 }
 
-interface Shelf {
-  readonly seen: string;
+interface KnownFile {
+  readonly identity: string;
   readonly hashes: readonly string[];
 }
 
-/** Opens the keys of all workspaces; files may come, change and go. */
+/** Creates a directory of the keys of all workspaces. Key files may appear, change and disappear. */
 export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirectoryOptions): KeyDirectory {
-  const shelves = new Map<string, Shelf>();
+  const files = new Map<string, KnownFile>();
   const owners = new Map<string, string>();
-  let told: ReadonlySet<string> = new Set();
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  const look = (): void => {
-    if (monotonic() - lookedAt < LOOK_EVERY_MS) return;
+  let reported: ReadonlySet<string> = new Set();
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  const refresh = (): void => {
+    if (monotonic() - checkedAt < CHECK_INTERVAL_MS) return;
     const current = folders();
-    let isOther = false;
-    for (const name of shelves.keys()) if (!current.has(name)) isOther = shelves.delete(name);
+    let isChanged = false;
+    for (const name of files.keys()) if (!current.has(name)) isChanged = files.delete(name);
     for (const [name, folder] of current) {
-      const seen = identityOf(keyFilePath(folder));
-      if (shelves.get(name)?.seen === seen) continue;
-      shelves.set(name, { seen, hashes: hashesOf(name, folder) });
-      isOther = true;
+      const identity = identityOf(keyFilePath(folder));
+      if (files.get(name)?.identity === identity) continue;
+      files.set(name, { identity, hashes: hashesOf(name, folder) });
+      isChanged = true;
     }
-    lookedAt = monotonic();
-    if (!isOther) return;
+    checkedAt = monotonic();
+    if (!isChanged) return;
     owners.clear();
-    const doubles = new Set<string>();
-    for (const [name, { hashes }] of shelves) {
+    const duplicates = new Set<string>();
+    for (const [name, { hashes }] of files) {
       for (const hash of hashes) {
         const other = owners.get(hash);
         if (other === undefined) owners.set(hash, name);
-        else doubles.add(hash).add(`${name} ${other}`);
+        else duplicates.add(hash).add(`${name} ${other}`);
       }
     }
-    // A folder was copied with its keys: whose data their holders mean cannot be told, and a guess would show another's.
-    for (const double of doubles) if (!owners.delete(double) && !told.has(double)) tellOf(double);
-    told = doubles;
+    // A folder was copied with its keys. Reject shared keys: choosing one workspace could expose the other's data.
+    for (const duplicate of duplicates)
+      if (!owners.delete(duplicate) && !reported.has(duplicate)) reportDuplicate(duplicate);
+    reported = duplicates;
   };
-  const tellOf = (double: string): void => {
-    const [name = '', other = ''] = double.split(' ');
-    const message = `keys of ${name} are keys of ${other} too, and open neither; revoke them in one of the two`;
+  const reportDuplicate = (duplicate: string): void => {
+    const [name = '', other = ''] = duplicate.split(' ');
+    const message = `keys of ${name} are also keys of ${other} and are rejected; revoke them in one of the two`;
     onDamage(name, new SightlineError('config_invalid', message));
   };
   const hashesOf = (name: string, folder: string): readonly string[] => {
@@ -82,11 +85,11 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
       const hash = createHash('sha256').update(text).digest('hex');
       const known = owners.get(hash);
       if (known !== undefined && folders().has(known)) return known;
-      look();
+      refresh();
       return owners.get(hash) ?? null;
     },
     count: () => {
-      look();
+      refresh();
       return owners.size;
     },
   };

@@ -7,10 +7,12 @@ import { z } from 'zod';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename } from '../base/files.ts';
 
-/** How long a change waits for another process's. */
+/** How long a change waits for the lock of another process. */
 const LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 15;
-/** A change takes milliseconds; a lock this old was left by a process that is gone, whoever has its id now. */
+/**
+ * A change takes milliseconds. A lock of this age belongs to a dead process, even if its process id is in use again.
+ */
 const LOCK_STALE_MS = 30_000;
 
 const secretBytes = 32;
@@ -29,18 +31,22 @@ const fileSchema = z.strictObject({
   keys: z.array(keySchema),
 });
 
-/** What the file of keys holds; a key itself is not among it. */
+/** Contents of the key file. Keys are stored only as hashes. */
 export type KeyFile = z.infer<typeof fileSchema>;
 
-/** A key as it is stored: its SHA-256 in hex, never its text. */
+/** A stored key: its SHA-256 in hex, never its text. */
 export type StoredKey = KeyFile['keys'][number];
 
-/** Where a workspace's keys are. */
+/** Returns the path of a workspace's key file. */
 export function keyFilePath(folder: string): string {
   return join(folder, 'keys.json');
 }
 
-/** Reads a workspace's keys; null where there is no file yet. Throws `config_invalid` when it is damaged. */
+/**
+ * Reads a workspace's key file; null if it does not exist.
+ *
+ * @throws SightlineError `config_invalid` if the file is damaged or cannot be read
+ */
 export function readKeyFile(folder: string): KeyFile | null {
   const path = keyFilePath(folder);
   let text: string;
@@ -60,12 +66,14 @@ export function readKeyFile(folder: string): KeyFile | null {
   const parsed = fileSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw damaged(path, `${issue?.path.join('.') || 'it'} is not what it should be`);
+  throw damaged(path, `${issue?.path.join('.') || 'its content'} is invalid`);
 }
 
 /**
- * Changes a workspace's keys as one step among processes: what `change` returns replaces the file by rename. `null`
- * leaves it as it is. Throws `warehouse_locked` when another process keeps the lock, and what `change` throws.
+ * Changes a workspace's keys atomically across processes: `after` replaces the file by rename, and null leaves it
+ * unchanged.
+ *
+ * @throws SightlineError `warehouse_locked` if another process keeps the lock; also whatever `change` throws
  */
 export async function changeKeyFile<T>(
   folder: string,
@@ -98,7 +106,7 @@ async function write(folder: string, content: KeyFile, lock: Lock): Promise<void
     } finally {
       await handle.close();
     }
-    if (!(await lock.isHeld())) throw locked('another process took over the lock');
+    if (!(await lock.isHeld())) throw locked('another process took over the lock; try again');
     await publishByRename(aside, path);
   } catch (thrown) {
     await rm(aside, { force: true });
@@ -106,13 +114,17 @@ async function write(folder: string, content: KeyFile, lock: Lock): Promise<void
   }
 }
 
-/** A lock that is held. */
+/** An acquired lock. */
 export interface Lock {
   isHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** Takes a lock among processes for a moment's work. Throws `warehouse_locked` when another keeps it for long. */
+/**
+ * Acquires a lock between processes for a short operation.
+ *
+ * @throws SightlineError `warehouse_locked` if another process keeps the lock for 5 seconds
+ */
 export async function takeLock(path: string, work = 'is changing the keys'): Promise<Lock> {
   const mine = JSON.stringify({ pid: process.pid, token: randomUUID(), atMs: Date.now() });
   const isHeld = async (): Promise<boolean> => (await textOf(path)) === mine;
@@ -125,10 +137,10 @@ export async function takeLock(path: string, work = 'is changing the keys'): Pro
     if (theirs !== null && isStale(theirs)) await breakLock(path, theirs);
     else await delay(LOCK_POLL_MS);
   }
-  throw locked(`another process ${work}, and holds ${path}`);
+  throw locked(`another process ${work} and has locked ${path}; try again`);
 }
 
-// Linked into place with its text, so that no lock is ever seen without its owner.
+// Creates the lock with link(2), so that a lock file always contains its owner.
 async function createExclusively(path: string, text: string): Promise<boolean> {
   const aside = `${path}.${randomUUID()}`;
   await writeFile(aside, text, { mode: 0o600 });
@@ -143,7 +155,7 @@ async function createExclusively(path: string, text: string): Promise<boolean> {
   }
 }
 
-// Taken away by rename, so that of several who find it stale one does it; what turns out to be another's is put back.
+// Removes a stale lock by rename, so that only one process does it. If the lock has changed meanwhile, it is put back.
 async function breakLock(path: string, seen: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {
@@ -181,6 +193,6 @@ function locked(message: string): SightlineError {
 }
 
 function damaged(path: string, what: string): SightlineError {
-  const advice = 'move it away, then make new keys with `sightline keys create NAME`';
+  const advice = 'move it away, then create new keys with `sightline keys create NAME`';
   return new SightlineError('config_invalid', `${path} is damaged: ${what}; ${advice}`);
 }

@@ -3,36 +3,43 @@ import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { changeKeyFile, type KeyFile, keyFilePath, readKeyFile, type StoredKey } from './key-file.ts';
 
-/** How many keys a workspace can have. */
+/** Maximum number of keys of a workspace. */
 export const KEYS_MAX = 10;
 
 const NAME_CHARACTERS_MAX = 64;
-/** How much of a key is shown next to its name. */
+/** Number of characters of a key that are shown next to its name. */
 const PREFIX_CHARACTERS = 12;
 const KEY_BYTES = 32;
 
-/** A key of the read server, as people see it; times are ISO 8601 in UTC. */
+/** Public part of an API key of the read server; times are ISO 8601 in UTC. */
 export interface Key {
   readonly id: string;
   readonly name: string;
   /** The key's first characters. */
   readonly prefix: string;
   readonly createdAt: string;
-  /** Null for a key that does not expire. */
+  /** Null if the key does not expire. */
   readonly expiresAt: string | null;
 }
 
-/** Finds keys for a running server, and notices at once when they change. */
+/** Finds keys for a running server. Changes of the key file take effect immediately. */
 export interface Keyring {
-  /** The key with this text, expired or not; null when there is none. Throws `config_invalid` for a damaged file. */
+  /**
+   * Returns the key with this text, even if expired; null if there is none.
+   *
+   * @throws SightlineError `config_invalid` if the key file is damaged
+   */
   find(text: string): Key | null;
-  /** How many keys there are. */
+  /** Number of keys. */
   count(): number;
 }
 
 /**
- * Makes a key and returns its text, which is stored nowhere. Throws `usage` for a name that is taken or not allowed, and
- * where there are as many keys as can be.
+ * Creates a key and returns its text, which is not stored.
+ *
+ * @throws SightlineError `usage` if the name is taken or invalid, or if there are already 10 keys
+ * @example
+ * const { text } = await createKey(folder, 'dashboard', null, clock.now());
  */
 export async function createKey(
   folder: string,
@@ -51,28 +58,36 @@ export async function createKey(
   };
   return changeKeyFile(folder, (before) => {
     if (before.keys.some((other) => other.name === name)) {
-      throw new SightlineError('usage', `there is a key named ${JSON.stringify(name)} already; choose another name`);
+      throw new SightlineError('usage', `a key named ${JSON.stringify(name)} exists already; choose another name`);
     }
     if (before.keys.length >= KEYS_MAX) {
       const names = namesOf(before.keys);
-      throw new SightlineError('usage', `there are ${KEYS_MAX} keys, the most there can be; revoke one of ${names}`);
+      throw new SightlineError('usage', `there are ${KEYS_MAX} keys; allowed: ${KEYS_MAX}. Revoke one of ${names}`);
     }
     const stored = { ...key, hash: hashOf(text).toString('hex') };
     return { after: { ...before, keys: [...before.keys, stored] }, result: { key, text } };
   });
 }
 
-/** Every key of a workspace, oldest first. Throws `config_invalid` when their file is damaged. */
+/**
+ * Returns the keys of a workspace, oldest first.
+ *
+ * @throws SightlineError `config_invalid` if the key file is damaged
+ */
 export function listKeys(folder: string): Key[] {
   return (readKeyFile(folder)?.keys ?? []).map(publicPart);
 }
 
-/** Revokes the key with this name, prefix, id or text, and returns it; throws `usage` that names what there is. */
+/**
+ * Revokes the key with this name, prefix, id or text, and returns it.
+ *
+ * @throws SightlineError `usage`, listing the existing keys, if there is no such key
+ */
 export async function revokeKey(folder: string, which: string): Promise<Key> {
   return changeKeyFile(folder, (before) => {
     const key = pick(before, which);
     if (key === undefined) {
-      const known = before.keys.length === 0 ? 'there is none' : `there are ${namesOf(before.keys)}`;
+      const known = before.keys.length === 0 ? 'there are no keys' : `existing keys: ${namesOf(before.keys)}`;
       throw new SightlineError('usage', `there is no key ${JSON.stringify(which)}; ${known}`);
     }
     const keys = before.keys.filter((other) => other !== key);
@@ -80,7 +95,7 @@ export async function revokeKey(folder: string, which: string): Promise<Key> {
   });
 }
 
-/** The workspace's secret for signing cursors, 256 random bits; made on first use. */
+/** Returns the workspace's 256-bit secret for signing cursors; created on first use. */
 export async function readCursorSecret(folder: string): Promise<Buffer> {
   const known = readKeyFile(folder);
   const text =
@@ -88,22 +103,22 @@ export async function readCursorSecret(folder: string): Promise<Buffer> {
   return Buffer.from(text, 'base64url');
 }
 
-/** Opens a workspace's keys for a running server; there need be no file yet. */
+/** Opens the keys of a workspace for a running server. The key file may not exist yet. */
 export function openKeyring(folder: string): Keyring {
   const path = keyFilePath(folder);
   let seen = '';
   let isFresh = false;
   let keys: readonly { readonly key: Key; readonly hash: Buffer }[] = [];
-  // Texts that were found, so that a client's next request costs no hash; those that were not are never remembered.
+  // Caches keys that were found, so that the next request needs no hash. Unknown keys are never cached.
   const found = new Map<string, Key>();
-  // A look at the file's own entry costs microseconds; reading it is left to when it has changed, and requests that are
-  // taken in together, in one turn of the event loop, look once.
+  // A stat costs microseconds, so stat the file on every request and read it only when it has changed. Requests handled
+  // in the same turn of the event loop share one stat.
   const refresh = (): void => {
     if (isFresh) return;
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
     const now = stats === undefined ? 'none' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
     if (now !== seen) {
-      // Until it was read well nothing is remembered: a damaged file opens no door, and is looked at again.
+      // Cache nothing until the file is read successfully: a damaged file accepts no key and is read again next time.
       seen = '';
       found.clear();
       keys = (readKeyFile(folder)?.keys ?? []).map((stored) => ({
@@ -123,7 +138,7 @@ export function openKeyring(folder: string): Keyring {
     if (known !== undefined) return known;
     const hash = hashOf(text);
     let match: Key | null = null;
-    // All of them, whichever it is, so that the time taken tells nothing.
+    // Compare with every key, so that the time does not depend on which one matches.
     for (const candidate of keys) if (timingSafeEqual(candidate.hash, hash)) match = candidate.key;
     if (match !== null) found.set(text, match);
     return match;
@@ -152,10 +167,10 @@ function checkName(name: string): void {
   const refuse = (allowed: string): never => {
     throw new SightlineError('usage', `NAME is ${JSON.stringify(name)}; allowed: ${allowed}`);
   };
-  if (name.trim() !== name || name === '') refuse('a text that is not empty, without spaces around it');
+  if (name.trim() !== name || name === '') refuse('a non-empty text without leading or trailing spaces');
   if ([...name].length > NAME_CHARACTERS_MAX) refuse(`at most ${NAME_CHARACTERS_MAX} characters`);
   if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) refuse('a text without control characters');
-  // A key given as a name by mistake would stand in the file for all to read.
+  // A key given as a name by mistake would be stored in readable form.
   if (/gsk_/i.test(name)) refuse('a text that does not look like a key');
 }
 

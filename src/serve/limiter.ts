@@ -1,47 +1,48 @@
-/** The window of the specification's limit. */
+/** Window of the documented rate limit. */
 export const WINDOW_MS = 60_000;
 
-/** What the limiter says of one request. */
+/** The limiter's decision on one request. */
 export interface Admission {
   readonly allowed: boolean;
-  /** How many more would be admitted now. */
+  /** Number of further requests that would be admitted now. */
   readonly remaining: number;
-  /** Whole seconds after which one is admitted again, if none comes before; 0 when admitted. */
+  /** Whole seconds until the next request is admitted, if none comes before; 0 if this one is admitted. */
   readonly retryAfterSeconds: number;
 }
 
-/** Counts requests by key: never more than `limit` in any `windowMs`, and none refused below it. */
+/** Limits requests by key: never admits more than `limit` in any `windowMs`, and rejects none below it. */
 export interface Limiter {
   readonly limit: number;
-  /** Counts a request that is admitted; one that is refused does not count. */
+  /** Counts a request if it is admitted; rejected requests do not count. */
   admit(key: string): Admission;
 }
 
-/** What a limiter is made with. */
+/** Options of a limiter. */
 export interface LimiterOptions {
-  /** A whole number, 1 or more. */
+  /** A whole number from 1. */
   readonly limit: number;
-  /** Milliseconds that are never set back. */
+  /** Monotonic clock in milliseconds. */
   readonly monotonic: () => number;
   readonly windowMs?: number;
-  /** Keys remembered at once; beyond it, those that were quiet the longest are forgotten. */
+  /** Maximum number of tracked keys; the least recently used are dropped first. */
   readonly keysMax?: number;
 }
 
-/** When the admitted requests of a key came, in a ring: as many places as the limit, the oldest overwritten first. */
+/** Ring buffer with the times of a key's admitted requests; the oldest is overwritten first. */
 interface Ring {
   readonly times: Float64Array;
   next: number;
   count: number;
 }
 
-/** Builds a limiter over a sliding window. It keeps the time of every request counted, so nothing is estimated. */
+/** Creates a sliding-window limiter. It stores the time of every counted request, so the count is exact. */
 export function createLimiter({ limit, monotonic, windowMs = WINDOW_MS, keysMax = 64 }: LimiterOptions): Limiter {
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`a limit of ${limit} is none`);
+  if (!Number.isSafeInteger(limit) || limit < 1)
+    throw new RangeError(`limit is ${limit}; allowed: a whole number from 1`);
   const rings = new Map<string, Ring>();
   const ringOf = (key: string): Ring => {
     const known = rings.get(key);
-    // Put back at the end, so that the map runs from the quietest key to the latest.
+    // Re-insert at the end, so that the map is ordered from least to most recently used.
     if (known !== undefined) rings.delete(key);
     else if (rings.size >= keysMax) rings.delete(rings.keys().next().value as string);
     const ring = known ?? { times: new Float64Array(limit), next: 0, count: 0 };

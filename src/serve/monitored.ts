@@ -7,55 +7,56 @@ import { type Figures, readFigures } from './figures.ts';
 import type { Service } from './service.ts';
 import { type CopyReport, readCopy } from './status/copy.ts';
 
-/** A job, as monitoring sees it; moments are epoch milliseconds. */
+/** State of a job for monitoring; times are epoch milliseconds. */
 export interface JobFigures {
   readonly name: string;
   readonly enabled: boolean;
   readonly nextAt: number | null;
   readonly last: { readonly status: string; readonly endedAt: number } | null;
   readonly lastDoneAt: number | null;
-  /** Since when a run is owed; null where none is. */
+  /** Since when a run is overdue; null if none is. */
   readonly owedSince: number | null;
 }
 
-/** What is known of a workspace beside its published copy. */
+/** State of a workspace apart from its replica. */
 export interface Surroundings {
   readonly progress: RunningSync | null;
   readonly jobs: readonly JobFigures[];
-  /** Requests a minute; null where no key is set, or nothing was sent with it lately. */
+  /** Requests per minute; null if no key is configured or nothing was sent with it recently. */
   readonly budget: {
     readonly limit: number;
     readonly capacity: number;
     readonly lastMinute: number;
     readonly lastHour: number;
   } | null;
-  /** By part. */
+  /** Sizes by part of the workspace. */
   readonly bytes: ReadonlyMap<string, number>;
   readonly disk: { readonly free: number; readonly size: number } | null;
   readonly snapshots: { readonly count: number; readonly newestAt: number | null; readonly newestRows: number };
 }
 
-/** A workspace that is monitored. */
+/** A monitored workspace. */
 export interface Monitored {
   readonly workspace: string;
-  /** Path of the published copy. */
+  /** Path of the replica. */
   readonly copy: string;
   surroundings(): Promise<Surroundings>;
 }
 
-/** What monitoring reads at a time. */
+/** A snapshot of everything that monitoring reports. */
 export interface Observation {
-  /** Whether the published copy can be read; where it is damaged, what is read is the one before. */
+  /** Whether the replica can be read; if it is damaged, the numbers come from the previous one. */
   readonly isReadable: boolean;
-  /** Null where there is no copy, or none that can be read. */
+  /** Null if there is no readable replica. */
   readonly copy: { readonly report: CopyReport; readonly figures: Figures } | null;
   readonly surroundings: Surroundings;
 }
 
-/** Reads what monitoring asks for; what follows from a copy alone is read once for each copy and day. */
+/** Creates a function that reads the monitored values. Values of the replica are read once per replica and day. */
 export function createObserver(service: Service, monitored: Monitored, clock: Clock): () => Promise<Observation> {
   const known = new WeakMap<Edition, { readonly day: string; readonly read: Promise<Observation['copy']> }>();
-  // Of which file each copy was opened: a copy that still stands for a file that is not that one is the last good one.
+  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
+  // use.
   const files = new WeakMap<Edition, string>();
   const readOnce = (edition: Edition): Promise<Observation['copy']> => {
     const day = dayOf(clock.now());
@@ -74,12 +75,12 @@ export function createObserver(service: Service, monitored: Monitored, clock: Cl
     try {
       const file = identityOf(monitored.copy);
       const edition = await service.newest();
-      // What is published between the two looks is of neither file for sure; the next look tells.
+      // If a publish happens between the two stats, the file is ambiguous; the next call resolves it.
       if (!files.has(edition) && identityOf(monitored.copy) === file) files.set(edition, file);
       const isReadable = file !== '' && (files.get(edition) ?? file) === file;
       return { isReadable, copy: await readOnce(edition), surroundings };
     } catch {
-      // Monitoring tells that it cannot be read, rather than fail to tell anything.
+      // Report the replica as unreadable instead of failing.
       return { isReadable: false, copy: null, surroundings };
     }
   };

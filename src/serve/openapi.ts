@@ -9,21 +9,21 @@ import { errorResponses, errorSchema } from './openapi/errors.ts';
 import { exampleAnswer, exampleOf } from './openapi/examples.ts';
 import { answerHeaders, headerComponents, type Json } from './openapi/headers.ts';
 
-/** What a document is written from. */
+/** Input of the OpenAPI document. */
 export interface OpenApiOptions {
   readonly catalogue: Catalogue;
-  /** Names of parameters that the specification leaves open, as they are served now. */
+  /** Returns the served names of parameters whose name the specification leaves open. */
   readonly namesOf: (resource: Resource) => ServedNames;
-  /** The address under which the paths are served. */
+  /** Base URL of the paths. */
   readonly baseUrl: string;
-  /** Requests a minute for each key; null where they are not limited. */
+  /** Requests per minute for each key; null if not limited. */
   readonly rateLimit: number | null;
 }
 
-/** The list that has a table's formats beside JSON. */
+/** Name of the list that is also available in the row formats. */
 const LIST = 'data';
 
-/** Writes the OpenAPI 3.1 description of every resource; equal options give equal bytes. */
+/** Returns the OpenAPI 3.1 description of every resource; equal options give equal bytes. */
 export function createOpenApi(options: OpenApiOptions): Record<string, unknown> {
   const { catalogue, baseUrl, rateLimit } = options;
   const schemas: Record<string, JsonSchema> = { Error: errorSchema };
@@ -43,7 +43,7 @@ export function createOpenApi(options: OpenApiOptions): Record<string, unknown> 
     info: {
       title: 'sightline',
       version: VERSION,
-      summary: 'AI-visibility data of a workspace, answered from its copy.',
+      summary: 'AI-visibility data of a workspace, served from its local copy.',
       description,
       license: { name: 'All rights reserved', identifier: 'LicenseRef-All-Rights-Reserved' },
     },
@@ -58,7 +58,7 @@ export function createOpenApi(options: OpenApiOptions): Record<string, unknown> 
           type: 'apiKey',
           in: 'header',
           name: 'X-Api-Key',
-          description: 'An API key, where the Authorization header cannot be set.',
+          description: 'An API key, for clients that cannot set the Authorization header.',
         },
       },
       parameters: { ifNoneMatch },
@@ -70,8 +70,8 @@ export function createOpenApi(options: OpenApiOptions): Record<string, unknown> 
 }
 
 const description = [
-  'The read API, answered from a copy of the workspace that sightline keeps.',
-  '`X-Data-As-Of` and `X-Data-Coverage` say how fresh and how complete an answer is.',
+  'The read API, served from a local copy of the workspace.',
+  '`X-Data-As-Of` and `X-Data-Coverage` report the freshness and completeness of a response.',
   'All times are UTC, ISO 8601. Any field may be null, and there may be fields that are not described here.',
 ].join(' ');
 
@@ -79,7 +79,7 @@ const ifNoneMatch: Json = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The ETag of an answer that the client has; if it still holds, the answer is 304 without a body.',
+  description: 'ETag of a response that the client has. If it is still current, the status is 304 without a body.',
   schema: { type: 'string' },
 };
 
@@ -101,8 +101,8 @@ function operation(options: OpenApiOptions, resource: Resource, refer: Refer, er
     description: describe(resource),
     parameters: [...pathParameters(catalogue, resource), ...inQuery, { $ref: '#/components/parameters/ifNoneMatch' }],
     responses: {
-      200: { description: 'The answer.', headers, content: contentOf(catalogue, resource, refer) },
-      304: { description: 'The answer that the client has still holds.', headers: answerHeaders(rateLimit, false) },
+      200: { description: 'The response.', headers, content: contentOf(catalogue, resource, refer) },
+      304: { description: "The client's response is still current.", headers: answerHeaders(rateLimit, false) },
       ...Object.fromEntries(errors.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
   };
@@ -124,7 +124,7 @@ function contentOf(catalogue: Catalogue, resource: Resource, refer: Refer): Json
 function pathParameters(catalogue: Catalogue, resource: Resource): Json[] {
   return [...resource.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const lister = listerOf(catalogue, resource, name);
-    const parameter: Parameter = { kind: 'uuid', about: `An id that \`${lister.path}\` lists.` };
+    const parameter: Parameter = { kind: 'uuid', about: `An id listed by \`${lister.path}\`.` };
     const schema = parameterSchema(parameter);
     return {
       name,
@@ -145,20 +145,20 @@ function listerOf(catalogue: Catalogue, { change }: Resource, parameter: string)
 function describe({ about, query, paging, order, tables }: Resource): string {
   const sentences = [about];
   if ('from' in query && 'to' in query) {
-    sentences.push(`\`from\` and \`to\` are both included; a range covers at most ${RANGE_DAYS_MAX} days.`);
+    sentences.push(`\`from\` and \`to\` are inclusive; a range covers at most ${RANGE_DAYS_MAX} days.`);
   }
   const fields = (order ?? []).map(
     (field) => `\`${field.replace(/^-/, '')}\`${field.startsWith('-') ? ', descending' : ''}`,
   );
   if (fields.length > 0) sentences.push(`Sorted by ${fields.join(', then ')}.`);
   if (paging === 'cursor') {
-    sentences.push('Give `nextCursor` as `cursor`, and all other parameters as they were, to get the next page.');
+    sentences.push('To get the next page, pass `nextCursor` as `cursor` and leave all other parameters unchanged.');
   }
-  if (tables.some(({ whole }) => whole !== undefined)) sentences.push('Served in the form in which upstream sends it.');
+  if (tables.some(({ whole }) => whole !== undefined)) sentences.push('Served in the form received from upstream.');
   return sentences.join(' ');
 }
 
-// Endpoints belong together by the first part of their path that is the same for all brands.
+// Endpoints are grouped by the first path segment that is the same for all brands.
 function tagOf({ path }: Resource): string {
   const parts = path.split('/').filter((part) => part !== '');
   const fixed = parts.filter((part) => !part.startsWith('{'));

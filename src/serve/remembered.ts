@@ -1,10 +1,10 @@
 const ENTRIES_MAX = 1_000;
 const KEY_CHARACTERS_MAX = 2_048;
 
-/** Gives what was made before for a key, or makes it; what was made for another scope or on another day is forgotten. */
+/** Returns the cached value of a key, or creates it. Values of another scope or another day are dropped. */
 export type Remembered<T> = (scope: object, day: string, key: string, make: () => T) => T;
 
-/** Builds an empty one. What `make` throws is not remembered. */
+/** Creates an empty cache. If `make` throws, nothing is cached. */
 export function createRemembered<T>(): Remembered<T> {
   const known = new Map<string, T>();
   let current: { readonly scope: object; readonly day: string } | null = null;

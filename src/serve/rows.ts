@@ -2,7 +2,7 @@ import { isRecord, toExactJson } from '../base/json.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
 import type { RowSet } from './service.ts';
 
-/** The items as a flat table: nested objects as columns with a dot in the name, nested arrays as JSON text. */
+/** Flattens items to a table: nested objects become columns with a dot in the name, nested arrays become JSON text. */
 export function toRowSet(fields: Fields, items: readonly unknown[]): RowSet {
   const declared = flatColumns(fields, []);
   const known = new Set(Object.keys(fields));
@@ -10,7 +10,7 @@ export function toRowSet(fields: Fields, items: readonly unknown[]): RowSet {
     items.flatMap((item) => (isRecord(item) ? Object.keys(item) : [])).filter((n) => !known.has(n)),
   );
   const columns = [...declared, ...[...added].map((name) => ({ name, kind: 'json' as const, path: [name] }))];
-  // Items that are no objects, such as bare slugs, are a table of one column.
+  // Items that are not objects, such as bare slugs, become a table with one column.
   const bare = items.length > 0 && !items.some(isRecord);
   if (bare && columns.length === 0) {
     return { columns: [{ name: 'value', kind: 'json' }], rows: () => items.map((item) => [toCell('json', item)]) };

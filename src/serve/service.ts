@@ -3,68 +3,75 @@ import type { ColumnKind } from '../contract/fields.ts';
 import type { ServedNames } from '../contract/query.ts';
 import type { Edition } from './edition.ts';
 
-/**
- * The query layer: what REST and MCP ask, and the only thing they ask. Everything is answered from the newest
- * published copy of the warehouse.
- */
+/** The query layer behind REST and MCP. Every response comes from the newest replica of the warehouse. */
 export interface Service {
   readonly catalogue: Catalogue;
   /**
-   * Checks a request and resolves its defaults. Throws a SightlineError: `invalid_parameter`, `not_found` (a brand that
-   * is not there), `no_data` (nothing was published yet).
+   * Validates a request and resolves its defaults.
+   *
+   * @throws SightlineError `invalid_parameter`, `not_found` (unknown brand) or `no_data` (no replica yet)
+   * @example
+   * const question = await service.ask(resource, { brandId }, new URLSearchParams('limit=10'));
+   * const { body, nextCursor } = await question.answer();
    */
   ask(resource: Resource, path: Readonly<Record<string, string>>, given: URLSearchParams): Promise<Question>;
-  /** Names of parameters that the specification leaves open, as they are served now. */
+  /** Returns the served names of parameters whose name the specification leaves open. */
   namesOf(resource: Resource): ServedNames;
-  /** Queries that run and that wait. */
+  /** Number of running and waiting queries. */
   load(): { readonly running: number; readonly waiting: number };
-  /** The newest copy itself, for what is told of it as a whole; throws `no_data` while there is none. */
+  /**
+   * Returns the newest replica, for information about the replica itself.
+   *
+   * @throws SightlineError `no_data` if there is none yet
+   */
   newest(): Promise<Edition>;
-  /** How fresh the data are, for /readyz and for people. */
+  /** Returns the freshness of the data, for /readyz and status displays. */
   freshness(): Promise<Freshness>;
   close(): Promise<void>;
 }
 
-/** A request that was found to be in order. */
+/** A validated request. */
 export interface Question {
   readonly resource: Resource;
-  /** Equal for questions that have equal answers, different when data or conventions differ; hex digits. */
+  /** Hex digits: equal for requests with equal responses, different if data or calibration differ. */
   readonly version: string;
-  /** When upstream last confirmed what the answer rests on, epoch milliseconds; null when it never did. */
+  /** When upstream last confirmed the data of the response, epoch milliseconds; null if never. */
   readonly asOf: number | null;
-  /** Whether a part of the range, or of the list, was never read whole. */
+  /** Whether part of the range or list was never read completely. */
   readonly partial: boolean;
   /**
-   * Computes the answer; throws `not_found`, `overloaded`, `query_timeout`, or the signal's reason. `rowsMax`, at most the
-   * limit that was asked for, makes a page end earlier: its cursor goes on after it, as part of the same walk.
+   * Computes the response. `rowsMax`, at most the requested limit, ends a page earlier; its cursor continues the same
+   * paged scan.
+   *
+   * @throws SightlineError `not_found`, `overloaded` or `query_timeout`; or the signal's reason
    */
   answer(signal?: AbortSignal, rowsMax?: number): Promise<Answer>;
 }
 
-/** An answer, as JSON and as a flat table. */
+/** A response, as JSON and as a flat table. */
 export interface Answer {
-  /** The body as upstream would send it. */
+  /** The body in upstream's format. */
   readonly body: unknown;
   readonly nextCursor: string | null;
-  /** The rows of `data`, flat; null for endpoints that have no `data`. */
+  /** The flattened rows of `data`; null if the endpoint has no `data`. */
   readonly rows: RowSet | null;
 }
 
-/** Rows with one value a column: nested values as JSON text, times and days as ISO 8601 text, all else as in JSON. */
+/** Flat rows: nested values are JSON text, times and days are ISO 8601 text, other values are as in JSON. */
 export interface RowSet {
   readonly columns: readonly { readonly name: string; readonly kind: ColumnKind }[];
-  /** Values in the columns' order, made when asked for. */
+  /** Values in column order, created on demand. */
   rows(): readonly (readonly unknown[])[];
 }
 
-/** How fresh the data are. */
+/** Freshness of the data. */
 export interface Freshness {
-  /** False until a first sync has published something. */
+  /** False until the first sync has published a replica. */
   readonly ready: boolean;
-  /** When the newest sync run ended, epoch milliseconds, and how. */
+  /** End of the newest sync run in epoch milliseconds, and its status. */
   readonly syncedAt: number | null;
   readonly status: string | null;
-  /** Version of the data: grows with every change. */
+  /** Version of the data; increases with every change. */
   readonly dataVersion: number | null;
   readonly resources: readonly {
     readonly name: string;

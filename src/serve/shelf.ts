@@ -2,19 +2,21 @@ import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import { type Edition, type EditionOptions, openEdition } from './edition.ts';
 
-/** How long a copy that was replaced stays open for questions that were asked of it. */
+/** How long a replaced replica stays open for requests that already use it. */
 const GRACE_MS = 5_000;
-/** How long a copy that could not be opened is left alone: what stood in the way may have been of the moment. */
+/** Delay before an unreadable replica is opened again, because the cause may be temporary. */
 const RETRY_MS = 5_000;
 
-/** Holds the newest published copy open. */
+/** Keeps the newest replica open. */
 export interface Shelf {
   /**
-   * The newest copy that can be read; throws `no_data` while there is none. If the newest is damaged, or another version's,
-   * the one before serves on, unless its own file was overwritten.
+   * Returns the newest readable replica. If the newest is damaged or has another schema version, the previous one stays
+   * in use, unless its own file was overwritten.
+   *
+   * @throws SightlineError `no_data` if there is none yet
    */
   current(): Promise<Edition>;
-  /** The copy that was opened last, if any. */
+  /** Returns the most recently opened replica, if any. */
   opened(): Edition | null;
   close(): Promise<void>;
 }
@@ -24,16 +26,16 @@ interface Held {
   readonly file: FileIdentity;
 }
 
-/** A file, and its content as far as size and time tell. */
+/** Identity of a file; `content` also includes its size and modification time. */
 interface FileIdentity {
   readonly inode: string;
   readonly content: string;
 }
 
-/** Looks at every question whether another copy was put in place, and goes over to it. */
+/** Creates a shelf. Every request checks whether the replica was replaced, and switches to the new one. */
 export function createShelf(path: string, options: EditionOptions): Shelf {
   let held: Held | null = null;
-  /** The newest file if it could not be opened, and why. */
+  /** Identity of the newest file if it could not be opened, and the error. */
   let unreadable: { readonly content: string; readonly error: unknown } | null = null;
   let opening: { readonly done: Promise<Edition> } | null = null;
   const replaced = new Map<Edition, NodeJS.Timeout>();
@@ -56,12 +58,12 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
       held = { edition, file };
       return edition;
     } catch (thrown) {
-      // Opening it again for every request would cost more than answering.
+      // Opening the file again for every request would cost more than a response.
       const failed = { content: file.content, error: toNoData(thrown) };
       unreadable = failed;
       setTimeout(() => (unreadable = unreadable === failed ? null : unreadable), RETRY_MS).unref();
       if (held !== null && held.file.inode !== file.inode) return held.edition;
-      // What was open is this very file, which somebody has overwritten.
+      // The file that is open was itself overwritten.
       if (held !== null) retireLater(held.edition);
       held = null;
       throw failed.error;
@@ -74,9 +76,9 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
     current: async () => {
       const file = identityOf(path);
       if (file === null && held === null) {
-        throw new SightlineError('no_data', 'nothing was published yet: the first sync has not ended');
+        throw new SightlineError('no_data', 'no data published yet: the first sync has not finished');
       }
-      // A copy that is being put in place may be gone for a moment; the one before serves on.
+      // The file may be missing for a moment while it is replaced; keep using the open one.
       if (held !== null && (file === null || [held.file.content, unreadable?.content].includes(file.content)))
         return held.edition;
       if (unreadable !== null && unreadable.content === file?.content) throw unreadable.error;
@@ -97,7 +99,7 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
   };
 }
 
-// An inode alone may be given to the next file, once nobody holds this one open.
+// An inode alone is not enough: it may be reused once this file is closed.
 function identityOf(path: string): FileIdentity | null {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return null;
@@ -107,6 +109,6 @@ function identityOf(path: string): FileIdentity | null {
 
 function toNoData(thrown: unknown): unknown {
   if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') return thrown;
-  const message = 'the published copy is damaged; the next sync or `sightline export` publishes it anew';
+  const message = 'the published copy is damaged; run `sightline export` or wait for the next sync to replace it';
   return new SightlineError('no_data', message, { cause: thrown });
 }

@@ -19,10 +19,10 @@ import { listingOrder } from '../warehouse/listings.ts';
 import { quoted, sqlTypes } from '../warehouse/schema.ts';
 import type { Position } from './cursor.ts';
 
-/** Digits of a second's fraction until upstream's were seen. */
+/** Fraction digits of a second until upstream's are known. */
 const TIME_DIGITS = 3;
 
-/** A request for what is stored as upstream sent it. */
+/** A request for items stored as received from upstream. */
 export interface StoredRequest {
   readonly catalogue: Catalogue;
   readonly query: Query;
@@ -31,20 +31,20 @@ export interface StoredRequest {
   /** Id of the row, for a detail. */
   readonly member: string | null;
   readonly asked: CheckedQuery;
-  /** Where the page before ended; null for the first. */
+  /** End of the previous page; null for the first page. */
   readonly after: Pick<Position, 'at' | 'id'> | null;
-  /** Digits of a second's fraction as upstream writes them; null when none was seen. */
+  /** Fraction digits of a second as upstream writes them; null if unknown. */
   readonly timeDigits: number | null;
 }
 
-/** The items of one table, and where the page ends if there are more. */
+/** The items of one table; `last` is the end of the page if more items follow, otherwise null. */
 export interface StoredItems {
   readonly table: ResourceTable;
   readonly items: readonly unknown[];
   readonly last: Pick<Position, 'at' | 'id'> | null;
 }
 
-/** Reads the items of every table of a resource: a page where it is paged, else all of them. */
+/** Reads the items of every table of a resource: one page if the resource is paged, otherwise all. */
 export async function readStored(request: StoredRequest): Promise<StoredItems[]> {
   const { resource } = request;
   const results: StoredItems[] = [];
@@ -66,7 +66,7 @@ async function readAll(request: StoredRequest, table: ResourceTable): Promise<un
   return toItems(request, served, await request.query(sql, bindings.values), []);
 }
 
-// First the keys of the page, then its rows: reading all columns of every row that is sorted would take far longer.
+// Selects the keys of the page first, then its rows: sorting complete rows would take far longer.
 async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
   const { asked, query } = request;
   const served = servedTable(request, table);
@@ -108,7 +108,7 @@ interface ServedTable {
   readonly extra: string;
 }
 
-// A detail answers with its list's fields and its own; unknown fields are the detail's once it was read.
+// A detail has the fields of its list and its own. Once the detail was read, its unknown fields replace the list's.
 function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTable): ServedTable {
   const own = { table, fields: table.declaration.fields, columns: table.columns, children: table.children };
   if (resource.change.kind !== 'detail') return { ...own, extra: 't."_extra"' };
@@ -144,7 +144,7 @@ function afterConditions(
   const lower = `${id} < CAST(${bindings.bind(after.id)} AS UUID)`;
   if (after.at === null) return [`${at} IS NULL AND ${lower}`];
   const moment = `CAST(${bindings.bind(after.at)} AS ${sqlTypes[time.kind]})`;
-  // The first bound alone lets DuckDB skip what is newer.
+  // The first condition alone allows DuckDB to skip newer row groups.
   return [`(${at} <= ${moment} OR ${at} IS NULL)`, `(${at} < ${moment} OR ${at} IS NULL OR ${lower})`];
 }
 
@@ -165,11 +165,12 @@ function orderOf(request: StoredRequest, table: ResourceTable, bindings: Binding
   return { join: '', orderBy: `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC` };
 }
 
-// Lists that name an order are read newest first; equal times are told apart by the id.
+// Lists with a declared order are read newest first, with ids as tie-breakers.
 function timeColumnOf({ resource }: StoredRequest, table: ResourceTable): Column {
   const [first = '', ...others] = resource.order ?? [];
   const column = first.startsWith('-') ? columnAt(table, first.slice(1)) : null;
-  if (column === null || others.length > 0) throw new TypeError(`${resource.name} has no order that can be served`);
+  if (column === null || others.length > 0)
+    throw new TypeError(`${resource.name} must be ordered by one descending column`);
   return column;
 }
 
@@ -177,7 +178,7 @@ function readerOf(timeDigits: number | null, { fields, columns, extra }: Omit<Se
   return createItemReader({ fields, columns, alias: 't', extra, timeDigits: timeDigits ?? TIME_DIGITS });
 }
 
-// The item as upstream sent it, or else its columns and, where others hang on it, its key.
+// Selects the item as received, or its columns and, if it has child rows, its key.
 function selectOf(served: ServedTable): string[] {
   const { table, columns } = served;
   const { whole } = table.declaration;

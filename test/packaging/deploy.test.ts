@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const ANALYZE = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((path) => existsSync(path));
 const units = readdirSync(folder).filter((name) => /\.(service|timer)$/.test(name));
 
-describe('the image', () => {
+describe('the container image', () => {
   const text = read('Dockerfile');
   const instructions = text
     .replace(/^#.*\n/gm, '')
@@ -28,7 +28,7 @@ describe('the image', () => {
   const of = (word: string): string[] =>
     instructions.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
 
-  test('is made of files that are there and are let in, without install scripts', () => {
+  test('copies only files that exist and pass .dockerignore, and runs npm without install scripts', () => {
     const allowed = read('Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -45,7 +45,7 @@ describe('the image', () => {
       expect(line).toContain('--ignore-scripts');
   });
 
-  test('runs a Node that the package allows, as nobody special, and ends with a command there is', () => {
+  test('uses a supported Node version, an unprivileged user and an existing command', () => {
     const [, major = 0, minor = 0] = /node:(\d+)\.(\d+)\.\d+-/.exec(of('ARG')[0] ?? '')?.map(Number) ?? [];
     expect(major > 20 || (major === 20 && minor >= 19)).toBe(true);
     expect(text).toContain(`image.base.name="${of('ARG')[0]?.replace('NODE_IMAGE=', '')}"`);
@@ -58,7 +58,7 @@ describe('the image', () => {
     }
   });
 
-  test('asks for its health as compose does, and takes only a yes for one', async () => {
+  test('has the same health check as compose.yaml, which passes only on status 200', async () => {
     const [, words = ''] = /CMD (\[.*\])$/.exec(of('HEALTHCHECK')[0] ?? '') ?? [];
     const [, , script = ''] = JSON.parse(words) as string[];
     expect(read('compose.yaml')).toContain(`- "${script}"`);
@@ -74,7 +74,7 @@ describe('the image', () => {
   });
 });
 
-test('compose gives the service nothing that it does not need', () => {
+test('compose.yaml grants the service no unneeded privileges', () => {
   const text = read('compose.yaml');
   const needed = [
     'read_only: true',
@@ -88,24 +88,24 @@ test('compose gives the service nothing that it does not need', () => {
   expect(text).not.toContain('\t');
 });
 
-describe('the units', () => {
-  test('know the exit codes and the jobs that there are', () => {
+describe('the systemd units', () => {
+  test('refer to existing jobs and exit codes', () => {
     const [serve, nightly] = [read('sightline.service'), read('sightline-nightly.service')];
     expect(serve).toContain(`\nRestartPreventExitStatus=${EXIT.usage}\n`);
     expect(serve).toContain(`\nSuccessExitStatus=${EXIT.interrupted}\n`);
     expect(nightly).toContain(`\nSuccessExitStatus=${EXIT.partial}\n`);
     expect(declaredJobs.map(({ name }) => name)).toContain(/jobs run (\S+)$/m.exec(nightly)?.[1]);
-    // Whichever of them runs, it is the same user with the same rights.
+    // All units use the same user and the same sandboxing.
     const rights = (text: string): string => /# Who it is[\s\S]*?TasksMax=.*\n/.exec(text)?.[0] ?? '';
     expect(rights(serve)).toBe(rights(nightly));
     expect(rights(serve)).toContain('NoNewPrivileges=yes');
   });
 
   if (ANALYZE === undefined) process.stderr.write('NOT TRIED: systemd-analyze verify, which is not on this machine.\n');
-  test.skipIf(ANALYZE === undefined)('are what systemd takes', async () => {
+  test.skipIf(ANALYZE === undefined)('pass systemd-analyze verify', async () => {
     const copies = await temporaryFolder();
     for (const name of units) {
-      // The command is looked for where it is installed, which it is not here.
+      // systemd-analyze checks that the command exists, so use one that is installed here.
       if (name.endsWith('.timer')) await copyFile(join(folder, name), join(copies, name));
       else await writeFile(join(copies, name), read(name).replaceAll('/usr/local/bin/sightline', '/bin/true'));
     }
@@ -118,7 +118,7 @@ describe('the units', () => {
   });
 });
 
-test('the guide names files and commands that are there', () => {
+test('the deployment guide refers to existing files and commands', () => {
   const text = read('README.md');
   const links = [...text.matchAll(/\]\(([^)#]+)\)/g)].map((match) => match[1] ?? '');
   for (const link of links) expect(existsSync(join(folder, link)), link).toBe(true);

@@ -22,7 +22,7 @@ interface Manifest {
 const manifestIn = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** Folders of all packages that are installed with the tarball, as the lock file has them and this machine holds them. */
+/** Folders of all packages installed with the tarball, according to the lock file, if present on this machine. */
 const production = Object.entries(
   (JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean }> })
     .packages,
@@ -30,11 +30,11 @@ const production = Object.entries(
   .filter(([path, { dev }]) => path !== '' && dev !== true && existsSync(join(root, path)))
   .map(([path]) => path);
 
-/** Ways to write that anybody may use the code. */
+/** Licences that permit use by anyone. */
 const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
 
-// As `npm install --omit=dev` lays it out, without a network: what is packed is extracted, and the packages it needs are
-// links to those of the lock file. Its own files see nothing else, so an import of a dev dependency ends in an error.
+// Reproduces the result of `npm install --omit=dev` without a network: extracts the tarball and links the packages of
+// the lock file. Files of the package see nothing else, so an import of a dev dependency fails.
 let folder = '';
 let installed = '';
 let packed: readonly string[] = [];
@@ -64,8 +64,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('the tarball', () => {
-  test('holds what runs and what explains it, and nothing else', () => {
+describe('the npm tarball', () => {
+  test('contains the program and its documentation, and nothing else', () => {
     const tops = new Set(
       packed.map((path) =>
         path
@@ -87,9 +87,9 @@ describe('the tarball', () => {
     }
   });
 
-  test('imports nothing but what is installed with it', () => {
+  test('imports only packages that are installed with it', () => {
     const { dependencies = {}, peerDependenciesMeta = {} } = manifestIn(installed);
-    // What whoever wants it installs beside it is loaded only then, as the next test shows.
+    // Optional peer dependencies are loaded only on use; see the next test.
     const known = [...Object.keys(dependencies), ...Object.keys(peerDependenciesMeta)];
     const specifiers = packed
       .filter((path) => path.startsWith('dist/') && path.endsWith('.js') && !path.includes('/page/'))
@@ -105,7 +105,7 @@ describe('the tarball', () => {
     for (const name of new Set(names)) expect(known).toContain(name);
   });
 
-  test('runs the demo from an empty folder, and serves what it made', async () => {
+  test('runs the demo from an empty folder and serves its data', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
     const main = join(installed, 'dist/src/cli/main.js');
@@ -118,7 +118,7 @@ describe('the tarball', () => {
     expect(demo.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
     expect(await readdir(empty)).toEqual(['data']);
     await started('keys', 'create', 'test', '--workspace', 'demo');
-    // The server and all that it loads, as far as a first answer.
+    // The server and all its imports, up to a first response.
     const script = `import { spawn } from 'node:child_process';
       const child = spawn(process.execPath, [${JSON.stringify(main)}, 'serve', '--workspace', 'demo', '--port', '0', '--metrics-port', '0', '--json'], { stdio: ['ignore', 'pipe', 'ignore'] });
       child.stdout.once('data', async (text) => {
@@ -132,8 +132,8 @@ describe('the tarball', () => {
   });
 });
 
-describe('what is installed with it', () => {
-  test('runs no script, takes Node 20.19, and may be used by anybody', () => {
+describe('the production dependencies', () => {
+  test('have no install scripts, support Node 20.19 and have permissive licences', () => {
     expect(production.length).toBeGreaterThan(80);
     for (const path of production) {
       const { scripts = {}, engines, license } = manifestIn(join(root, path));
@@ -150,7 +150,7 @@ describe('what is installed with it', () => {
   });
 });
 
-// Whether Node 20.19 is in a range of versions; what no package here writes is not read.
+// Returns whether a version range includes Node 20.19. Handles only the syntax used by packages here.
 function takesOldest(range: string): boolean {
   return range.split('||').some((part) => {
     const [, sign, major, minor = '0'] = /^\s*(>=|\^|~)?\s*(\d+|\*)(?:\.(\d+|\*))?/.exec(part) ?? [];

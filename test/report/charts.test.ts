@@ -12,7 +12,7 @@ describe('a line chart', () => {
   const draw = (values: readonly (number | null)[], width: 'wide' | 'narrow' = 'wide'): string =>
     lineChart({ ...head, days, series: [{ name: 'a', values }], hasOwn: true, format }, width, fileTheme);
 
-  it('puts values where the scale says: greater is higher, later is further right', () => {
+  it('places greater values higher and later days further right', () => {
     const dots = circles(draw([0, 1, 0.5, null]));
     expect(dots).toHaveLength(3);
     const [zero, one, half] = dots as [Dot, Dot, Dot];
@@ -23,14 +23,14 @@ describe('a line chart', () => {
     expect(one.x - zero.x).toBeCloseTo(half.x - one.x, 0);
   });
 
-  it('leaves a gap where there is nothing, and shows a value that stands alone', () => {
+  it('leaves a gap for missing values and draws a dot for an isolated value', () => {
     const svg = draw([0.2, null, 0.4, 0.5]);
     expect(circles(svg)).toHaveLength(3);
     const [path = ''] = /d="(M[^"]*)" fill="none" stroke="#1d4ed8"/.exec(svg)?.slice(1) ?? [];
     expect(path.match(/M/g)).toHaveLength(2);
   });
 
-  it('stays within its frame, with any number of lines that end at one place', () => {
+  it('stays within its frame with any number of lines that end at the same point', () => {
     for (const width of ['wide', 'narrow'] as const) {
       const series = Array.from({ length: 9 }, (_, index) => ({
         name: `competitor ${index}`,
@@ -51,13 +51,13 @@ describe('a line chart', () => {
     }
   });
 
-  it('is drawn when there is nothing, or nothing but zeros', () => {
+  it('is drawn without any values and with zeros only', () => {
     expect(circles(draw([null, null, null, null]))).toEqual([]);
     expect(new Set(circles(draw([0, 0, 0, 0])).map(({ y }) => y)).size).toBe(1);
   });
 });
 
-it('a bar is as long as its value, and none is drawn where there is no value', () => {
+it('a bar is as long as its value and is not drawn without a value', () => {
   const rows = [
     { name: 'all', value: 1 },
     { name: 'half', value: 0.5, lower: 0.4, upper: 0.6 },
@@ -70,7 +70,7 @@ it('a bar is as long as its value, and none is drawn where there is no value', (
   expect(svg).toContain('>none<');
 });
 
-it('parts of a column stand on each other and fill it', () => {
+it('the parts of a column are stacked and fill it', () => {
   const parts = [
     { name: 'own', values: [0.25, null, 0, 1] },
     { name: 'others', values: [0.75, null, 1, 0] },
@@ -85,7 +85,7 @@ it('parts of a column stand on each other and fill it', () => {
   expect(last).toBeCloseTo(whole, 1);
 });
 
-it('texts cannot become markup, nor break it', () => {
+it('texts are escaped in SVG', () => {
   expect(escaped(`<script>"'&\u0000\ud800\ufffe\uffff`)).toBe('&lt;script&gt;&quot;&#39;&amp;    ');
   const name = '</text><script>alert(1)</script>';
   const svg = lineChart(
@@ -96,7 +96,7 @@ it('texts cannot become markup, nor break it', () => {
   expect(svg).not.toContain('<script');
 });
 
-it('Wilson’s interval is as published', () => {
+it('the Wilson interval matches published values', () => {
   // Newcombe, R. G. (1998), Statistics in Medicine 17:857-872, table I.
   for (const [part, whole, lower, upper] of [
     [81, 263, 0.2553, 0.3662],

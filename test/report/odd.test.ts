@@ -12,10 +12,10 @@ import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-/** Ids as some databases make them, by the time: of two that were made at once, the first digits are the same. */
+/** Time-ordered ids, as some databases generate them: ids created at the same time share their first digits. */
 const [FIRST, SECOND] = ['0199a0b0-1111-7000-8000-000000000001', '0199a0b0-2222-7000-8000-000000000002'] as const;
 
-/** Two brands of the same name and without a website, whose answers name no engine half of the time. */
+/** Two brands with the same name and without a website; half of their responses have no engine. */
 async function openWarehouseOf(folder: string): Promise<Warehouse> {
   const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
   onTestFinished(() => warehouse.close());
@@ -31,7 +31,7 @@ async function openWarehouseOf(folder: string): Promise<Warehouse> {
   return warehouse;
 }
 
-test('each brand has a report of its own, whatever the names and the ids', async () => {
+test('each brand has its own report, even with equal names and similar ids', async () => {
   const folder = await temporaryFolder();
   const { database } = await openWarehouseOf(folder);
   await publishAnalytics(database, join(folder, 'analytics.duckdb'));
@@ -42,11 +42,11 @@ test('each brand has a report of its own, whatever the names and the ids', async
   for (const { page } of written) expect(await readFile(page, 'utf8')).toContain('日本');
 });
 
-test('what is not known is not told as nothing', async () => {
+test('unknown values are not reported as zero', async () => {
   const { database } = await openWarehouseOf(await temporaryFolder());
   const report = await database.exclusive(({ query }) => readBrandReport(query, { id: FIRST, name: '日本' }, 8));
   expect(report.recent.visibility.whole).toBeGreaterThan(100);
-  // Without a website nobody can tell which pages are own.
+  // Without a website, the brand's own pages are unknown.
   expect(report.recent.owned).toEqual({ part: 0, whole: 0 });
   expect(report.engines.map(({ name }) => name).sort()).toEqual(['one', 'unknown']);
   for (const { values } of report.engines) expect(values.every((value) => value !== null)).toBe(true);

@@ -28,8 +28,8 @@ beforeAll(async () => {
 
 afterAll(() => workspace.close());
 
-describe('report', () => {
-  test('writes a page for each brand, and its charts as files', async () => {
+describe('sightline report', () => {
+  test('writes a page and chart files for each brand', async () => {
     const { data, rows } = workspace;
     const brands = await rows('select id, name from brands');
     expect(new Map(reports.map(({ brandId, name }) => [brandId, name]))).toEqual(
@@ -43,7 +43,7 @@ describe('report', () => {
     expect((await readdir(join(data, 'reports'))).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 
-  test('tells the figures that the answers have', async () => {
+  test('shows the numbers that the stored responses give', async () => {
     const [{ brandId, page } = { brandId: '', page: '' }] = reports;
     const text = await readFile(page, 'utf8');
     const [period] = await workspace.rows(
@@ -56,10 +56,12 @@ describe('report', () => {
     const [mentions, answers] = [Number(counted?.['mentions']), Number(counted?.['answers'])];
     expect(answers).toBeGreaterThan(100);
     expect(text).toContain(`<p class="figure">${((100 * mentions) / answers).toFixed(1)} %</p>`);
-    expect(text).toContain(`${mentions.toLocaleString('en-US')} of ${answers.toLocaleString('en-US')} answers mention`);
+    expect(text).toContain(
+      `${mentions.toLocaleString('en-US')} of ${answers.toLocaleString('en-US')} responses mention`,
+    );
   });
 
-  test('takes a brand, a number of weeks and a folder; writes anew what is there', async () => {
+  test('accepts --brand, --weeks and --output, and overwrites existing files', async () => {
     const { run, folder } = workspace;
     const [{ brandId } = { brandId: '' }] = reports;
     const args = ['report', '--brand', brandId.toUpperCase(), '--weeks', '4', '--output', 'out'];
@@ -74,7 +76,7 @@ describe('report', () => {
     expect((await readFile(page, 'utf8')).match(/>4 weeks|, 4 weeks to/g)?.length).toBeGreaterThan(0);
   });
 
-  test('refuses what is not there', async () => {
+  test('rejects unknown brands, invalid weeks and a workspace without data', async () => {
     const { run } = workspace;
     expectRefusal(await run('report', '--brand', '00000000-0000-4000-8000-000000000000', '--json'), 'usage', true);
     expectRefusal(await run('report', '--weeks', '0'), 'usage', false);
@@ -83,7 +85,7 @@ describe('report', () => {
 });
 
 if (browserPath === undefined) sayWithoutBrowser('the report in a browser');
-describe.skipIf(browserPath === undefined)('the page in a browser', () => {
+describe.skipIf(browserPath === undefined)('the report in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -102,7 +104,7 @@ describe.skipIf(browserPath === undefined)('the page in a browser', () => {
     return { page, trouble };
   }
 
-  test('needs no network, keeps to its own policy, and fits a phone and a desk', async () => {
+  test('needs no network, respects its content security policy and fits phone and desktop', async () => {
     for (const [width, shown] of [
       [360, '.narrow'],
       [1200, '.wide'],
@@ -116,7 +118,7 @@ describe.skipIf(browserPath === undefined)('the page in a browser', () => {
     }
   });
 
-  test('is light or dark as the reader wants, and legible in both', async () => {
+  test('follows the colour scheme of the reader and has enough contrast in both', async () => {
     const luminances: number[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page } = await open({ colorScheme });
@@ -133,7 +135,7 @@ describe.skipIf(browserPath === undefined)('the page in a browser', () => {
     expect(luminances[1]).toBeLessThan(0.1);
   });
 
-  test('tells those who cannot see it what each chart is', async () => {
+  test('describes each chart for screen readers', async () => {
     const { page } = await open({});
     const charts = page.getByRole('img');
     expect(await charts.count()).toBeGreaterThanOrEqual(5);

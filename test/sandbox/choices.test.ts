@@ -7,7 +7,7 @@ async function openWith(choices: Partial<Choices>): Promise<Opened & { base: str
   return { ...opened, base: `/brands/${(await opened.brandIds())[0]}` };
 }
 
-test('short lists stand under data or bare, engines as objects or as texts', async () => {
+test('lists can be bare or under data, with engines as objects or as strings', async () => {
   const { get, base } = await openWith({ listEnvelope: 'bare', engineItems: 'strings' });
   const standard = await openWith({});
   for (const path of ['/brands', `${base}/competitors`]) {
@@ -17,7 +17,7 @@ test('short lists stand under data or bare, engines as objects or as texts', asy
   expect((await get('/engines')).body).toEqual(slugs);
 });
 
-test('the row-mode parameter has the name that was chosen, in requests and in the OpenAPI document', async () => {
+test('the row-mode parameter has the chosen name in requests and in the OpenAPI document', async () => {
   const { get, base } = await openWith({ rowModeParameter: 'split' });
   const path = `${base}/metrics/daily`;
   const combined = (await get(path, { split: 'none' })).body.data;
@@ -30,7 +30,7 @@ test('the row-mode parameter has the name that was chosen, in requests and in th
   expect(names).not.toContain('breakdown');
 });
 
-test('combined daily rows have no engine, null, or all', async () => {
+test('combined daily rows have no engine, null or "all", as chosen', async () => {
   for (const [combinedEngine, has] of [
     ['null', null],
     ['all', 'all'],
@@ -43,7 +43,7 @@ test('combined daily rows have no engine, null, or all', async () => {
   }
 });
 
-test('numbers come as percent or fraction, rounded or not, with the sentiment asked for', async () => {
+test('numbers are percentages or fractions with the chosen rounding and sentiment scale', async () => {
   const exact = await openWith({ decimals: 'none' });
   const { data } = (await exact.get(`${exact.base}/metrics`)).body;
   const [brand] = data;
@@ -64,7 +64,7 @@ test('numbers come as percent or fraction, rounded or not, with the sentiment as
   expect(score).toBeCloseTo((brand.sentiment - 50) / 50, 12);
 });
 
-test('shares of domains are of citations or of answers', async () => {
+test('domain shares are relative to citations or to responses', async () => {
   const cited = await openWith({ decimals: 'none' });
   const of = await openWith({ decimals: 'none', domainShareOf: 'responses' });
   const rows = (await cited.get(`${cited.base}/sources/domains`, { limit: 200 })).body.data;
@@ -75,7 +75,7 @@ test('shares of domains are of citations or of answers', async () => {
   expect(rows.reduce((sum: number, { share }: Body) => sum + share, 0)).toBeLessThanOrEqual(100.000001);
 });
 
-test('credits take each of their forms', async () => {
+test('credits have each of their forms', async () => {
   const { credits } = (await (await openWith({})).get('/credits')).body;
   expect(credits).toBeGreaterThan(0);
   expect((await (await openWith({ credits: 'number' })).get('/credits')).body).toBe(credits);
@@ -83,7 +83,7 @@ test('credits take each of their forms', async () => {
   expect((await (await openWith({ credits: 'nested' })).get('/credits')).body.data.remaining).toBe(credits);
 });
 
-test('items may have fields more, timestamps milliseconds less, single objects an envelope', async () => {
+test('items can have extra fields, timestamps without milliseconds, and single objects an envelope', async () => {
   const { get, base, sandbox } = await openWith({ extraFields: true, timestamps: 'seconds', wrapObjects: true });
   const { data } = (await get(base)).body;
   expect(base).toContain(data.id);
@@ -95,13 +95,13 @@ test('items may have fields more, timestamps milliseconds less, single objects a
   expect(sandbox.counts.byStatus[500]).toBeUndefined();
 });
 
-test('the OpenAPI document may be missing', async () => {
+test('the OpenAPI document can be absent', async () => {
   const { get } = await openWith({ openapi: 'absent' });
   const { status, body } = await get('/openapi.json');
   expect([status, body.error.code]).toEqual([404, 'not_found']);
 });
 
-test('what is empty can be told as zero, as null, or not at all', async () => {
+test('empty values can be zero, null or absent', async () => {
   const never = { from: '2025-01-01', to: '2025-01-03' };
   const nulls = await openWith({ emptyShare: null, emptyDays: 'zero', unknownEngine: 'empty', ungrouped: 'null' });
   const [brand] = (await nulls.get(`${nulls.base}/metrics`, never)).body.data;

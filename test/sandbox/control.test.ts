@@ -12,7 +12,7 @@ async function post(
   return { status: response.status, body: await response.json() };
 }
 
-test('people can advance the world and set faults over HTTP', async () => {
+test('control requests advance the world and set faults', async () => {
   const { sandbox, get } = await open();
   const { status, body } = await post(sandbox.baseUrl, 'advance', { editedResponses: 2 });
   expect(status).toBe(200);
@@ -24,7 +24,7 @@ test('people can advance the world and set faults over HTTP', async () => {
   expect((await get('/brands')).status).toBe(200);
 });
 
-test('wrong control requests are refused with what is allowed, and are not in the journal', async () => {
+test('invalid control requests are rejected with the allowed values and are not in the journal', async () => {
   const { sandbox } = await open();
   const errors = [
     await post(sandbox.baseUrl, 'advance', { weeks: 1 }),

@@ -5,7 +5,7 @@ import { fixtures } from '../../schemas/fixtures/all.ts';
 import type { ResourceDeclaration, TableDeclaration } from '../../src/contract/resource.ts';
 import { type Body, type Opened, open } from './helpers.ts';
 
-/** Fills the path's parameters, taking ids of details from the list that they belong to. */
+/** Fills in the path parameters; ids of details come from the list that contains them. */
 async function pathsOf({ get, brandIds }: Opened, declaration: ResourceDeclaration): Promise<string[]> {
   const paths: string[] = [];
   for (const id of await brandIds()) {
@@ -27,12 +27,12 @@ function itemsOf(table: TableDeclaration, body: Body): Body[] {
   return table.normalize === undefined ? items : items.map(table.normalize);
 }
 
-test('every declaration has a fixture and every fixture a declaration', () => {
+test('every resource declaration has a fixture and every fixture a declaration', () => {
   expect(Object.keys(fixtures).sort()).toEqual(declarations.map(({ name }) => name).sort());
 });
 
 test.each(declarations.map((declaration) => [declaration.name, declaration] as const))(
-  '%s answers items with exactly the declared fields, well typed, with their key',
+  '%s returns items with exactly the declared fields and types, and with their key',
   async (_, declaration) => {
     const opened = await open({ days: 45 });
     const seen = new Map<string, Set<string>>();
@@ -54,7 +54,7 @@ test.each(declarations.map((declaration) => [declaration.name, declaration] as c
         }
       }
     }
-    // What is null everywhere would never be tested: each declared field has a value in some row.
+    // A field that is always null would not be tested, so require a value of each declared field in some row.
     for (const table of declaration.tables) {
       const fields = Object.keys(table.fields);
       expect([...(seen.get(table.name) ?? [])]).toEqual(expect.arrayContaining(fields));
@@ -62,7 +62,7 @@ test.each(declarations.map((declaration) => [declaration.name, declaration] as c
   },
 );
 
-test('every list that is ordered keeps its order', async () => {
+test('every ordered list keeps its order', async () => {
   const opened = await open();
   for (const declaration of declarations.filter(({ order }) => order !== undefined)) {
     const field = declaration.order?.[0] as string;
@@ -75,7 +75,7 @@ test('every list that is ordered keeps its order', async () => {
   }
 });
 
-test('the OpenAPI document describes every endpoint and parameter, without a key', async () => {
+test('the OpenAPI document describes every endpoint and parameter, and needs no key', async () => {
   const { sandbox } = await open();
   const response = await fetch(`${sandbox.baseUrl}/openapi.json`);
   const document = (await response.json()) as Body;
@@ -92,7 +92,7 @@ test('the OpenAPI document describes every endpoint and parameter, without a key
   }
 });
 
-test('texts keep Unicode, quotes, backslashes, line breaks and great length', async () => {
+test('texts preserve Unicode, quotes, backslashes, line breaks and great length', async () => {
   const opened = await open({ brands: 5 });
   const texts = new Set<string>();
   for (const declaration of declarations) {
@@ -107,7 +107,7 @@ test('texts keep Unicode, quotes, backslashes, line breaks and great length', as
   ).toBeGreaterThan(10_000);
 });
 
-test('an endpoint that is added needs a declaration and a fixture, nothing else', async () => {
+test('a new endpoint needs only a declaration and a fixture', async () => {
   const declaration: ResourceDeclaration = {
     name: 'moods',
     about: 'Moods.',

@@ -5,7 +5,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 const folder = new URL('../../src/sandbox/', import.meta.url);
 const files = readdirSync(folder).map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }));
 
-test('the server names no resource, no endpoint and none of their fields', () => {
+test('the sandbox server mentions no resource, endpoint or field by name', () => {
   const names = new Set(
     declarations.flatMap(({ name, path, tool }) => [name, tool, path, ...path.split('/').slice(1)]),
   );
@@ -17,7 +17,7 @@ test('the server names no resource, no endpoint and none of their fields', () =>
   }
 });
 
-test('the server shares nothing with the engine but the declarations', () => {
+test('the sandbox server imports only declarations from the engine', () => {
   const allowed = [
     '../contract/resource.ts',
     '../contract/query.ts',

@@ -16,7 +16,7 @@ function expectError(answered: Answered, status: number, code: string, ...parts:
   expect(answered.headers.get('content-type')).toContain('application/json');
 }
 
-test('a key is taken from either header, and refused when missing, unknown, disabled, expired or without a plan', async () => {
+test('a key is accepted in either header and rejected if missing, unknown, disabled, expired or without a plan', async () => {
   const { sandbox, get } = await open();
   const at = (headers: Record<string, string>): Promise<Answered> => get('/brands', {}, { headers });
   expect((await at({ authorization: `Bearer ${sandbox.key}` })).status).toBe(200);
@@ -35,7 +35,7 @@ test('a key is taken from either header, and refused when missing, unknown, disa
   expect((await at({ 'x-api-key': 'gsk_second' })).status).toBe(200);
 });
 
-test('what does not exist is not found, for every endpoint with ids', async () => {
+test('unknown ids return 404 on every endpoint with ids', async () => {
   const { get, brandIds } = await open();
   const [brandId] = await brandIds();
   expectError(await get('/nowhere'), 404, 'not_found');
@@ -50,7 +50,7 @@ test('what does not exist is not found, for every endpoint with ids', async () =
   expect(outside.status).toBe(401);
 });
 
-test('every method but GET is refused', async () => {
+test('every method except GET is rejected', async () => {
   const { sandbox, get } = await open();
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     const init = { method, headers: { 'x-api-key': sandbox.key } };
@@ -60,7 +60,7 @@ test('every method but GET is refused', async () => {
   }
 });
 
-test('every parameter of every endpoint is checked, and unknown or repeated ones are refused', async () => {
+test('every parameter of every endpoint is validated, and unknown or repeated parameters are rejected', async () => {
   const { get, brandIds } = await open();
   const [brandId = ''] = await brandIds();
   const bad: Record<string, readonly (readonly [given: string, says: string])[]> = {
@@ -104,7 +104,7 @@ test('every parameter of every endpoint is checked, and unknown or repeated ones
   }
 });
 
-test('ranges: defaults, echo, one day, 366 days, and their refusals, for every endpoint with days', async () => {
+test('ranges of every endpoint with days: defaults, echo, one day, 366 days and rejections', async () => {
   const { get, brandIds } = await open();
   const [brandId = ''] = await brandIds();
   const ranged = declarations.filter(({ query }) => query['from'] !== undefined);
@@ -135,7 +135,7 @@ test('the Date header is the time of the world', async () => {
   expect(Date.parse((await get('/brands')).headers.get('date') as string)).toBe(NOW_MS + 2 * 86_400_000);
 });
 
-test('the journal keeps every request with only the start of its key', async () => {
+test('the journal records every request with only the first characters of its key', async () => {
   const { sandbox, get } = await open();
   await get('/brands', {});
   await get('/nowhere', { a: 'b' });

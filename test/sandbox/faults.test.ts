@@ -12,7 +12,7 @@ async function openWith(...faults: Fault[]): Promise<Opened & { path: string }> 
   return { ...opened, path };
 }
 
-test('429, 500, 502 and 503 answer as such, with the documented envelope or a page of HTML', async () => {
+test('faults 429, 500, 502 and 503 return these statuses, with the documented envelope or an HTML page', async () => {
   const { get, path } = await openWith(
     { kind: '429', times: 1, retryAfterSeconds: 7 },
     { kind: '500', times: 1 },
@@ -35,7 +35,7 @@ test('429, 500, 502 and 503 answer as such, with the documented envelope or a pa
   expect((await get(path)).status).toBe(200);
 });
 
-test('reset breaks the connection before or within the answer', async () => {
+test('fault reset resets the connection before or during the response', async () => {
   const { get, path, sandbox } = await openWith({ kind: 'reset', times: 12 });
   for (let index = 0; index < 12; index++) await expect(get(path)).rejects.toThrow();
   expect(sandbox.counts.byFault).toEqual({ reset: 12 });
@@ -43,7 +43,7 @@ test('reset breaks the connection before or within the answer', async () => {
   expect((await get(path)).status).toBe(200);
 });
 
-test('hang never answers, and closing ends it', async () => {
+test('fault hang never responds until the sandbox is closed', async () => {
   const { get, path, sandbox } = await openWith({ kind: 'hang' });
   const signal = AbortSignal.timeout(100);
   const headers = { 'x-api-key': sandbox.key };
@@ -54,7 +54,7 @@ test('hang never answers, and closing ends it', async () => {
   await hanging;
 });
 
-test('truncate promises more than it sends', async () => {
+test('fault truncate announces more bytes than it sends', async () => {
   const { path, sandbox } = await openWith({ kind: 'truncate' });
   const response = await fetch(`${sandbox.baseUrl}${path}`, { headers: { 'x-api-key': sandbox.key } });
   const promised = Number(response.headers.get('content-length'));
@@ -67,7 +67,7 @@ test('truncate promises more than it sends', async () => {
   expect(received).toBeLessThan(promised);
 });
 
-test('slowbody trickles and yet arrives whole', async () => {
+test('fault slowbody sends the complete body in small pieces', async () => {
   const { get, path, sandbox } = await openWith({ kind: 'slowbody', times: 1 });
   const startMs = performance.now();
   const slow = await get(path);
@@ -76,7 +76,7 @@ test('slowbody trickles and yet arrives whole', async () => {
   expect(sandbox.counts.byFault).toEqual({ slowbody: 1 });
 });
 
-test('badjson is no JSON, norows is JSON without rows', async () => {
+test('fault badjson returns invalid JSON, fault norows returns JSON without rows', async () => {
   const { get, path } = await openWith({ kind: 'badjson', times: 1 }, { kind: 'norows', times: 1 });
   const bad = await get(path);
   expect([bad.status, bad.body]).toEqual([200, undefined]);
@@ -84,7 +84,7 @@ test('badjson is no JSON, norows is JSON without rows', async () => {
   expect([empty.status, empty.text]).toEqual([200, '{}']);
 });
 
-test('wrongtypes breaks some rows and leaves the others as they are', async () => {
+test('fault wrongtypes breaks some rows and leaves the others unchanged', async () => {
   const { get, path } = await openWith();
   const good = (await get(path)).body.data;
   const kinds = new Set<string>();
@@ -101,7 +101,7 @@ test('wrongtypes breaks some rows and leaves the others as they are', async () =
   expect(kinds).toEqual(new Set(['type', 'key']));
 });
 
-test('unknownfields and unknownenums show what no declaration knows, in every list', async () => {
+test('faults unknownfields and unknownenums add undeclared fields and labels to every list', async () => {
   const { get, path, sandbox } = await openWith();
   const plain = (await get(path)).body.data[0];
   sandbox.setFaults([{ kind: 'unknownfields' }]);
@@ -115,7 +115,7 @@ test('unknownfields and unknownenums show what no declaration knows, in every li
   for (const name of changed) expect(renamed[name]).toBe(`${plain[name]}_v2`);
 });
 
-test('expiredcursor and stuckcursor wait for a cursor', async () => {
+test('faults expiredcursor and stuckcursor apply only to requests with a cursor', async () => {
   const { get, path, sandbox } = await openWith({ kind: 'expiredcursor', times: 1 }, { kind: 'stuckcursor', times: 2 });
   const first = await get(path, { limit: 5 });
   const cursor = first.body.nextCursor;
@@ -128,7 +128,7 @@ test('expiredcursor and stuckcursor wait for a cursor', async () => {
   expect(sandbox.counts.byFault).toEqual({ expiredcursor: 1, stuckcursor: 2 });
 });
 
-test('headinsert adds a row at the head and repeats the row before the page', async () => {
+test('fault headinsert adds a row at the head and repeats the last row of the previous page', async () => {
   const { get, walk, path, sandbox } = await openWith({ kind: 'headinsert', times: 1 });
   const first = (await get(path, { limit: 5 })).body;
   const second = (await get(path, { limit: 5, cursor: first.nextCursor })).body;
@@ -139,7 +139,7 @@ test('headinsert adds a row at the head and repeats the row before the page', as
   expect(sandbox.counts.byFault).toEqual({ headinsert: 1 });
 });
 
-test('a fault can be limited to paths, and its probability holds', async () => {
+test('a fault can be limited to paths and occurs with its probability', async () => {
   const { get, path, sandbox } = await openWith({
     kind: '500',
     probability: 0.3,
@@ -153,7 +153,7 @@ test('a fault can be limited to paths, and its probability holds', async () => {
   expect(sandbox.counts.byFault).toEqual({ 500: failed });
 });
 
-test('faults are read from text, and what is wrong is named with what is allowed', () => {
+test('fault texts are parsed, and invalid parts are reported with the allowed values', () => {
   expect(parseFaults('429=0.02, 500=3x@/some/path,hang,')).toEqual([
     { kind: '429', probability: 0.02 },
     { kind: '500', times: 3, match: '/some/path' },

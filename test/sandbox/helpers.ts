@@ -1,13 +1,13 @@
 import { afterAll } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 
-/** The world's time in these tests: an afternoon, so that today has had some of its answers. */
+/** World time of these tests: an afternoon, so that today already has some responses. */
 export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
 export type Body = any;
 
-/** An answer, read to its end. */
+/** A response with its complete body. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -15,11 +15,11 @@ export interface Answered {
   readonly body: Body;
 }
 
-/** A sandbox and a client for it. */
+/** A sandbox and its client. */
 export interface Opened {
   readonly sandbox: WorkspaceSandbox;
   get(path: string, query?: Record<string, string | number | boolean>, init?: RequestInit): Promise<Answered>;
-  /** Pages through a list and returns its items. */
+  /** Reads all pages of a list and returns the items. */
   walk(path: string, query?: Record<string, string | number | boolean>): Promise<Body[]>;
   /** Ids of the brands. */
   brandIds(): Promise<string[]>;
@@ -33,7 +33,7 @@ afterAll(async () => {
   await Promise.all([...running].map((sandbox) => sandbox.close()));
 });
 
-/** Starts a small sandbox without a limit, closed when the file's tests have ended. */
+/** Starts a small sandbox without rate limit; closed after the tests of the file. */
 export async function open(options: WorkspaceOptions = {}): Promise<Opened> {
   const small = { brands: 2, prompts: 12, days: 20, rateLimit: 'off', clock: () => NOW_MS } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });

@@ -18,7 +18,7 @@ async function openLimited(options: WorkspaceOptions): Promise<Limited> {
   return { at };
 }
 
-test('sliding: five in any 60,000 ms, counted down in the headers, and Retry-After says when the oldest leaves', async () => {
+test('the sliding limit admits five requests in any 60,000 ms, counts down in headers and sends the exact Retry-After', async () => {
   const { at } = await openLimited({ window: 'sliding' });
   for (const [index, atMs] of [0, 1_000, 2_000, 30_000, 59_000].entries()) {
     const { status, headers } = await at(atMs);
@@ -46,7 +46,7 @@ test('sliding: five in any 60,000 ms, counted down in the headers, and Retry-Aft
   expect((await at(62_002)).headers.get('retry-after')).toBe('28');
 });
 
-test('fixed: five in each minute of the clock, ten across its edge', async () => {
+test('the fixed limit admits five requests per minute of the clock, ten across its boundary', async () => {
   const { at } = await openLimited({ window: 'fixed' });
   for (let index = 0; index < 5; index++) expect((await at(59_000 + index)).status).toBe(200);
   const refused = await at(59_100);
@@ -56,7 +56,7 @@ test('fixed: five in each minute of the clock, ten across its edge', async () =>
   expect((await at(60_010)).headers.get('retry-after')).toBe('60');
 });
 
-test('refused requests do not count, unless asked to', async () => {
+test('rejected requests do not count, unless configured to', async () => {
   const lenient = await openLimited({ rateLimit: 1 });
   await lenient.at(0);
   await lenient.at(30_000);
@@ -69,7 +69,7 @@ test('refused requests do not count, unless asked to', async () => {
   expect(refused.headers.get('retry-after')).toBe('60');
 });
 
-test('requests that are refused for other reasons count, those without a key do not', async () => {
+test('requests rejected for other reasons count, requests without a key do not', async () => {
   const { get } = await open({ rateLimit: 2 });
   expect((await get('/brands', {}, { headers: {} })).status).toBe(401);
   expect((await get('/nowhere')).status).toBe(404);
@@ -78,7 +78,7 @@ test('requests that are refused for other reasons count, those without a key do 
   expect((await get('/openapi.json', {}, { headers: {} })).status).toBe(200);
 });
 
-test('each key has its own minute, and with the limit off there are no headers', async () => {
+test('each key has its own limit, and without a limit there are no rate limit headers', async () => {
   const { get, sandbox } = await open({ rateLimit: 1 });
   sandbox.setKey('gsk_second', 'active');
   expect((await get('/brands')).status).toBe(200);
@@ -88,7 +88,7 @@ test('each key has its own minute, and with the limit off there are no headers',
   expect((await unlimited.get('/brands')).headers.get('x-ratelimit-limit')).toBeNull();
 });
 
-test('the limiter counts at arrival, however long the answer takes, and answers do not wait for each other', async () => {
+test('the limiter counts at arrival, and slow responses do not delay others', async () => {
   const { get } = await open({ rateLimit: 3, latencyMs: 150 });
   const startMs = performance.now();
   const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await get('/brands')).status));
@@ -98,7 +98,7 @@ test('the limiter counts at arrival, however long the answer takes, and answers 
   expect(tookMs).toBeLessThan(600);
 });
 
-test('whatever the arrivals: never more than the limit in any sliding minute, and none refused below it', () => {
+test('for any arrivals, the limiter admits at most the limit in any sliding minute and rejects none below it', () => {
   const gaps = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 60 });
   fc.assert(
     fc.property(gaps, fc.integer({ min: 1, max: 6 }), fc.boolean(), (steps, limit, fixed) => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Body, type Opened, open } from './helpers.ts';
 
-// Everything here is worked out again from the pages of single answers, as a reader of the API would.
+// All expected numbers are recomputed from the responses, as a client of the API would.
 
 interface Walked extends Opened {
   readonly base: string;
@@ -72,7 +72,7 @@ beforeAll(async () => {
 });
 
 describe('filters', () => {
-  test('each filter keeps exactly the answers it describes, alone and with others', async () => {
+  test('each filter returns exactly the matching responses, alone and combined with others', async () => {
     const { walk, base, answers, prompts, competitors } = world;
     const all = within(answers, { from: '2026-02-14', to: '2026-03-15' });
     const prompt = [...prompts.values()].find((candidate) => candidate.topic !== null && candidate.tags.length > 0);
@@ -113,7 +113,7 @@ describe('filters', () => {
     }
   });
 
-  test('days run from midnight to midnight, both ends included, and nothing lies in the future', async () => {
+  test('days run from midnight to midnight, ranges are inclusive, and nothing lies in the future', async () => {
     const { walk, base, answers } = world;
     for (const day of ['2026-02-28', '2026-03-01', '2026-03-15']) {
       const expected = within(answers, { from: day, to: day });
@@ -124,7 +124,7 @@ describe('filters', () => {
     expect(await walk(`${base}/responses`, { from: '2025-01-01', to: '2025-12-31' })).toEqual([]);
   });
 
-  test('paused prompts are listed only when asked for, and alerts and threads by type and state', async () => {
+  test('paused prompts are listed only on request, and alerts and threads can be filtered by type and state', async () => {
     const { get, walk, base } = world;
     const all = (await get(`${base}/prompts`, { includePaused: true })).body.data;
     expect(all.some(({ active }: Body) => !active)).toBe(true);
@@ -148,7 +148,7 @@ describe('filters', () => {
 });
 
 describe('numbers', () => {
-  test('metrics of the brand and every tracked competitor, with and without filters', async () => {
+  test('metrics cover the brand and every tracked competitor, with and without filters', async () => {
     const { get, base, answers, competitors } = world;
     for (const filter of [{}, { engine: 'perplexity' }, { promptId: answers[0].promptId }]) {
       const those = within(answers, RANGE).filter((answer) =>
@@ -165,7 +165,7 @@ describe('numbers', () => {
     }
   });
 
-  test('an entity that is never mentioned has no position and no sentiment', async () => {
+  test('an entity without mentions has no position and no sentiment', async () => {
     const { body } = await world.get(`${world.base}/metrics`, RANGE);
     expect(body.data.at(-1)).toMatchObject({ visibility: 0, shareOfVoice: 0, avgPosition: null, sentiment: null });
     const nothing = (await world.get(`${world.base}/metrics`, { from: '2025-01-01', to: '2025-01-02' })).body;
@@ -173,7 +173,7 @@ describe('numbers', () => {
     expect(nothing.data[0]).toMatchObject({ visibility: 0, shareOfVoice: 0, avgPosition: null, sentiment: null });
   });
 
-  test('daily rows per engine and with engines combined count every answer once', async () => {
+  test('daily rows per engine and combined count every response once', async () => {
     const { get, base, answers, competitors } = world;
     for (const breakdown of ['engine', 'none']) {
       const { body } = await get(`${base}/metrics/daily`, { ...RANGE, breakdown });
@@ -196,7 +196,7 @@ describe('numbers', () => {
     expect(standard).toEqual((await get(`${base}/metrics/daily`, { ...RANGE, breakdown: 'engine' })).body);
   });
 
-  test('prompt rows: those answered, lowest visibility first, with change and top competitors', async () => {
+  test('prompt rows contain prompts with responses, lowest visibility first, with change and top competitors', async () => {
     const { get, base, answers, prompts } = world;
     const { body } = await get(`${base}/metrics/prompts`, RANGE);
     const [now, before] = [within(answers, RANGE), within(answers, BEFORE)];
@@ -215,30 +215,33 @@ describe('numbers', () => {
     }
   });
 
-  test.each(['topic', 'tag', 'funnelStage', 'branded'])('group rows by %s use the current groups', async (groupBy) => {
-    const { get, base, answers, prompts, competitors } = world;
-    const keysOf = (answer: Body): string[] => {
-      const prompt = prompts.get(answer.promptId);
-      if (groupBy === 'topic') return [prompt.topic?.id];
-      if (groupBy === 'tag') return prompt.tags.map(({ id }: Body) => id);
-      return groupBy === 'branded' ? [prompt.branded ? 'branded' : 'non-branded'] : [prompt.funnelStage];
-    };
-    const { body } = await get(`${base}/metrics/groups`, { ...RANGE, groupBy });
-    expect(body.groupBy).toBe(groupBy);
-    const now = within(answers, RANGE);
-    const expected = new Set(now.flatMap(keysOf).filter((key) => key !== undefined && key !== null));
-    expect(new Set(body.data.map(({ groupId }: Body) => groupId))).toEqual(expected);
-    for (const row of body.data) {
-      const own = now.filter((answer) => keysOf(answer).includes(row.groupId));
-      const earlier = within(answers, BEFORE).filter((answer) => keysOf(answer).includes(row.groupId));
-      expect(row).toMatchObject({
-        ...numbersOf(own, null, competitors),
-        prompts: new Set(own.map(({ promptId }) => promptId)).size,
-        responses: own.length,
-        visibilityChange: change(own, earlier),
-      });
-    }
-  });
+  test.each(['topic', 'tag', 'funnelStage', 'branded'])(
+    'rows grouped by %s use the current groups',
+    async (groupBy) => {
+      const { get, base, answers, prompts, competitors } = world;
+      const keysOf = (answer: Body): string[] => {
+        const prompt = prompts.get(answer.promptId);
+        if (groupBy === 'topic') return [prompt.topic?.id];
+        if (groupBy === 'tag') return prompt.tags.map(({ id }: Body) => id);
+        return groupBy === 'branded' ? [prompt.branded ? 'branded' : 'non-branded'] : [prompt.funnelStage];
+      };
+      const { body } = await get(`${base}/metrics/groups`, { ...RANGE, groupBy });
+      expect(body.groupBy).toBe(groupBy);
+      const now = within(answers, RANGE);
+      const expected = new Set(now.flatMap(keysOf).filter((key) => key !== undefined && key !== null));
+      expect(new Set(body.data.map(({ groupId }: Body) => groupId))).toEqual(expected);
+      for (const row of body.data) {
+        const own = now.filter((answer) => keysOf(answer).includes(row.groupId));
+        const earlier = within(answers, BEFORE).filter((answer) => keysOf(answer).includes(row.groupId));
+        expect(row).toMatchObject({
+          ...numbersOf(own, null, competitors),
+          prompts: new Set(own.map(({ promptId }) => promptId)).size,
+          responses: own.length,
+          visibilityChange: change(own, earlier),
+        });
+      }
+    },
+  );
 
   test('cited pages and domains count each citation, most cited first, up to the limit', async () => {
     const { get, base, answers } = world;
@@ -263,7 +266,7 @@ describe('numbers', () => {
     expect(twice).toBe(true);
   });
 
-  test('action plans count the last 14 days, and list prompts without a plan too', async () => {
+  test('action plans cover the last 14 days, and also list prompts without a plan', async () => {
     const { get, base, answers, competitors } = world;
     const { body } = await get(`${base}/action-plans`);
     const names = new Set(competitors.map(({ name }) => name));
@@ -281,7 +284,7 @@ describe('numbers', () => {
     for (const row of without) expect(row).toMatchObject({ summary: null, actions: [] });
   });
 
-  test('traffic totals are those of the range and source; a brand without analytics has none', async () => {
+  test('traffic totals match range and source; a brand without analytics has none', async () => {
     const { get, base, brandIds } = world;
     const whole = (await get(`${base}/traffic`, RANGE)).body;
     const one = (await get(`${base}/traffic`, { ...RANGE, source: 'assistant-b' })).body;

@@ -6,7 +6,7 @@ const paged = declarations.filter(({ paging }) => paging === 'cursor');
 const list = paged[0]?.path.replace(/^\/[^/]+\/\{\w+\}/, '') as string;
 
 test.each(paged.map((declaration) => [declaration.name, declaration] as const))(
-  '%s pages give every item once, in order, whatever the page size',
+  'pages of %s contain every item once, in order, for any page size',
   async (_, declaration) => {
     const { get, walk, brandIds } = await open();
     const path = declaration.path.replace('{brandId}', (await brandIds())[0] as string);
@@ -23,7 +23,7 @@ test.each(paged.map((declaration) => [declaration.name, declaration] as const))(
   },
 );
 
-test('items of the same moment are neither lost nor repeated between pages of one', async () => {
+test('items with equal times are neither lost nor repeated between pages of one item', async () => {
   const { walk, brandIds } = await open({ days: 3, prompts: 30 });
   const path = `/brands/${(await brandIds())[0]}${list}`;
   const single = await walk(path, { limit: 1 });
@@ -32,7 +32,7 @@ test('items of the same moment are neither lost nor repeated between pages of on
   expect(single).toEqual(await walk(path, { limit: 100 }));
 });
 
-test('a walk stays whole while new answers come in at the head', async () => {
+test('a paged scan stays complete while new responses are added at the head', async () => {
   const { get, walk, sandbox, brandIds } = await open();
   const path = `/brands/${(await brandIds())[0]}${list}`;
   const before = await walk(path, { from: '2026-03-01', limit: 100 });
@@ -49,7 +49,7 @@ test('a walk stays whole while new answers come in at the head', async () => {
   expect((await get(path)).body.data[0].id).not.toBe(first.data[0].id);
 });
 
-test('a cursor is refused when garbled, foreign or old, and where a parameter has changed', async () => {
+test('a cursor is rejected if malformed, foreign or expired, or if a parameter has changed', async () => {
   let nowMs = NOW_MS;
   const { get, brandIds } = await open({ clock: () => nowMs, cursorLifetimeMs: 60_000 });
   const [own, other] = (await brandIds()).map((id) => `/brands/${id}${list}`) as [string, string];
@@ -73,7 +73,7 @@ test('a cursor is refused when garbled, foreign or old, and where a parameter ha
   }
 });
 
-test('the range of the first page holds for all, even across midnight', async () => {
+test('the range of the first page applies to all pages, even across midnight', async () => {
   let nowMs = Date.parse('2026-03-15T23:59:59Z');
   const { get, walk, brandIds } = await open({ clock: () => nowMs, days: 40 });
   const path = `/brands/${(await brandIds())[0]}${list}`;

@@ -7,7 +7,7 @@ import { type Body, NOW_MS, type Opened, open } from './helpers.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Every answer that the lists lead to, in one text. */
+/** All responses reachable from the lists, as one text. */
 async function everything({ get, brandIds }: Opened): Promise<string> {
   const texts: string[] = [];
   for (const id of await brandIds()) {
@@ -26,7 +26,7 @@ function idsOf(changes: readonly { readonly ids: readonly string[] }[]): string[
   return changes.flatMap(({ ids }) => ids);
 }
 
-test('the same seed and clock give the same bytes, in whatever order they are asked for; another seed does not', async () => {
+test('the same seed and clock give the same bytes in any order of requests, another seed does not', async () => {
   const [first, second, other] = [await open(), await open(), await open({ seed: 2 })];
   for (const { get, brandIds } of [second]) {
     await get(`/brands/${(await brandIds())[1]}/responses`, { from: '2026-03-02', to: '2026-03-02' });
@@ -47,7 +47,7 @@ test('changes are the same for the same seed, and a day does not depend on when 
   expect(await everything(first)).toBe(await everything(second));
 });
 
-test('history begins with the brand and goes on as time passes', async () => {
+test('history begins with the brand and continues as time passes', async () => {
   let nowMs = NOW_MS;
   const opened = await open({ clock: () => nowMs, days: 12 });
   const { walk, get } = opened;
@@ -64,7 +64,7 @@ test('history begins with the brand and goes on as time passes', async () => {
   expect(checked.toSorted().at(-1)).toBe(after[0].createdAt);
 });
 
-test('days bring new answers, alerts, visits and threads, and late answers to days gone by', async () => {
+test('advancing days adds responses, alerts, visits and threads, and late responses to past days', async () => {
   const opened = await open({ prompts: 40 });
   const path = await brandPath(opened);
   const read = async (): Promise<Body[][]> => [
@@ -82,7 +82,7 @@ test('days bring new answers, alerts, visits and threads, and late answers to da
   expect(late?.length).toBeGreaterThan(0);
 });
 
-test('late, edited and deleted answers show in the lists and the counts', async () => {
+test('late, edited and deleted responses appear in the lists and the counts', async () => {
   const opened = await open({ brands: 1 });
   const path = await brandPath(opened);
   const read = async (): Promise<Map<string, Body>> => {
@@ -111,7 +111,7 @@ test('late, edited and deleted answers show in the lists and the counts', async 
   expect(body.responses).toBe(after.size);
 });
 
-test('prompts are paused, regrouped and deleted; answers of deleted ones still count', async () => {
+test('prompts are paused, regrouped and deleted; responses of deleted prompts still count', async () => {
   const opened = await open({ brands: 1 });
   const path = await brandPath(opened);
   const read = async (): Promise<Map<string, Body>> => {
@@ -144,7 +144,7 @@ test('prompts are paused, regrouped and deleted; answers of deleted ones still c
   expect(later.some(({ promptId }) => promptId === paused || promptId === deleted)).toBe(false);
 });
 
-test('a deleted competitor leaves the list and the numbers, and is named no more', async () => {
+test('a deleted competitor disappears from the list, the numbers and the mentions', async () => {
   const opened = await open({ brands: 1 });
   const path = await brandPath(opened);
   const [id] = idsOf(opened.sandbox.advance({ deletedCompetitors: 1 }));
@@ -160,7 +160,7 @@ test('a deleted competitor leaves the list and the numbers, and is named no more
   expect(named).not.toContain(id);
 });
 
-test('threads move, articles are finished, actions are done, credits go down', async () => {
+test('threads change state, articles are finished, actions are done, credits decrease', async () => {
   const opened = await open({ brands: 1 });
   const path = await brandPath(opened);
   const states = async (): Promise<Map<string, Body>> => {
@@ -192,7 +192,7 @@ test('threads move, articles are finished, actions are done, credits go down', a
   expect((await opened.get('/credits')).body.credits).toBeLessThan(credits);
 });
 
-test('a deleted brand is listed no more and not found', async () => {
+test('a deleted brand disappears from the list and returns 404', async () => {
   const { sandbox, get, brandIds } = await open();
   const [, last] = await brandIds();
   expect(sandbox.advance({ deletedBrand: true })).toEqual([{ kind: 'deletedBrand', brandId: last, ids: [last] }]);
@@ -200,7 +200,7 @@ test('a deleted brand is listed no more and not found', async () => {
   for (const path of ['', '/responses', '/metrics']) expect((await get(`/brands/${last}${path}`)).status).toBe(404);
 });
 
-test('a big workspace starts at once, serves pages fast and has the answers asked for', async () => {
+test('a large workspace starts immediately, serves pages fast and has the requested number of responses', async () => {
   const options: WorkspaceOptions = { days: 60, prompts: 50, responsesPerDay: 1667, clock: () => NOW_MS };
   const startMs = performance.now();
   const opened = await open(options);
@@ -215,6 +215,6 @@ test('a big workspace starts at once, serves pages fast and has the answers aske
   const day = await opened.walk(`${path}/responses`, { from: '2026-03-10', to: '2026-03-10', limit: 100 });
   const pagesPerSecond = Math.ceil(day.length / 100) / ((performance.now() - pagesMs) / 1000);
   expect(day.length).toBe(own.find(({ date }: Body) => date === '2026-03-10').responses);
-  // Far below what is measured (350 and more), so that a busy machine does not fail the test.
+  // Far below the measured rate (350 and more), so that a busy machine does not fail the test.
   expect(pagesPerSecond).toBeGreaterThan(50);
 });

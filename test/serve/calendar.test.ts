@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isRecord } from '../../src/base/json.ts';
 import { openMirror } from './mirror.ts';
 
-test('ranges at both ends of the calendar are answered by every endpoint that takes days', async () => {
+test('every endpoint with days accepts ranges at both ends of the calendar', async () => {
   const { publish, catalogue, mirror, upstream } = await openMirror({ brands: 1, prompts: 2, days: 5, seed: 32 });
   await publish();
   const { body } = await upstream('/brands');

@@ -15,7 +15,7 @@ const binding = (name: string) => (range: { from: string; to: string }) => JSON.
 describe('a cursor', () => {
   const signer = createCursorSigner(randomBytes(32));
 
-  it('gives back what was written', () => {
+  it('decodes to the position that was encoded', () => {
     fc.assert(
       fc.property(position, fc.string(), (place, name) => {
         expect(signer.read(signer.write(place, binding(name)), binding(name))).toEqual(place);
@@ -23,7 +23,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is refused for another request, under another secret, and with any bit changed', () => {
+  it('is rejected for another request, under another secret, and with any bit changed', () => {
     const other = createCursorSigner(randomBytes(32));
     fc.assert(
       fc.property(position, fc.nat(), (place, at) => {
@@ -38,7 +38,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is refused when something is added, cut off or written otherwise', () => {
+  it('is rejected if extended, truncated or encoded differently', () => {
     const cursor = signer.write({ at: '2026-01-01 00:00:00', id: 'x', from: 'a', to: 'b' }, binding('a'));
     const others = [
       `${cursor}A`,
@@ -58,7 +58,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('shows nothing of what it is made from but the place', () => {
+  it('reveals only the position of its inputs', () => {
     const cursor = signer.write({ at: null, id: 'x', from: 'a', to: 'b' }, () => 'the brand and its filters');
     expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toContain('brand');
   });

@@ -6,14 +6,14 @@ import { isRecord } from '../../src/base/json.ts';
 import { type Mirror, openMirror, type Reply } from './mirror.ts';
 import { questions, readVocabulary, type Vocabulary } from './questions.ts';
 
-/** Of each workspace, before and after it changes; `QUESTIONS=1000` for a long look. */
+/** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
 const QUESTIONS = Number(process.env['QUESTIONS'] ?? 150);
 const WALKS = 12;
-/** Pages of one walk that are compared. */
+/** Maximum pages compared per paged scan. */
 const PAGES = 200;
-/** Rows of a page where no limit is asked for. */
+/** Rows per page without a limit parameter. */
 const DEFAULT_LIMIT = 25;
-/** Numbers that are not rounded may differ in their last digits, by the order of their additions. */
+/** Unrounded numbers may differ in their last digits, depending on the order of additions. */
 const RELATIVE_ERROR = 1e-9;
 
 interface Variant extends WorkspaceOptions {
@@ -22,7 +22,7 @@ interface Variant extends WorkspaceOptions {
 }
 
 const variants: readonly Variant[] = [
-  { name: 'the project’s own choices', seed: 1 },
+  { name: 'default choices', seed: 1 },
   {
     name: 'fractions, unrounded, bare lists of strings, unknown fields, wrapped objects, whole seconds',
     seed: 2,
@@ -41,7 +41,7 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'percent without decimals, shares of answers, rows for days without answers',
+    name: 'percent without decimals, shares of responses, rows for days without responses',
     seed: 3,
     choices: {
       decimals: 0,
@@ -54,7 +54,7 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'fractions with two decimals, no share of nothing, another name for the row mode',
+    name: 'fractions with two decimals, null shares of empty values, another row-mode parameter',
     seed: 4,
     choices: {
       scale: 'fraction',
@@ -65,12 +65,12 @@ const variants: readonly Variant[] = [
       credits: 'number',
     },
   },
-  { name: 'no answers', seed: 5, prompts: 0 },
+  { name: 'no responses', seed: 5, prompts: 0 },
   { name: 'no brands', seed: 6, brands: 0 },
 ];
 
-describe.each(variants)('sandbox and mirror: $name', ({ name: _, ...options }) => {
-  it('answer alike', { timeout: 300_000 }, async () => {
+describe.each(variants)('sandbox and read server with $name', ({ name: _, ...options }) => {
+  it('return equal responses', { timeout: 300_000 }, async () => {
     const mirror = await openMirror({ brands: 2, prompts: 9, days: 40, ...options });
     await mirror.publish();
     const vocabulary = await readVocabulary(mirror);
@@ -95,19 +95,19 @@ describe.each(variants)('sandbox and mirror: $name', ({ name: _, ...options }) =
     const askedLater = await compareAnswers(mirror, later);
     await compareWalks(mirror, later);
     const withRows = asked.rows + askedLater.rows;
-    expect(withRows, 'questions whose answer has rows').toBeGreaterThan(
+    expect(withRows, 'requests with rows in the response').toBeGreaterThan(
       QUESTIONS * (options.prompts === 0 ? 0.08 : 0.6),
     );
-    // About one in 13, by chance; so few once in tens of thousands of runs.
-    expect(asked.refused + askedLater.refused, 'questions that were refused').toBeGreaterThan(QUESTIONS / 50);
+    // About one in 13, by chance; so few occur once in tens of thousands of runs.
+    expect(asked.refused + askedLater.refused, 'rejected requests').toBeGreaterThan(QUESTIONS / 50);
   });
 });
 
-it('has defaults that the variants vary', () => {
+it('all choices of the sandbox are covered by the variants, except openapi and unknownEngine', () => {
   const varied = new Set(variants.flatMap(({ choices }) => Object.keys(choices ?? {})));
   const kept = Object.keys(defaultChoices).filter((choice) => !varied.has(choice));
-  // An upstream without a description gives no name to learn, and one that takes any slug as a filter cannot be told
-  // from one that takes its own: neither can be answered alike.
+  // Without an OpenAPI document no parameter name can be learned, and an upstream that accepts any slug as a filter
+  // cannot be distinguished from one that accepts only known slugs, so these two cannot be compared.
   expect(kept).toEqual(['openapi', 'unknownEngine']);
 });
 
@@ -125,8 +125,8 @@ async function compareAnswers(mirror: Mirror, vocabulary: Vocabulary): Promise<{
   return counts;
 }
 
-// Walks through the pages of lists: the same pages, in the same order. Of pages so small that the list takes hundreds,
-// the first are compared, and each of them must be full: a walk that goes on without bringing rows does not end.
+// Compares paged scans: the same pages in the same order. If pages are so small that a list has hundreds, compares only
+// the first ones and requires each to be full, because a scan that makes no progress would not end.
 async function compareWalks(mirror: Mirror, vocabulary: Vocabulary): Promise<void> {
   const paged = questions(vocabulary).filter((path) => /\/(responses|alerts|opportunities)\b/.test(path));
   if (vocabulary.brands.length === 0) return;
@@ -149,7 +149,7 @@ async function compareWalks(mirror: Mirror, vocabulary: Vocabulary): Promise<voi
   );
 }
 
-// What nobody has declared cannot be computed: numbers come without the unknown fields, all else comes with them.
+// Undeclared fields cannot be computed, so computed numbers come without them; all other responses include them.
 function isComputed({ catalogue }: Mirror, path: string): boolean {
   const [pathname = ''] = path.split('?');
   const segments = pathname.split('/');
@@ -167,7 +167,7 @@ function expectAlike(path: string, upstream: Reply, own: Reply, computed: boolea
   expect(differences.slice(0, 5), path).toEqual([]);
 }
 
-// Cursors and request ids are each side's own.
+// Cursors and request ids differ between the two sides.
 function comparable({ status, body }: Reply, computed: boolean): unknown {
   const copy = structuredClone(body);
   if (computed && isRecord(copy) && Array.isArray(copy['data'])) {

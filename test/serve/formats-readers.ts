@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/folders.ts';
 /** A value as a comparable text. */
 export type Cell = string | null;
 
-/** What DuckDB calls the columns of each kind. */
+/** DuckDB's column type for each kind. */
 export const DUCKDB_TYPES: Readonly<Record<ColumnKind, string>> = {
   uuid: 'VARCHAR',
   text: 'VARCHAR',
@@ -21,7 +21,7 @@ export const DUCKDB_TYPES: Readonly<Record<ColumnKind, string>> = {
   day: 'DATE',
 };
 
-/** What Arrow calls them. */
+/** Arrow's column type for each kind. */
 export const ARROW_TYPES: Readonly<Record<ColumnKind, string>> = {
   uuid: 'Utf8',
   text: 'Utf8',
@@ -33,12 +33,12 @@ export const ARROW_TYPES: Readonly<Record<ColumnKind, string>> = {
   day: 'Date32<DAY>',
 };
 
-/** Rows as the read server hands them out. */
+/** Rows as the read server encodes them. */
 export function rowSet(columns: RowSet['columns'], rows: readonly (readonly unknown[])[]): RowSet {
   return { columns, rows: () => rows };
 }
 
-/** A text for every value, in the smallest unit: microseconds and days since 1970. */
+/** Converts every value to text in the smallest unit: microseconds and days since 1970. */
 export function comparable({ columns, rows }: RowSet): Cell[][] {
   return rows().map((row) =>
     row.map((value, index) => {
@@ -55,39 +55,39 @@ function microsOf(text: string): bigint {
   return BigInt(Date.parse(`${whole}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));
 }
 
-/** What a Parquet reader gives for a value, as such a text. */
+/** Converts a value from a Parquet reader to such a text. */
 export function cell(value: unknown, kind: ColumnKind | undefined): Cell {
   if (value === null || value === undefined) return null;
   if (!(value instanceof Date)) return String(value);
   return String(kind === 'day' ? value.getTime() / 86_400_000 : value.getTime() * 1000);
 }
 
-/** The value of a field; a name such as "constructor" is there in every object, a null is not. */
+/** Returns the value of a field. A name such as "constructor" exists in every object, so check for own properties. */
 export function ownValue(row: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(row, name) ? row[name] : null;
 }
 
-/** Such a text for a reader that keeps milliseconds. */
+/** Converts a value to such a text, for a reader with millisecond precision. */
 export function toMillis(value: Cell, { columns }: RowSet, index: number): Cell {
   if (value === null || columns[index]?.kind !== 'timestamp') return value;
   return String(new Date(Number(BigInt(value) / 1000n)).getTime());
 }
 
-/** The rows of an Arrow table as such texts. */
+/** Returns the rows of an Arrow table as such texts. */
 export function fromArrow(table: Table, { columns }: RowSet): Cell[][] {
   return Array.from({ length: table.numRows }, (_, row) =>
     columns.map(({ kind }, index) => {
       const column = table.getChildAt(index);
       const value: unknown = column?.get(row);
       if (value === null || value === undefined) return null;
-      // What the library gives for times are milliseconds in a double; the stream itself holds more.
+      // The library returns times as milliseconds in a double; the stream itself has more precision.
       if (kind === 'timestamp' || kind === 'day') return String(column?.data[0]?.values[row]);
       return String(value);
     }),
   );
 }
 
-/** The types and rows that DuckDB finds in a file. */
+/** Returns the types and rows that DuckDB reads from a file. */
 export async function readWithDuckDb(source: string, { columns }: RowSet): Promise<[string[], Cell[][]]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -109,7 +109,7 @@ export async function readWithDuckDb(source: string, { columns }: RowSet): Promi
   }
 }
 
-/** Takes what RFC 4180 allows and nothing else; a field without quotes and characters is a null. */
+/** Parses exactly RFC 4180; an unquoted empty field is a null. */
 export function parseCsv(text: string): Cell[][] {
   const rows: Cell[][] = [[]];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
@@ -124,17 +124,17 @@ export function parseCsv(text: string): Cell[][] {
   return rows.slice(0, -1);
 }
 
-/** Text from UTF-8, of which nothing may be malformed. */
+/** Decodes UTF-8 and rejects malformed input. */
 export function decode(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
-/** The bytes alone, without what stands around them in memory. */
+/** Returns only the bytes of a view, without the rest of its buffer. */
 export function bufferOf(bytes: Uint8Array): ArrayBuffer {
   return bytes.slice().buffer as ArrayBuffer;
 }
 
-/** Writes a file that goes with the test. */
+/** Writes a file that is deleted after the test. */
 export async function save(name: string, bytes: Uint8Array): Promise<string> {
   const path = join(await temporaryFolder(), name);
   await writeFile(path, bytes);

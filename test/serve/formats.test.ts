@@ -27,7 +27,7 @@ const KINDS: readonly ColumnKind[] = ['uuid', 'text', 'integer', 'number', 'bool
 const LEAST_MICROS = -62_135_596_800_000_000n;
 const GREATEST_MICROS = 253_402_300_799_999_999n;
 
-/** A column of each kind, and rows that are hard to write. */
+/** A column of each kind, and rows that are difficult to encode. */
 const hard: RowSet = rowSet(
   KINDS.map((kind) => ({ name: kind, kind })),
   [
@@ -89,7 +89,7 @@ const sets: readonly (readonly [string, RowSet])[] = [
 describe.for(sets)('%s', ([, rows]) => {
   const expected = comparable(rows);
 
-  test('come back from Parquet in hyparquet', async () => {
+  test('survive encoding as Parquet, read by hyparquet', async () => {
     const file = bufferOf(await encodeRows('parquet', rows));
     const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
     const names = parquetMetadata(file)
@@ -101,7 +101,7 @@ describe.for(sets)('%s', ([, rows]) => {
     );
   });
 
-  test('come back from Parquet in parquetjs-lite, times to the millisecond', async () => {
+  test('survive encoding as Parquet, read by parquetjs-lite with milliseconds', async () => {
     const path = await save('rows.parquet', await encodeRows('parquet', rows));
     const reader = await parquetjs.ParquetReader.openFile(path);
     const cursor = reader.getCursor();
@@ -118,14 +118,14 @@ describe.for(sets)('%s', ([, rows]) => {
     expect(found).toEqual(expected.map((row) => row.map((value, index) => toMillis(value, rows, index))));
   });
 
-  test('come back from Parquet in DuckDB, with types', async () => {
+  test('survive encoding as Parquet, read by DuckDB with types', async () => {
     const path = await save('rows.parquet', await encodeRows('parquet', rows));
     const [types, found] = await readWithDuckDb(`read_parquet('${path}')`, rows);
     expect(types).toEqual(rows.columns.map(({ kind }) => DUCKDB_TYPES[kind]));
     expect(found).toEqual(expected);
   });
 
-  test('come back from Arrow, with types', async () => {
+  test('survive encoding as Arrow, with types', async () => {
     const table = tableFromIPC(await encodeRows('arrow', rows));
     expect(table.schema.fields.map(({ type, nullable }) => [String(type), nullable])).toEqual(
       rows.columns.map(({ kind }) => [ARROW_TYPES[kind], true]),
@@ -134,7 +134,7 @@ describe.for(sets)('%s', ([, rows]) => {
     expect(fromArrow(table, rows)).toEqual(expected);
   });
 
-  test('come back from CSV', async () => {
+  test('survive encoding as CSV', async () => {
     const [header, ...found] = parseCsv(decode(await encodeRows('csv', rows)));
     expect(header).toEqual(rows.columns.map(({ name }) => name));
     expect(found).toEqual(rows.rows().map((row) => row.map((value) => (value === null ? null : String(value)))));
@@ -142,7 +142,7 @@ describe.for(sets)('%s', ([, rows]) => {
 });
 
 describe('any rows', () => {
-  test('come back from CSV, from a strict reader', async () => {
+  test('survive encoding as CSV, read by a strict reader', async () => {
     await fc.assert(
       fc.asyncProperty(anyRows(fc.string({ unit: 'binary' })), async (rows) => {
         const [, ...found] = parseCsv(decode(await encodeRows('csv', rows)));
@@ -154,7 +154,7 @@ describe('any rows', () => {
     );
   });
 
-  test('come back from CSV, from DuckDB', async () => {
+  test('survive encoding as CSV, read by DuckDB', async () => {
     const unit = fc.constantFrom('a', 'é', '😀', '"', ',', '\n', '\r', ' ', "'", '\\', ';', '\t', '#', '-');
     await fc.assert(
       fc.asyncProperty(anyRows(fc.string({ unit })), async (rows) => {
@@ -176,7 +176,7 @@ describe('any rows', () => {
     );
   });
 
-  test('come back from Arrow and Parquet', async () => {
+  test('survive encoding as Arrow and Parquet', async () => {
     await fc.assert(
       fc.asyncProperty(anyRows(fc.string({ unit: 'binary' })), async (rows) => {
         expect(fromArrow(tableFromIPC(await encodeRows('arrow', rows)), rows)).toEqual(comparable(rows));
@@ -197,14 +197,14 @@ test('equal rows give equal bytes', async () => {
   }
 });
 
-test('half of a surrogate pair becomes the replacement character', async () => {
+test('a lone surrogate becomes the replacement character', async () => {
   const rows = rowSet([{ name: 'a', kind: 'text' }], [['x\ud83d'], ['\ude00y']]);
   const table = tableFromIPC(await encodeRows('arrow', rows));
   expect([table.getChild('a')?.get(0), table.getChild('a')?.get(1)]).toEqual(['x\ufffd', '\ufffdy']);
   expect(decode(await encodeRows('csv', rows))).toBe('a\r\nx\ufffd\r\n\ufffdy\r\n');
 });
 
-test('a table without columns has one, without values', async () => {
+test('a table without columns is encoded with one empty column', async () => {
   const rows = rowSet([], [[], []]);
   expect(decode(await encodeRows('csv', rows))).toBe('value\r\n""\r\n""\r\n');
   expect(tableFromIPC(await encodeRows('arrow', rows)).numRows).toBe(2);
@@ -214,8 +214,8 @@ test('a table without columns has one, without values', async () => {
   ]);
 });
 
-// JavaScript's own Parquet readers keep rows in plain objects, where this is no name of a field.
-test('a column named __proto__ is one like another', async () => {
+// JavaScript's Parquet readers store rows in plain objects, which cannot have this field name.
+test('a column can be named __proto__', async () => {
   const rows = rowSet([{ name: '__proto__', kind: 'text' }], [['x'], ['y']]);
   const path = await save('rows.parquet', await encodeRows('parquet', rows));
   expect(await readWithDuckDb(`read_parquet('${path}')`, rows)).toEqual([['VARCHAR'], [['x'], ['y']]]);
@@ -223,7 +223,7 @@ test('a column named __proto__ is one like another', async () => {
   expect(decode(await encodeRows('csv', rows))).toBe('__proto__\r\nx\r\ny\r\n');
 });
 
-test('a value that is not of its kind is refused by the name of its column', async () => {
+test('a value of the wrong kind is rejected with the name of its column', async () => {
   const wrong: readonly (readonly [ColumnKind, unknown])[] = [
     ['integer', 1.5],
     ['integer', '1'],
@@ -235,7 +235,7 @@ test('a value that is not of its kind is refused by the name of its column', asy
   for (const [kind, value] of wrong) {
     const rows = rowSet([{ name: 'field', kind }], [[value]]);
     for (const format of ['parquet', 'arrow'] as const) {
-      await expect(encodeRows(format, rows)).rejects.toThrow(`column field holds a value that is no ${kind}`);
+      await expect(encodeRows(format, rows)).rejects.toThrow(`column field contains a value that is not a ${kind}`);
     }
   }
 });

@@ -5,8 +5,8 @@ import { askService, type Mirror, openMirror } from './mirror.ts';
 
 const noParameters = new URLSearchParams();
 
-describe('what an answer rests on', () => {
-  it('is nothing before the first sync has ended, and shows up without a restart', async () => {
+describe('freshness of a response', () => {
+  it('is unknown until the first sync has ended, and available afterwards without a restart', async () => {
     const mirror = await openMirror({ brands: 1 });
     const path = '/brands';
     expect(await mirror.mirror(path)).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
@@ -16,21 +16,21 @@ describe('what an answer rests on', () => {
     expect(await mirror.service.freshness()).toMatchObject({ ready: true, status: 'complete' });
   });
 
-  it('is as old as the last sync, and whole after one', async () => {
+  it('is the time of the last sync, and coverage is complete after one', async () => {
     const mirror = await openMirror({ brands: 1 });
     await mirror.publish();
     const brandId = await brandOf(mirror);
     for (const resource of mirror.catalogue.resources.filter(({ change }) => change.kind !== 'detail')) {
       const question = await mirror.service.ask(resource, resource.scope === 'brand' ? { brandId } : {}, noParameters);
       expect(question.partial, resource.name).toBe(false);
-      // Upstream's clock, which tells whole seconds.
+      // Upstream's clock has whole seconds.
       expect(Math.abs((question.asOf ?? 0) - NOW_MS), resource.name).toBeLessThan(2_000);
     }
     const { resources } = await mirror.service.freshness();
     expect(resources.filter(({ partial, asOf }) => partial || asOf === null)).toEqual([]);
   });
 
-  it('is partial for days after the last sync, and for the day on which it was made once that is over', async () => {
+  it('has partial coverage for days after the last sync, and for the day of the sync once that day is over', async () => {
     const mirror = await openMirror({ brands: 1 });
     await mirror.publish();
     const path = `/brands/${await brandOf(mirror)}/metrics`;
@@ -44,7 +44,7 @@ describe('what an answer rests on', () => {
     expect(await isPartial(mirror, path)).toBe(false);
   });
 
-  it('is partial where the sync read only some days, or left a list out', async () => {
+  it('has partial coverage if the sync read only some days or left out a list', async () => {
     const mirror = await openMirror({ brands: 1 });
     const range = { from: dayAt(NOW_MS - 3 * DAY_MS), to: dayAt(NOW_MS - 2 * DAY_MS) };
     await mirror.sync({ only: ['responses'], range });
@@ -59,8 +59,8 @@ describe('what an answer rests on', () => {
   });
 });
 
-describe('the version of an answer', () => {
-  it('stays while nothing changes, also over a sync, and differs by question and by data', async () => {
+describe('the version of a response', () => {
+  it('is stable without changes, even over a sync, and differs by request and by data', async () => {
     const mirror = await openMirror({ brands: 1 });
     await mirror.publish();
     const brand = `/brands/${await brandOf(mirror)}`;
@@ -81,7 +81,7 @@ describe('the version of an answer', () => {
     expect(after.filter((version, index) => version === before[index])).toEqual([]);
   });
 
-  it('is the same however the question is written', async () => {
+  it('does not depend on how the request is written', async () => {
     const mirror = await openMirror({ brands: 1 });
     await mirror.publish();
     const id = await brandOf(mirror);
@@ -96,8 +96,8 @@ describe('the version of an answer', () => {
   });
 });
 
-describe('a walk while a sync is writing', () => {
-  it('sees every row that was there throughout, once, and keeps its range over midnight', async () => {
+describe('a paged scan during a sync', () => {
+  it('returns every row that existed throughout exactly once, and keeps its range over midnight', async () => {
     const mirror = await openMirror({ brands: 1, days: 40, prompts: 12 });
     await mirror.publish();
     const path = `/brands/${await brandOf(mirror)}/responses?limit=20`;
@@ -127,7 +127,7 @@ describe('a walk while a sync is writing', () => {
     expect(throughout.filter((id) => !seen.includes(id))).toEqual([]);
   });
 
-  it('refuses a cursor with another brand, filter, limit or endpoint, and takes it with the range written out', async () => {
+  it('rejects a cursor for another brand, filter, limit or endpoint, and accepts it with an explicit range', async () => {
     const mirror = await openMirror({ brands: 2 });
     await mirror.publish();
     const [one, two] = [...(await brandsOf(mirror))] as [string, string];

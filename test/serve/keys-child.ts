@@ -1,6 +1,6 @@
 import { createKey } from '../../src/serve/keys.ts';
 
-// Makes some keys, all at once, in a process of its own, and tells what they are.
+// Creates several keys concurrently in a separate process and prints them.
 const [folder = '', name = '', count = '0'] = process.argv.slice(3);
 const made = await Promise.all(
   Array.from({ length: Number(count) }, (_none, index) => createKey(folder, `${name} ${index}`, null, Date.now())),

@@ -10,8 +10,8 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const NOW = Date.parse('2026-03-15T15:30:00Z');
 
-describe('keys', () => {
-  it('are made of 256 random bits, and stored as hashes alone, for their owner alone', async () => {
+describe('API keys', () => {
+  it('have 256 random bits and are stored only as hashes in a file private to its owner', async () => {
     const folder = join(await temporaryFolder(), 'not', 'there', 'yet');
     const { key, text } = await createKey(folder, 'ci', null, NOW);
     expect(text).toMatch(/^gsk_[A-Za-z0-9_-]{43}$/);
@@ -26,7 +26,7 @@ describe('keys', () => {
     expect(openKeyring(folder).find(`${text}x`)).toBeNull();
   });
 
-  it('are at most ten, each with a name of its own', async () => {
+  it('are limited to ten, with unique names', async () => {
     const folder = await temporaryFolder();
     for (let index = 0; index < KEYS_MAX; index++) await createKey(folder, `key ${index}`, null, NOW);
     await expect(createKey(folder, 'one more', null, NOW)).rejects.toMatchObject({ code: 'usage' });
@@ -37,7 +37,7 @@ describe('keys', () => {
   });
 
   it.each(['', ' ', ' x', 'a\u0000b', 'a\nb', 'x'.repeat(65), 'gsk_0123456789', '\ud800'])(
-    'are not called %j',
+    'cannot be named %j',
     async (name) => {
       const folder = await temporaryFolder();
       await expect(createKey(folder, name, null, NOW)).rejects.toMatchObject({ code: 'usage' });
@@ -45,7 +45,7 @@ describe('keys', () => {
     },
   );
 
-  it('are revoked by name, prefix, id, or the key itself', async () => {
+  it('can be revoked by name, prefix, id or key text', async () => {
     const folder = await temporaryFolder();
     for (const by of ['name', 'prefix', 'id', 'text'] as const) {
       const { key, text } = await createKey(folder, 'temporary', null, NOW);
@@ -53,10 +53,10 @@ describe('keys', () => {
       expect(await revokeKey(folder, by === 'text' ? text : key[by])).toEqual(key);
     }
     expect(listKeys(folder).map(({ name }) => name)).toEqual(['kept name', 'kept prefix', 'kept id', 'kept text']);
-    await expect(revokeKey(folder, 'nobody')).rejects.toThrow('there is no key "nobody"; there are "kept name", ');
+    await expect(revokeKey(folder, 'nobody')).rejects.toThrow('there is no key "nobody"; existing keys: "kept name", ');
   });
 
-  it('change under a ring that is open', async () => {
+  it('take effect in an open key ring immediately when changed', async () => {
     const folder = await temporaryFolder();
     const ring = openKeyring(folder);
     expect(ring.find('gsk_anything')).toBeNull();
@@ -77,7 +77,7 @@ describe('keys', () => {
     ['another version', JSON.stringify({ version: 2, cursorSecret: 'x'.repeat(43), keys: [] })],
     ['a key without its hash', JSON.stringify({ version: 1, cursorSecret: 'x'.repeat(43), keys: [{ name: 'x' }] })],
     ['a short secret', JSON.stringify({ version: 1, cursorSecret: '', keys: [] })],
-  ])('open no door when their file holds %s', async (_what, text) => {
+  ])('are all rejected if the key file has %s', async (_what, text) => {
     const folder = await temporaryFolder();
     const { text: key } = await createKey(folder, 'first', null, NOW);
     const ring = openKeyring(folder);
@@ -98,7 +98,7 @@ describe('keys', () => {
     expect(await readCursorSecret(folder)).toEqual(secrets[0]);
   });
 
-  it('are all there when many are made at once, and never more than ten', async () => {
+  it('are all stored when created concurrently, and never exceed ten', async () => {
     const folder = await temporaryFolder();
     const made = await Promise.allSettled(
       Array.from({ length: 25 }, (_none, index) => createKey(folder, `key ${index}`, null, NOW)),
@@ -111,7 +111,7 @@ describe('keys', () => {
     expect(readdirSync(folder)).toEqual(['keys.json']);
   });
 
-  it('are all there when several processes make them', async () => {
+  it('are all stored when created by several processes', async () => {
     const folder = await temporaryFolder();
     const children = Array.from({ length: 3 }, (_none, index) =>
       startChild(new URL('keys-child.ts', import.meta.url), folder, `process ${index}`, '3'),
@@ -123,11 +123,11 @@ describe('keys', () => {
     expect(listKeys(folder)).toHaveLength(9);
   });
 
-  it('do not wait for a process that is gone', async () => {
+  it('can be created despite the lock of a dead process', async () => {
     const folder = await temporaryFolder();
     await createKey(folder, 'first', null, NOW);
     const lock = `${keyFilePath(folder)}.lock`;
-    // A process id that no system gives out.
+    // A process id that no system assigns.
     const gone = { pid: 2 ** 31 - 2, token: randomUUID(), atMs: Date.now() };
     for (const text of [JSON.stringify(gone), JSON.stringify({ ...gone, pid: process.pid, atMs: 0 }), '']) {
       writeFileSync(lock, text);
@@ -136,13 +136,13 @@ describe('keys', () => {
     expect(readdirSync(folder)).toEqual(['keys.json']);
   });
 
-  it('are not read where they may not be', async () => {
+  it('cannot be read without permission on the file', async () => {
     const folder = await temporaryFolder();
     const { text } = await createKey(folder, 'first', null, NOW);
     const ring = openKeyring(folder);
     await chmod(keyFilePath(folder), 0o000);
     utimesSync(keyFilePath(folder), 1, 1);
-    // Root may read everything.
+    // Root can read every file.
     if (process.getuid?.() === 0) expect(ring.find(text)?.name).toBe('first');
     else expect(() => ring.find(text)).toThrow(/cannot read/);
   });

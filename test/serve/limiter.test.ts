@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLimiter, WINDOW_MS } from '../../src/serve/limiter.ts';
 
-/** A clock that the test sets. */
+/** A clock controlled by the test. */
 function heldClock() {
   const held = { now: 0 };
   return { held, monotonic: () => held.now };
 }
 
-describe('the limiter', () => {
-  it('does what counting every request of the last minute does', () => {
+describe('the rate limiter', () => {
+  it('matches a model that counts every request of the last minute', () => {
     const steps = fc.array(
       fc.record({
         waitMs: fc.oneof(fc.nat(5), fc.nat(2_000), fc.nat(70_000), fc.constant(WINDOW_MS), fc.constant(WINDOW_MS - 1)),
@@ -45,7 +45,7 @@ describe('the limiter', () => {
     );
   });
 
-  it('never admits more than the limit in any 60 seconds, wherever they begin', () => {
+  it('never admits more than the limit in any 60 seconds, at any start', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 9_000, noNaN: true }), { maxLength: 400 }), (waits) => {
         const { held, monotonic } = heldClock();
@@ -63,7 +63,7 @@ describe('the limiter', () => {
     );
   });
 
-  it('admits again after waiting as long as it says', () => {
+  it('admits a request after the wait that it returned', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 30_000, noNaN: true }), { minLength: 4, maxLength: 40 }),
@@ -82,7 +82,7 @@ describe('the limiter', () => {
     );
   });
 
-  it('forgets the quietest key when there are too many, and never one that is busy', () => {
+  it('drops the least recently used key when there are too many, never a busy one', () => {
     const { held, monotonic } = heldClock();
     const limiter = createLimiter({ limit: 2, monotonic, keysMax: 10 });
     for (let index = 0; index < 1_000; index++) {
@@ -92,7 +92,7 @@ describe('the limiter', () => {
     }
   });
 
-  it('takes no limit that is none', () => {
+  it('rejects invalid limits', () => {
     for (const limit of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => createLimiter({ limit, monotonic: () => 0 })).toThrow(RangeError);
     }

@@ -13,28 +13,28 @@ import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
-/** A sandbox, its copy, and the read server's query layer over that copy. */
+/** A sandbox, its warehouse and replica, and the query layer of the read server. */
 export interface Mirror extends TestWorkspace {
   readonly service: Service;
-  /** The published copy. */
+  /** Path of the replica. */
   readonly copy: string;
-  /** Syncs, learns and publishes, as `sightline sync` does. */
+  /** Syncs, calibrates and publishes, like `sightline sync`. */
   publish(): Promise<void>;
-  /** Publishes what is there. */
+  /** Publishes the current data. */
   publishOnly(): Promise<void>;
-  /** Asks upstream. */
+  /** Sends a request to upstream. */
   upstream(path: string): Promise<Reply>;
-  /** Asks the query layer the same. */
+  /** Sends the same request to the query layer. */
   mirror(path: string): Promise<Reply>;
 }
 
-/** An answer of either side. */
+/** A response from either side. */
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** Opens a mirror of a small sandbox; everything ends with the test. */
+/** Opens a mirror of a small sandbox; closed after the test. */
 export async function openMirror(options: WorkspaceOptions = {}): Promise<Mirror> {
   const workspace = await openWorkspace(options);
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
@@ -66,7 +66,7 @@ export async function openMirror(options: WorkspaceOptions = {}): Promise<Mirror
   return { ...workspace, service, copy, publish, publishOnly, upstream, mirror };
 }
 
-/** Asks the query layer by path, as a client would over HTTP. */
+/** Sends a request to the query layer by path, as an HTTP client would. */
 async function replyOf(service: Service, path: string): Promise<Reply> {
   try {
     const question = await askService(service, path);
@@ -78,7 +78,7 @@ async function replyOf(service: Service, path: string): Promise<Reply> {
   }
 }
 
-/** Brings a question in the form of a path before the query layer. */
+/** Resolves a request path with the query layer. */
 export function askService(service: Service, path: string): Promise<Question> {
   const { pathname, search } = new URL(path, 'http://mirror.invalid');
   const [resource, parameters] = routeOf(service, pathname);

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { isRecord, toExactJson } from '../../src/base/json.ts';
 import { openMirror, type Reply } from './mirror.ts';
 
-// What the sandbox never answers, and another upstream may.
+// Responses that the sandbox never sends, but another upstream may.
 
-test('a nested array that upstream sent as null is null, and an empty one is empty', async () => {
+test('a nested array sent as null is served as null, an empty one as empty', async () => {
   const { publish, publishOnly, warehouse, mirror, brandId } = await open();
   await publish();
   const path = `/brands/${brandId}/responses?limit=100`;
@@ -23,7 +23,7 @@ test('a nested array that upstream sent as null is null, and an empty one is emp
   ]);
 });
 
-test('an unknown number that a double cannot hold is served as it came', async () => {
+test('an unknown number that exceeds a double is served unchanged', async () => {
   const { publish, publishOnly, warehouse, mirror, brandId } = await open();
   await publish();
   const path = `/brands/${brandId}/responses?limit=1`;
@@ -37,7 +37,7 @@ test('an unknown number that a double cannot hold is served as it came', async (
   expect(toExactJson((await mirror(path)).body)).toContain('"serial":12345678901234567890');
 });
 
-test('totals that upstream sent as null, where nothing is connected, are null', async () => {
+test('totals sent as null for an unconnected source are served as null', async () => {
   const { publish, publishOnly, warehouse, mirror, brandId } = await open();
   await publish();
   const totals = ['ai_sessions', 'key_events', 'revenue', 'site_sessions', 'share_of_site'];

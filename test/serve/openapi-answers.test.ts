@@ -25,9 +25,9 @@ interface Variant extends WorkspaceOptions {
 }
 
 const variants: readonly Variant[] = [
-  { name: 'the project’s own choices' },
+  { name: 'default choices' },
   {
-    name: 'bare lists of strings, unknown fields, wrapped objects, another name of the row mode',
+    name: 'bare lists of strings, unknown fields, wrapped objects, another row-mode parameter',
     choices: {
       listEnvelope: 'bare',
       engineItems: 'strings',
@@ -40,15 +40,15 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'nulls for what is empty, rows of no group, a number of credits',
+    name: 'nulls for empty values, ungrouped rows, credits as a number',
     choices: { emptyShare: null, emptyDays: 'zero', ungrouped: 'null', credits: 'number', decimals: 'none' },
   },
-  { name: 'no answers', prompts: 0 },
+  { name: 'no responses', prompts: 0 },
   { name: 'no brands', brands: 0 },
 ];
 
 describe.each(variants)('a workspace with $name', ({ name: _, ...options }) => {
-  test('is answered as the served document says', async () => {
+  test('returns responses that match the served OpenAPI document', async () => {
     const mirror = await openMirror({ brands: 2, prompts: 5, days: 12, ...options });
     await mirror.publish();
     const { get, document } = await serve(mirror);
@@ -74,7 +74,7 @@ describe.each(variants)('a workspace with $name', ({ name: _, ...options }) => {
   });
 });
 
-test('tables come in every format that the document lists', async () => {
+test('tables are available in every format that the OpenAPI document lists', async () => {
   const mirror = await openMirror({ brands: 1, prompts: 5, days: 12 });
   await mirror.publish();
   const { get, document } = await serve(mirror);
@@ -99,7 +99,7 @@ test('tables come in every format that the document lists', async () => {
   expect(tables).toBeGreaterThan(20);
 });
 
-test('what the document says of 304, 400, 401, 404, 405 and 429 is so', async () => {
+test('responses 304, 400, 401, 404, 405 and 429 match the OpenAPI document', async () => {
   const mirror = await openMirror({ brands: 1, prompts: 2, days: 3 });
   await mirror.publish();
   const { get, document, baseUrl } = await serve(mirror, 5);
@@ -124,12 +124,12 @@ test('what the document says of 304, 400, 401, 404, 405 and 429 is so', async ()
 
 interface Served {
   readonly baseUrl: string;
-  /** As it was served. */
+  /** The document as served. */
   readonly document: Json;
   get(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
 }
 
-// The mirror's own clock goes faster than the limit's minute allows.
+// The mirror's clock runs faster than the rate limit's minute allows.
 async function serve({ service, catalogue }: Mirror, rateLimit = 1_000_000): Promise<Served> {
   const folder = await temporaryFolder();
   const { text } = await createKey(folder, 'test', null, systemClock.now());
@@ -154,7 +154,7 @@ async function serve({ service, catalogue }: Mirror, rateLimit = 1_000_000): Pro
   return { baseUrl, document, get };
 }
 
-// Judges answers by the document; strictly, there is no field in an answer that the document does not know.
+// Validates responses against the document; in strict mode a response must have no undocumented field.
 function createJudge(document: Json, isStrict: boolean): (path: string, response: Response, body: unknown) => void {
   const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true });
   formats.default(ajv);
@@ -166,7 +166,7 @@ function createJudge(document: Json, isStrict: boolean): (path: string, response
   };
   return (path, response, body) => {
     const template = templateOf(document, path);
-    // An address that stands for nothing in the document can only be refused.
+    // A path that the document does not contain must be rejected.
     const responses = document.paths[template]?.get.responses ?? { 404: { $ref: '#/components/responses/Error404' } };
     const described = lookUp(document, responses[response.status]);
     expect([path, response.status, described !== undefined]).toEqual([path, response.status, true]);
@@ -177,7 +177,7 @@ function createJudge(document: Json, isStrict: boolean): (path: string, response
   };
 }
 
-// Headers of HTTP itself need no mention.
+// Standard HTTP headers need not be documented.
 function expectDocumented(given: Headers, described: Json): void {
   const known = Object.keys(described).map((name) => name.toLowerCase());
   const own = [...given.keys()].filter((name) => name.startsWith('x-') || name === 'etag' || name === 'retry-after');
@@ -200,7 +200,7 @@ function lookUp(document: Json, value: Json): Json {
     .reduce((at, step) => at[step], document);
 }
 
-// The schema with references replaced and `allOf` made one; strictly, without room for other fields.
+// Resolves references and merges `allOf`; in strict mode disallows additional fields.
 function resolve(document: Json, given: Json, isStrict: boolean): Json {
   if (Array.isArray(given)) return given.map((part) => resolve(document, part, isStrict));
   if (typeof given !== 'object' || given === null) return given;
@@ -224,7 +224,7 @@ function mediaTypeOf(response: Response): string {
 function rowsOf(mediaType: string, bytes: Uint8Array): number | null {
   switch (mediaType) {
     case 'text/csv':
-      // Texts of the sandbox hold line breaks, and those stand within quotes.
+      // The sandbox's texts contain line breaks, which are inside quotes.
       return (
         new TextDecoder()
           .decode(bytes)

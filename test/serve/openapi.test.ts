@@ -45,7 +45,7 @@ test.for([
   ).toEqual([]);
 });
 
-test('equal options give equal bytes, other names other bytes', () => {
+test('equal options give equal bytes, other parameter names give other bytes', () => {
   expect(JSON.stringify(createOpenApi(options))).toBe(JSON.stringify(document));
   const renamed: Json = createOpenApi({ ...options, namesOf: () => ({ breakdown: 'split' }) });
   const namesOf = (from: Json): string[] =>
@@ -55,7 +55,7 @@ test('equal options give equal bytes, other names other bytes', () => {
   expect(namesOf(renamed)).not.toContain('breakdown');
 });
 
-test('every path of the catalogue is there, and no other, each with its tool as its id', () => {
+test('the document has exactly the paths of the catalogue, with the tool as operation id', () => {
   expect(operations.map(([path]) => path)).toEqual(declarations.map(({ path }) => path));
   expect(operations.map(([, { operationId }]) => operationId)).toEqual(declarations.map(({ tool }) => tool));
   const tags: string[] = document.tags.map(({ name }: Json) => name);
@@ -66,7 +66,7 @@ test('every path of the catalogue is there, and no other, each with its tool as 
 describe.for(operations)('%s', ([path, operation]) => {
   const declaration = declarations.find((candidate) => candidate.path === path) as (typeof declarations)[number];
 
-  test('has its parameters with bounds and defaults', () => {
+  test('documents its parameters with bounds and defaults', () => {
     const of = (place: string): Json[] => operation.parameters.filter((parameter: Json) => parameter.in === place);
     expect(of('path').map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
     expect(of('query').map(({ name }) => name)).toEqual(Object.keys(declaration.query));
@@ -81,7 +81,7 @@ describe.for(operations)('%s', ([path, operation]) => {
     }
   });
 
-  test('answers with its headers, in its formats, with examples that are valid', () => {
+  test('documents its response with headers, formats and valid examples', () => {
     const { headers, content } = operation.responses[200];
     const expected = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'ETag', 'X-Data-As-Of', 'X-Data-Coverage'];
     expect(Object.keys(headers)).toEqual(expect.arrayContaining([...expected, 'X-Request-Id']));
@@ -98,7 +98,7 @@ describe.for(operations)('%s', ([path, operation]) => {
     if (hasData) expect(content['text/csv'].example.split('\r\n').length).toBe(3);
   });
 
-  test('says every error there is', () => {
+  test('documents every error', () => {
     const statuses = Object.values(errorTable).flatMap((kind) => ('status' in kind ? [kind.status] : []));
     expect(Object.keys(operation.responses).map(Number)).toEqual(
       [...new Set([200, 304, ...statuses])].sort((a, b) => a - b),
@@ -106,7 +106,7 @@ describe.for(operations)('%s', ([path, operation]) => {
   });
 });
 
-test('every error has an example of each of its codes, in the documented envelope', () => {
+test('every error response has a valid example of each of its codes', () => {
   const found: string[] = [];
   for (const [name, { content, headers }] of Object.entries<Json>(document.components.responses)) {
     const { schema, examples } = content['application/json'];
@@ -125,13 +125,13 @@ test('every error has an example of each of its codes, in the documented envelop
   ).toMatch(/\d+ seconds/);
 });
 
-test('headers have examples that are valid', () => {
+test('header examples are valid', () => {
   for (const { schema, example } of Object.values<Json>(document.components.headers)) {
     expect(validate(schema, example)).toBe(null);
   }
 });
 
-test('rows are named once and referred to', () => {
+test('row schemas are components and are referenced', () => {
   const names = Object.keys(document.components.schemas);
   expect(names).toEqual(expect.arrayContaining(['Brand', 'Response', 'ResponseCitation', 'ArticleDetail', 'Error']));
   for (const name of names) expect(name).toMatch(/^([A-Z][a-z]+)+$/);
@@ -139,6 +139,6 @@ test('rows are named once and referred to', () => {
   expect([...new Set(referred)].sort()).toEqual(names.sort());
 });
 
-test('without a limit there are no headers of it', () => {
+test('without a rate limit there are no rate limit headers', () => {
   expect(JSON.stringify(createOpenApi({ ...options, rateLimit: null }))).not.toContain('X-RateLimit');
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { addDays } from '../../src/contract/time.ts';
 import type { Mirror } from './mirror.ts';
 
-/** Ids and words of a workspace that questions are made of. */
+/** Ids and values of a workspace from which requests are generated. */
 export interface Vocabulary {
   readonly brands: readonly Words[];
   readonly engines: readonly string[];
@@ -23,7 +23,7 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
-/** Reads from upstream what one may ask about; `earlier` keeps what has been deleted since. */
+/** Reads the vocabulary from upstream; `earlier` keeps values that were deleted since. */
 export async function readVocabulary(mirror: Mirror, earlier?: Vocabulary): Promise<Vocabulary> {
   const list = async (path: string, name = 'data'): Promise<Rows> => {
     const { body } = await mirror.upstream(path);
@@ -54,7 +54,7 @@ export async function readVocabulary(mirror: Mirror, earlier?: Vocabulary): Prom
   };
 }
 
-/** Questions of every endpoint with any combination of its parameters, mostly well-formed. */
+/** Generates requests to every endpoint with any combination of parameters, mostly well-formed. */
 export function questions(vocabulary: Vocabulary): fc.Arbitrary<string> {
   const { engines, rowMode, today } = vocabulary;
   const pickId = (known: readonly string[]) =>
@@ -91,7 +91,7 @@ export function questions(vocabulary: Vocabulary): fc.Arbitrary<string> {
       fc
         .record(parameters, { requiredKeys: [] })
         .map((values) => Object.entries(values) as [string, string][])
-        // Few at a time: with all of them given hardly an answer would have rows.
+        // Few filters at a time: with all of them hardly any response would have rows.
         .chain((pairs) => fc.shuffledSubarray(pairs, { maxLength: Math.min(pairs.length, 3) }))
         .map((pairs) => `/brands/${words.id}${path}${toSearch(pairs)}`);
     return fc.oneof(

@@ -5,11 +5,11 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { openReplica, REPLICA_OPTIONS, type Replica, type ReplicaOptions } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-/** Takes far longer than any test waits. */
+/** A query that takes far longer than any test waits. */
 const ENDLESS = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range + b.range) = 1';
 
 describe('a replica', () => {
-  it('gives whole numbers, texts and truth values, in the order of the columns', async () => {
+  it('returns integers, texts and booleans in column order', async () => {
     const replica = await open();
     const rows = await replica.work((query) =>
       query('SELECT CAST($1 AS BIGINT), $2, true, NULL, CAST(1.5 AS DOUBLE), count(*) FROM range(3)', [7, 'α']),
@@ -17,7 +17,7 @@ describe('a replica', () => {
     expect(rows).toEqual([[7, 'α', true, null, 1.5, 3]]);
   });
 
-  it('runs as many tasks at a time as it has connections, and each on one of its own', async () => {
+  it('runs as many tasks concurrently as it has connections, each on its own connection', async () => {
     const replica = await open({ connections: 2 });
     let running = 0;
     let most = 0;
@@ -35,7 +35,7 @@ describe('a replica', () => {
     expect(most).toBe(2);
   });
 
-  it('refuses a task when too many wait', async () => {
+  it('rejects a task when too many are waiting', async () => {
     const replica = await open({ connections: 1, waitingMax: 2 });
     const stop = new AbortController();
     const busy = replica.work((query) => query(ENDLESS), stop.signal);
@@ -47,7 +47,7 @@ describe('a replica', () => {
     expect(await Promise.all(waiting)).toEqual([[[1]], [[2]]]);
   });
 
-  it('stops what takes too long, and its connection is good for the next', async () => {
+  it('stops a query that takes too long, and reuses its connection', async () => {
     const replica = await open({ connections: 1, timeoutMs: 50 });
     await expect(replica.work((query) => query(ENDLESS))).rejects.toMatchObject({ code: 'query_timeout' });
     expect(await replica.work((query) => query('SELECT 1'))).toEqual([[1]]);
@@ -65,7 +65,7 @@ describe('a replica', () => {
     expect(await replica.work((query) => query('SELECT 3'))).toEqual([[3]]);
   });
 
-  it('does not begin what nobody waits for any more', async () => {
+  it('does not start a task whose caller has aborted', async () => {
     const replica = await open({ connections: 1 });
     const stop = new AbortController();
     let begun = false;
@@ -79,7 +79,7 @@ describe('a replica', () => {
     expect(begun).toBe(false);
   });
 
-  it('writes nothing, and reads no other file', async () => {
+  it('cannot write and cannot read other files', async () => {
     const replica = await open();
     for (const sql of [
       'CREATE TABLE u (a INTEGER)',
@@ -93,7 +93,7 @@ describe('a replica', () => {
     }
   });
 
-  it('keeps many statements prepared, and forgets the oldest', async () => {
+  it('caches prepared statements up to a limit and drops the oldest', async () => {
     const replica = await open({ connections: 1 });
     for (let round = 0; round < 2; round++) {
       for (let number = 0; number < 300; number++) {

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { openMirror } from './mirror.ts';
 
-test('where the newest copy cannot be read the one before serves on, until there is one that can', async () => {
+test('if the newest replica cannot be read, the previous one stays in use until a readable one is published', async () => {
   const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
   await publish();
   const before = await mirror('/brands');
@@ -17,7 +17,7 @@ test('where the newest copy cannot be read the one before serves on, until there
   expect(await mirror('/brands')).toEqual(before);
 });
 
-test('a copy that cannot be read, where there was none before, is as good as none', async () => {
+test('an unreadable replica without a predecessor gives no_data', async () => {
   const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
   await writeFile(copy, 'this is no database');
   expect(await mirror('/brands')).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
@@ -25,7 +25,7 @@ test('a copy that cannot be read, where there was none before, is as good as non
   expect(await mirror('/brands')).toMatchObject({ status: 200 });
 });
 
-test('a copy that is overwritten while it is open is answered with no_data until the next one, never with 500', async () => {
+test('a replica overwritten while open gives no_data until the next one is published, never 500', async () => {
   const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
   await publish();
   const before = await mirror('/brands');

@@ -18,7 +18,7 @@ import {
 import type { RowSet } from '../service.ts';
 import { type Storage, type StoredColumn, toColumns } from './columns.ts';
 
-/** Writes rows as an Arrow IPC stream of one record batch; without rows, the stream holds the schema alone. */
+/** Encodes rows as an Arrow IPC stream with one record batch; without rows, the stream contains only the schema. */
 export function toArrow(rows: RowSet): Uint8Array {
   const columns = toColumns(rows);
   const schema = new Schema(columns.map(({ name, storage }) => new Field(name, types[storage](), true)));
@@ -41,7 +41,7 @@ const types: Readonly<Record<Storage, () => DataType>> = {
   days: () => new DateDay(),
 };
 
-// Straight into the buffers of the format: values one by one through the library's builders take 20 times as long.
+// Fills the buffers directly: the library's builders, which append values one by one, take 20 times as long.
 function toData({ storage, values }: StoredColumn): Data {
   const length = values.length;
   const { nullBitmap, nullCount } = validity(values);

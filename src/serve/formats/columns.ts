@@ -3,13 +3,13 @@ import type { ColumnKind } from '../../contract/fields.ts';
 import { DAY_MS, toDay, toTimestamp } from '../../contract/time.ts';
 import type { RowSet } from '../service.ts';
 
-/** How a column's values are kept in files with types. */
+/** Storage type of a column in typed formats. */
 export type Storage = 'text' | 'integer' | 'number' | 'boolean' | 'micros' | 'days';
 
-/** A value of each storage: micros since 1970 and whole numbers as bigint, days since 1970 as number. */
+/** A stored value: microseconds since 1970 and integers as bigint, days since 1970 as number. */
 export type Stored = string | bigint | number | boolean;
 
-/** A column's values in order; null where there is none. */
+/** The values of a column in row order; null if absent. */
 export interface StoredColumn {
   readonly name: string;
   readonly storage: Storage;
@@ -27,7 +27,11 @@ const storages: Readonly<Record<ColumnKind, Storage>> = {
   day: 'days',
 };
 
-/** Turns rows into columns with names of their own; throws a TypeError for a value that is not of its column's kind. */
+/**
+ * Converts rows to columns with unique names.
+ *
+ * @throws TypeError if a value does not match the type of its column
+ */
 export function toColumns({ columns, rows }: RowSet): StoredColumn[] {
   const all = rows();
   const names = uniqueNames(columns.map(({ name }) => name));
@@ -38,14 +42,14 @@ export function toColumns({ columns, rows }: RowSet): StoredColumn[] {
       const value = row[index] ?? null;
       if (value === null) return null;
       const stored = convert[storage](value);
-      if (stored === undefined) throw new TypeError(`column ${name} holds a value that is no ${kind}`);
+      if (stored === undefined) throw new TypeError(`column ${name} contains a value that is not a ${kind}`);
       return stored;
     });
     return { name, storage, values };
   });
 }
 
-/** The names with those that stand there twice numbered: `a`, `a_2`. */
+/** Returns the names with duplicates numbered: `a`, `a_2`. */
 export function uniqueNames(names: readonly string[]): string[] {
   const given = new Set(names);
   const used = new Set<string>();
@@ -58,7 +62,7 @@ export function uniqueNames(names: readonly string[]): string[] {
 }
 
 const convert: Readonly<Record<Storage, (value: unknown) => Stored | undefined>> = {
-  // Half a surrogate pair, which JSON can carry, has no UTF-8.
+  // JSON can contain lone surrogates, which UTF-8 cannot represent.
   text: (value) => (typeof value === 'string' ? value : toExactJson(value)).toWellFormed(),
   integer: (value) => {
     if (typeof value === 'bigint') return value;

@@ -1,11 +1,11 @@
 import { toExactJson } from '../../base/json.ts';
 
-/** Lines end as RFC 4180 wants it, which every reader takes and some spreadsheets need. */
+/** RFC 4180 line ending. Every reader accepts it and some spreadsheets require it. */
 const LINE_END = '\r\n';
 
 /**
- * RFC 4180 CSV with a header and without a byte order mark. A null is an empty field and an empty text is `""`;
- * booleans are true and false; arrays and objects are JSON text. Only the null of a table with one column is `""` too,
+ * Returns RFC 4180 CSV with a header and without a byte order mark. A null is an empty field and an empty text is `""`;
+ * booleans are true and false; arrays and objects are JSON text. In a table with one column a null is also `""`,
  * because readers skip empty lines.
  */
 export function toCsv(names: readonly string[], rows: readonly (readonly unknown[])[]): string {

@@ -6,9 +6,9 @@ import { type Storage, toColumns } from './columns.ts';
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
-/** Rows of a row group: about 100 ms of work, after which others get their turn. */
+/** Rows per row group: about 100 ms of work, then the writer yields to the event loop. */
 const ROW_GROUP_ROWS = 10_000;
-/** `PAR1`, the four bytes at both ends of a file. */
+/** `PAR1`, the magic number at both ends of a file. */
 const MAGIC = 0x31_52_41_50;
 
 const types: Readonly<Record<Storage, Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>>> = {
@@ -24,7 +24,7 @@ const types: Readonly<Record<Storage, Pick<SchemaElement, 'type' | 'converted_ty
   days: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
 };
 
-/** Writes rows as a Parquet file that weak readers take too: flat, snappy, plain values, no dictionaries. */
+/** Encodes rows as a Parquet file for basic readers: flat, snappy, plain encoding, no dictionaries. */
 export async function toParquet(rows: RowSet): Promise<Uint8Array> {
   const columns = toColumns(rows);
   const schema: SchemaElement[] = [
@@ -34,7 +34,7 @@ export async function toParquet(rows: RowSet): Promise<Uint8Array> {
   const writer = new PatientWriter();
   const file = new ParquetWriter({ writer, schema, codec: 'SNAPPY' });
   await file.write({
-    // Of a dictionary, parquetjs-lite 0.8 makes texts out of numbers; booleans in runs it cannot read at all.
+    // parquetjs-lite 0.8 reads dictionary-encoded numbers as texts, and cannot read run-length-encoded booleans.
     columnData: columns.map(({ name, values }) => ({
       name,
       data: values as (typeof values)[number][],
@@ -47,15 +47,15 @@ export async function toParquet(rows: RowSet): Promise<Uint8Array> {
   return writer.getBytes();
 }
 
-// The library calls `flush` after each row group, and waits for it.
+// The library calls `flush` after each row group and awaits it.
 class PatientWriter extends ByteWriter {
   flush(): Promise<void> {
     return setImmediate();
   }
 }
 
-// The library's own end of a file says version 2, at which parquetjs-lite gives up. The format asks writers for 1,
-// since nobody agrees on what 2 is: https://github.com/apache/parquet-format, FileMetaData in parquet.thrift.
+// The library writes version 2 into the footer, which parquetjs-lite rejects. The format asks writers for version 1,
+// because the meaning of 2 is disputed: https://github.com/apache/parquet-format, FileMetaData in parquet.thrift.
 function finish(writer: ByteWriter, { schema, num_rows, row_groups }: ParquetWriter): void {
   writeMetadata(writer, { version: 1, created_by: 'sightline', schema, num_rows, row_groups, metadata_length: 0 });
   writer.appendUint32(MAGIC);

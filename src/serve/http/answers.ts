@@ -7,22 +7,26 @@ import { createFlights } from './flights.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Encoding, type Format, MEDIA_TYPES } from './negotiation.ts';
 
-/** Answers as bytes: kept, computed once for all who ask alike, and packed once for each encoding. */
+/** Encoded responses: cached, computed once for identical requests, and compressed once per encoding. */
 export interface Answers {
-  /** An answer that is kept; undefined where it must be computed. */
+  /** Returns a cached response, or undefined. */
   kept(question: Question, format: Format, encoding: Encoding): Content | undefined;
-  /** Computes an answer, or waits for the one being computed; throws what `Question.answer` does, and `overloaded`. */
+  /**
+   * Computes a response, or waits for the identical one being computed.
+   *
+   * @throws SightlineError `overloaded`; also whatever `Question.answer` throws
+   */
   compute(question: Question, format: Format, encoding: Encoding, client: AbortSignal): Promise<Content>;
   readonly running: number;
   readonly waiting: number;
   readonly cachedBytes: number;
 }
 
-/** Builds them, with nothing kept. */
+/** Creates an empty response store. */
 export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'computationsMax'>): Answers {
   const cache = createContentCache(limits.cacheBytesMax);
   const plain = createFlights<Content>(limits.computationsMax);
-  // Each holds a place among the plain ones or has its bytes already, so they need no bound of their own.
+  // Not limited separately: each compression waits for a limited computation or already has its bytes.
   const packed = createFlights<Content>(Number.POSITIVE_INFINITY);
 
   const computePlain = async (question: Question, format: Format, client: AbortSignal): Promise<Content> => {
@@ -69,7 +73,7 @@ function keyOf({ version }: Question, format: Format, encoding: Encoding): strin
   return `${version} ${format} ${encoding}`;
 }
 
-// An endpoint that has no rows answers in JSON, whatever was asked for.
+// Endpoints without rows respond in JSON, whatever format was requested.
 async function write({ body, rows, nextCursor }: Answer, format: Format): Promise<Content> {
   if (format === 'json' || rows === null) {
     const bytes = Buffer.from(toExactJson(body));
@@ -80,7 +84,7 @@ async function write({ body, rows, nextCursor }: Answer, format: Format): Promis
   return { body: toBody(bytes), mediaType: mediaTypeOf(format), encoding: null, nextCursor };
 }
 
-// Parquet is packed within; packing it again costs time and gains nothing.
+// Parquet is already compressed internally, so compressing it again gains nothing.
 async function pack(content: Content, encoding: Exclude<Encoding, 'identity'>): Promise<Content> {
   if (content.body.length < COMPRESSED_BYTES_MIN || content.mediaType === MEDIA_TYPES.parquet) return content;
   return { ...content, body: toBody(await compress(toBytes(content.body), encoding)), encoding };

@@ -5,10 +5,16 @@ import { createLimiter } from '../limiter.ts';
 import type { HttpLimits } from './limits.ts';
 import { Refusal, tooMany } from './refusal.ts';
 
-/** Lets the holder of a key pass and returns the key; throws `unauthorized`, or `rate_limited` for one who guesses. */
+/**
+ * Returns the active key of a request.
+ *
+ * @throws Refusal `unauthorized`, or `rate_limited` after too many wrong keys from one address
+ */
 export type Authenticate = (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => Key;
 
-/** Builds it. Wrong keys are counted by address, so that guessing costs; a right key passes from any address. */
+/**
+ * Creates the check. Wrong keys are counted by address, to limit guessing; valid keys are accepted from any address.
+ */
 export function createAuthenticate(
   keyring: Keyring,
   clock: Clock,
@@ -37,7 +43,7 @@ export function createAuthenticate(
   };
 }
 
-/** The key that a request carries: of both headers, Authorization counts where it is there at all. */
+/** Returns the key of a request. If the Authorization header is present, X-Api-Key is ignored. */
 export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   if (authorization !== undefined) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
@@ -45,7 +51,9 @@ export function keyOf(headers: IncomingHttpHeaders): string | undefined {
   return typeof alone === 'string' && alone !== '' ? alone : undefined;
 }
 
-/** Whom an address stands for: of IPv6, whoever has an address has the 2^64 beside it as well. */
+/**
+ * Returns the unit by which an address is counted. An IPv6 client usually controls its /64 network, so use the prefix.
+ */
 export function groupOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -1,27 +1,29 @@
-/** What a stored answer costs beside its bytes: its key, its headers, its place. */
+/** Estimated overhead of a cached response: key, headers, map entry. */
 const ENTRY_BYTES = 512;
 
-/** Up to this size the bytes of an answer are kept as a string. */
+/** Bodies up to this size are stored as a string. */
 const STRING_BYTES_MAX = 16_384;
 
-/** The bytes of an answer, and what must be said beside them. */
+/** The encoded body of a response and its metadata. */
 export interface Content {
-  /** A short one as a string with one character a byte (latin1), which goes out in one piece with the headers. */
+  /** Short bodies are latin1 strings, one character per byte, which Node sends in one piece with the headers. */
   readonly body: string | Buffer;
   readonly mediaType: string;
-  /** Null where the bytes are plain. */
+  /** Null if not compressed. */
   readonly encoding: string | null;
   readonly nextCursor: string | null;
 }
 
-/** Finished answers, the least recently used forgotten first when their bytes exceed the limit. */
+/** An LRU cache of encoded responses, limited by bytes. */
 export interface ContentCache {
   get(key: string): Content | undefined;
   set(key: string, content: Content): void;
   readonly bytes: number;
 }
 
-/** Builds an empty cache; answers larger than an eighth of it are not kept, for they would push out all others. */
+/**
+ * Creates an empty cache. Responses larger than an eighth of it are not stored, because they would evict all others.
+ */
 export function createContentCache(bytesMax: number): ContentCache {
   const contents = new Map<string, Content>();
   let bytes = 0;
@@ -33,7 +35,7 @@ export function createContentCache(bytesMax: number): ContentCache {
     get: (key) => {
       const content = contents.get(key);
       if (content === undefined) return undefined;
-      // Put back at the end, so that the map runs from the least to the most recently used.
+      // Re-insert at the end, so that the map is ordered from least to most recently used.
       contents.delete(key);
       contents.set(key, content);
       return content;
@@ -59,12 +61,12 @@ function costOf({ body }: Content): number {
   return body.length + ENTRY_BYTES;
 }
 
-/** Bytes in the form in which they are kept and sent. */
+/** Converts bytes to the form in which they are stored and sent. */
 export function toBody(bytes: Buffer): string | Buffer {
   return bytes.length <= STRING_BYTES_MAX ? bytes.toString('latin1') : bytes;
 }
 
-/** The bytes again. */
+/** Converts a stored body back to bytes. */
 export function toBytes(body: string | Buffer): Buffer {
   return typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
 }

@@ -2,17 +2,17 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
 import type { Encoding } from './negotiation.ts';
 
-/** Bodies up to this size gain nothing. */
+/** Smaller bodies are not compressed. */
 export const COMPRESSED_BYTES_MIN = 1024;
 
-/** Good for most of what the highest quality gains, at the speed of gzip. */
+/** Quality 4 gains most of what the highest quality gains, at the speed of gzip. */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 6;
 
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
-/** Packs the bytes, off the event loop. */
+/** Compresses bytes, off the event loop. */
 export async function compress(bytes: Buffer, encoding: Exclude<Encoding, 'identity'>): Promise<Buffer> {
   switch (encoding) {
     case 'br':

@@ -2,25 +2,25 @@ import { VERSION } from '../../base/version.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import { byName, type Declaration, ofCopy, type Sample, seconds } from './metric.ts';
 
-/** Brands that have series of their own: each is some twenty. `sightline_brands` counts them all. */
+/** Maximum number of brands with their own series, about 20 each. `sightline_brands` counts all brands. */
 const BRANDS_MAX = 50;
 
-/** Metrics of the data: how current and whole they are, and the room that they take. */
+/** Metrics of the data: freshness, completeness and storage. */
 export const dataMetrics: readonly Declaration[] = [
   {
     name: 'sightline_build_info',
-    help: 'Always 1; the label tells the version.',
+    help: 'Always 1; the label is the version.',
     labels: ['version'],
     read: () => [[1, { version: VERSION }]],
   },
   {
     name: 'sightline_copy_readable',
-    help: '1 when the published copy can be read, 0 when there is none, or it is damaged and the one before is read.',
+    help: '1 if the published copy can be read; 0 if there is none, or if it is damaged and the previous one is in use.',
     read: ({ isReadable }) => [[isReadable ? 1 : 0]],
   },
   {
     name: 'sightline_read_timestamp_seconds',
-    help: 'When upstream last confirmed what is held of a resource; the brand is empty for what belongs to the workspace.',
+    help: 'Last time upstream confirmed the stored data of a resource; brand is empty for resources of the workspace.',
     labels: ['resource', 'brand'],
     read: ofCopy(({ report }) =>
       report.freshness.flatMap(({ resource, scope, readAt }) =>
@@ -37,7 +37,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_calendar_states',
-    help: 'Days of a brand, of the last 366: verified, whole, partial (read before their end), differs, missing.',
+    help: 'Days of a brand in the last 366 by state: verified, whole, partial (read before their end), differs, missing.',
     labels: ['brand', 'state'],
     read: ofCopy(({ report }) =>
       report.calendars
@@ -49,7 +49,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_verified_through_timestamp_seconds',
-    help: "End of the last day through which a brand's numbers agree with upstream's, without a gap.",
+    help: "End of the last day up to which a brand's numbers agree with upstream's without a gap.",
     labels: ['brand'],
     read: ofCopy(({ report }) =>
       report.status.brands.slice(0, BRANDS_MAX).map(({ brandId: brand, verifiedThrough }): Sample => {
@@ -69,44 +69,44 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_brands',
-    help: `Brands there are; no more than ${BRANDS_MAX} have series of their own.`,
+    help: `Number of brands; at most ${BRANDS_MAX} have their own series.`,
     read: ofCopy(({ report }) => [[report.status.brands.length + report.brandsLeftOut]]),
   },
   {
     name: 'sightline_storage_bytes',
-    help: 'Room that a part of the workspace takes on the disk.',
+    help: 'Disk space used by a part of the workspace.',
     labels: ['part'],
     read: ({ surroundings }) => byName('part', surroundings.bytes),
   },
   {
     name: 'sightline_disk_free_bytes',
-    help: 'Room left on the disk that the workspace is on.',
+    help: 'Free space on the disk of the workspace.',
     read: ({ surroundings }) => [[surroundings.disk?.free]],
   },
   {
     name: 'sightline_disk_size_bytes',
-    help: 'Size of the disk that the workspace is on.',
+    help: 'Size of the disk of the workspace.',
     read: ({ surroundings }) => [[surroundings.disk?.size]],
   },
   {
     name: 'sightline_data_version',
-    help: 'Version of the data: grows with every change.',
+    help: 'Version of the data; increases with every change.',
     read: ofCopy(({ figures }) => [[figures.dataVersion]]),
   },
   {
     name: 'sightline_table_rows',
-    help: 'Rows of a table, those marked as deleted among them.',
+    help: 'Rows of a table, including rows marked as deleted.',
     labels: ['table'],
     read: ofCopy(({ figures }) => byName('table', figures.tables)),
   },
   {
     name: 'sightline_snapshots',
-    help: 'Published Parquet snapshots.',
+    help: 'Number of published Parquet snapshots.',
     read: ({ surroundings }) => [[surroundings.snapshots.count]],
   },
   {
     name: 'sightline_snapshot_timestamp_seconds',
-    help: 'Of when the newest snapshot is; absent where there is none.',
+    help: 'Creation time of the newest snapshot; absent if there is none.',
     read: ({ surroundings }) => [[seconds(surroundings.snapshots.newestAt)]],
   },
   {
@@ -116,7 +116,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_drift_findings',
-    help: "Ways in which upstream's answers depart from what is known of them, by kind.",
+    help: "Differences between upstream's responses and their declaration, by kind.",
     labels: ['kind'],
     read: ofCopy(({ figures }) => {
       const kinds = ['unknown_field', 'vanished_field', 'changed_type', 'new_value', 'implausible_value'];
@@ -125,7 +125,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_quarantined_items',
-    help: 'Items that upstream sent and that could not be taken as rows.',
+    help: 'Items sent by upstream that could not be stored as rows.',
     labels: ['resource'],
     read: ofCopy(({ report, figures }) =>
       report.freshness.map(({ resource }) => [figures.quarantined.get(resource) ?? 0, { resource }]),

@@ -6,10 +6,10 @@ import { compress } from './compression.ts';
 import { entityTag, isNotModified, matchesAnything } from './etag.ts';
 import { type Encoding, encodingOf } from './negotiation.ts';
 
-/** What the document is written from. */
+/** Input of the document handler. */
 export interface DocumentParts {
   readonly service: Service;
-  /** The address at which clients find the API: a whole one, or its path where only they know the rest. */
+  /** Base URL of the API: absolute, or only the path if the host is not known. */
   readonly baseUrl: () => string;
   readonly rateLimit: number | 'off';
 }
@@ -21,8 +21,8 @@ interface Document {
 }
 
 /**
- * Builds the handler of the OpenAPI document. Anybody may ask for it as often as they like, so it is written once, and
- * again only when the data show a parameter's name that was not known before.
+ * Creates the handler of the OpenAPI document. The document is public, so it is written once, and again only when the
+ * data reveal a new parameter name.
  */
 export function createDocumentHandler(parts: DocumentParts) {
   const { service, baseUrl, rateLimit } = parts;
@@ -36,7 +36,7 @@ export function createDocumentHandler(parts: DocumentParts) {
     return { names, version, bytes: new Map([['identity', plain]]) };
   };
   const current = async (): Promise<Document> => {
-    // Until the data were opened once, nobody knows the names that were learned from them.
+    // Parameter names learned from the data are known only after the replica was opened.
     await service.freshness();
     const names = JSON.stringify(catalogue.resources.map((resource) => service.namesOf(resource)));
     if (document?.names !== names) document = write(names);

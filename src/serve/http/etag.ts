@@ -1,18 +1,18 @@
-/** The strong entity tag of an answer in one format and one encoding: different bytes never share one. */
+/** Returns the strong entity tag of a response in one format and encoding. Different bytes never share a tag. */
 export function entityTag(version: string, format: string, encoding: string): string {
   return `"${version}-${format}-${encoding}"`;
 }
 
-/** What If-None-Match asks for: nothing, whether anything is there, or whether one of its tags is the current one. */
+/** Returns whether an If-None-Match header contains the current tag. */
 export function isNotModified(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header === tag) return true;
-  // Weak comparison, as the header is defined: W/ makes no difference.
+  // If-None-Match uses weak comparison, so ignore the prefix W/.
   for (const match of header.matchAll(/(?:^|[\s,])(?:W\/)?("[^"]*")/g)) if (match[1] === tag) return true;
   return false;
 }
 
-/** Whether If-None-Match is `*`: any answer will do, but there must be one, and a 404 is none. */
+/** Returns whether If-None-Match is `*`, which matches any existing response but not a 404. */
 export function matchesAnything(header: string | undefined): boolean {
   return header?.trim() === '*';
 }

@@ -1,74 +1,76 @@
 import { SightlineError } from '../../base/errors.ts';
 
-/** Work under way, done once for all who want the same. */
+/** Single-flight: identical concurrent requests share one computation. */
 export interface Flights<T> {
   /**
-   * Waits for the work of this name, and starts it where nobody has. The client's signal ends its own waiting, with the
-   * signal's reason; work that nobody waits for any more is aborted. Throws `overloaded` when too much is under way.
+   * Waits for the computation with this name and starts it if necessary. Aborting `client` rejects only this wait, with
+   * the signal's reason; a computation without waiting clients is aborted.
+   *
+   * @throws SightlineError `overloaded` if too many computations are running
    */
   join(name: string, client: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** How much is under way, aborted work that has not ended included. */
+  /** Number of computations in progress, including aborted ones that have not ended. */
   readonly running: number;
-  /** How many wait for it. */
+  /** Number of waiting clients. */
   readonly waiting: number;
 }
 
-interface Flight<T> {
+interface Computation<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
   clients: number;
 }
 
-/** Builds an empty set of flights, of which at most `runningMax` are in the air. */
+/** Creates an empty set that allows `runningMax` concurrent computations. */
 export function createFlights<T>(runningMax: number): Flights<T> {
-  const flights = new Map<string, Flight<T>>();
+  const computations = new Map<string, Computation<T>>();
   let running = 0;
   let waiting = 0;
-  const forget = (name: string, flight: Flight<T>): void => {
-    if (flights.get(name) === flight) flights.delete(name);
+  const forget = (name: string, computation: Computation<T>): void => {
+    if (computations.get(name) === computation) computations.delete(name);
   };
-  const takeOff = (name: string, start: (signal: AbortSignal) => Promise<T>): Flight<T> => {
+  const begin = (name: string, start: (signal: AbortSignal) => Promise<T>): Computation<T> => {
     if (running >= runningMax) {
-      throw new SightlineError('overloaded', `${runningMax} answers are being computed, as many as are allowed`);
+      throw new SightlineError('overloaded', `${runningMax} responses are being computed; allowed: ${runningMax}`);
     }
     running += 1;
     const controller = new AbortController();
     const result = start(controller.signal).finally(() => {
       running -= 1;
-      forget(name, flight);
+      forget(name, computation);
     });
-    // Where everybody has left, nobody hears of its failure.
+    // If all clients have left, nothing else handles the rejection.
     result.catch(() => undefined);
-    const flight: Flight<T> = { result, controller, clients: 0 };
-    flights.set(name, flight);
-    return flight;
+    const computation: Computation<T> = { result, controller, clients: 0 };
+    computations.set(name, computation);
+    return computation;
   };
   const join = (name: string, client: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     if (client.aborted) return Promise.reject(client.reason);
-    let flight: Flight<T>;
+    let computation: Computation<T>;
     try {
-      flight = flights.get(name) ?? takeOff(name, start);
+      computation = computations.get(name) ?? begin(name, start);
     } catch (thrown) {
       return Promise.reject(thrown);
     }
-    flight.clients += 1;
+    computation.clients += 1;
     waiting += 1;
     return new Promise<T>((resolve, reject) => {
       const stopWaiting = (): void => {
         client.removeEventListener('abort', leave);
-        flight.clients -= 1;
+        computation.clients -= 1;
         waiting -= 1;
       };
       const leave = (): void => {
         stopWaiting();
         reject(client.reason);
-        if (flight.clients > 0) return;
-        // The next one to ask starts anew: what is being aborted will not answer.
-        forget(name, flight);
-        flight.controller.abort(client.reason);
+        if (computation.clients > 0) return;
+        // The aborted computation will not produce a result, so the next request must start a new one.
+        forget(name, computation);
+        computation.controller.abort(client.reason);
       };
       client.addEventListener('abort', leave);
-      flight.result.then(
+      computation.result.then(
         (value) => {
           if (client.aborted) return;
           stopWaiting();

@@ -7,19 +7,19 @@ import { createParserErrorHandler } from './parser-errors.ts';
 import { toReadableUrl } from './paths.ts';
 import { toErrorReply } from './refusal.ts';
 
-/** Builds Fastify without any route: its bounds, its log, and the envelope for what it refuses by itself. */
+/** Creates Fastify without routes: limits, log, and the error envelope for its own errors. */
 export function createFramework(limits: HttpLimits, { logger }: Log): FastifyInstance {
   const options: FastifyHttpOptions<Server> = {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // One line a request is written at its end; a logger for each would cost more than the line.
+    // Each request is logged in one line at its end, so a child logger per request is not needed.
     childLoggerFactory: (parent) => parent,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
-    // While it stops, requests get the same envelope as ever, from the gate.
+    // During shutdown the gate rejects requests, with the usual envelope.
     return503OnClosing: false,
-    // No route has a schema of Fastify's: compilers that nobody asks for take as long to load as all of the schemas here.
+    // No route uses Fastify's schemas, and loading the unused compilers takes as long as loading all schemas here.
     schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
     bodyLimit: limits.bodyBytesMax,
     connectionTimeout: limits.idleTimeoutMs,
@@ -30,7 +30,7 @@ export function createFramework(limits: HttpLimits, { logger }: Log): FastifyIns
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
-      // A missing Host is refused by the gate, in the envelope.
+      // The gate rejects a missing Host header, with the usual envelope.
       requireHostHeader: false,
     },
     rewriteUrl: (request) => toReadableUrl(request.url ?? ''),
@@ -41,16 +41,16 @@ export function createFramework(limits: HttpLimits, { logger }: Log): FastifyIns
   };
   const app = fastify(options);
   app.server.maxConnections = limits.connectionsMax;
-  // What a client expects of a server that does not offer it is left unmet, rather than answered without an envelope.
+  // Ignore Expect headers that Node does not support, because Node would respond 417 without the envelope.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   return app;
 }
 
 function refuseSchema(): never {
-  throw new TypeError('routes check and write what they take and give by themselves');
+  throw new TypeError('routes validate and serialize without Fastify schemas');
 }
 
-// No hook has seen such a request: addresses are made readable before, so that there should be none.
+// No hook has run for such a request. This should not happen, because rewriteUrl makes all URLs decodable.
 function sendError(thrown: unknown, requestId: string, reply: FastifyReply): void {
   const { status, headers, body } = toErrorReply(thrown, requestId);
   void reply

@@ -7,49 +7,55 @@ import type { HostRules } from './hosts.ts';
 import { BASE_PATH, type Endpoint, MCP_PATH, SNAPSHOTS_PATH, splitUrl } from './paths.ts';
 import { nothingThere, Refusal, tooMany } from './refusal.ts';
 
-/** What stands between the network and the routes. */
+/** Checks that run before the routes. */
 export interface Gate {
-  /** First of all: is the server still there, and is it meant? Throws `overloaded`, `bad_request` or `forbidden`. */
+  /**
+   * Runs first: checks that the server is not stopping and that the Host and Origin headers are allowed.
+   *
+   * @throws Refusal `overloaded`, `bad_request` or `forbidden`
+   */
   arrive(request: FastifyRequest): void;
   /**
-   * Then: whose key, how often, how long an address, is there anything at it. Throws `unauthorized`, `rate_limited`,
-   * `uri_too_long`, `not_found` or `method_not_allowed`, in this order: without a key nothing is told, not even what
-   * is there, and whatever comes with one counts. `routed` is where the request is going, undefined for nowhere.
-   * What the status page asks for is counted by itself, and refused to other sites' pages with `forbidden` first.
+   * Runs second: checks key, rate limit, URL length and route, in this order, so that clients without a key cannot find
+   * out which routes exist, and every request with a key counts. `routed` is the matched endpoint, if any. Requests of
+   * the status page have their own rate limit, and are rejected with `forbidden` if they come from pages of other
+   * sites.
+   *
+   * @throws Refusal `unauthorized`, `rate_limited`, `uri_too_long`, `not_found`, `method_not_allowed` or `forbidden`
    */
   admit(request: FastifyRequest, routed: Endpoint | undefined): void;
-  /** Whether a request may have what the status page shows; throws as `admit` does where it may not. Counts nothing. */
+  /** Checks whether a request may read the status page's data; throws like `admit`, but counts nothing. */
   checkPage(request: FastifyRequest): void;
 }
 
-/** What a gate is made of. */
+/** Dependencies of a gate. */
 export interface GateParts {
   readonly hosts: HostRules;
   readonly authenticate: Authenticate;
-  /** Undefined where nothing is limited. */
+  /** Undefined if requests are not limited. */
   readonly limiter: Limiter | undefined;
   readonly urlCharactersMax: number;
   readonly find: (path: string) => Endpoint | undefined;
   readonly isStopping: () => boolean;
   readonly page: PageRules;
-  /** Told of each use of a key. */
+  /** Called for each use of a key. */
   readonly onKey: (keyId: string) => void;
 }
 
-/** How the status page is guarded. */
+/** Access rules of the status page. */
 export interface PageRules {
-  /** Undefined where there is no page. */
+  /** Undefined if there is no status page. */
   readonly access: StatusAccess | undefined;
-  /** Counts what pages ask for, by key. */
+  /** Limits the requests of status pages, by key. */
   readonly limiter: Limiter;
-  /** What is said beside all that belongs to the page. */
+  /** Headers added to every response of the status page. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whom requests without a key are counted for, where they may come from this machine. */
+/** Limiter key of requests that are allowed without a key because they come from this machine. */
 const LOOPBACK = 'loopback';
 
-/** Builds it. */
+/** Creates a gate. */
 export function createGate(parts: GateParts): Gate {
   const { hosts, authenticate, limiter, urlCharactersMax, find, isStopping, page } = parts;
 
@@ -65,7 +71,7 @@ export function createGate(parts: GateParts): Gate {
     if (!hosts.acceptsHost(host)) throw new Refusal('forbidden', 'This server does not answer under that host name.');
     if (origin !== undefined && request.routeOptions.config.endpoint?.path === MCP_PATH) {
       if (!hosts.acceptsOrigin(origin)) {
-        throw new Refusal('forbidden', 'Pages of this origin may not speak to the server.');
+        throw new Refusal('forbidden', 'Web pages of this origin may not call the server.');
       }
     }
   };
@@ -98,7 +104,7 @@ export function createGate(parts: GateParts): Gate {
   const admitPage = (request: FastifyRequest, endpoint: Endpoint): void => {
     Object.assign(request.visit.headers, page.headers);
     if (isForeign(request.headers, endpoint.isOpen)) {
-      throw new Refusal('forbidden', 'The status page is not for pages of other sites.');
+      throw new Refusal('forbidden', 'The status page cannot be used by pages of other sites.');
     }
     if (endpoint.isOpen) return;
     checkPage(request);
@@ -106,7 +112,7 @@ export function createGate(parts: GateParts): Gate {
     if (!allowed) throw tooMany('Too many requests of status pages.', retryAfterSeconds);
   };
 
-  // Links of the page to snapshots, which carry no key, work where the page itself does.
+  // The page's links to snapshots carry no key; they are allowed under the same rules as the page.
   const isLinked = (request: FastifyRequest, path: string): boolean =>
     isBelow(SNAPSHOTS_PATH, path) &&
     keyOf(request.headers) === undefined &&
@@ -126,7 +132,7 @@ export function createGate(parts: GateParts): Gate {
     if (routed !== undefined) return;
     if (endpoint === undefined) throw nothingThere();
     const allow = endpoint.methods.join(', ');
-    throw new Refusal('method_not_allowed', `This address takes ${allow}.`, { Allow: allow });
+    throw new Refusal('method_not_allowed', `This address accepts ${allow}.`, { Allow: allow });
   };
 
   return { arrive, admit, checkPage };

@@ -9,7 +9,7 @@ import { toErrorReply } from './refusal.ts';
 import type { Telemetry } from './telemetry.ts';
 import { newVisit } from './visit.ts';
 
-/** Headers that a web page may read where its origin is allowed. */
+/** Response headers exposed to web pages of allowed origins. */
 const EXPOSED_HEADERS = [
   'ETag',
   'Retry-After',
@@ -22,7 +22,7 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_SECONDS = 600;
 
-/** Puts the gate before every route, known or not, and the log and the metrics behind them. */
+/** Adds the gate before every route, including unknown ones, and the log and metrics after them. */
 export async function addHooks(
   app: FastifyInstance,
   gate: Gate,
@@ -42,21 +42,21 @@ export async function addHooks(
   app.decorateRequest('visit', null as never);
   app.addHook('onRequest', (request, reply, done) => {
     request.visit = newVisit(monotonic(), request.id);
-    // When it was answered, and also when the client left before.
+    // Also emitted if the client disconnects before the response.
     reply.raw.once('close', () => finish(request, reply));
     const { visit } = request;
     visit.span = beginSpan(request.method, request.headers);
     if (visit.span === null) attempt(() => gate.arrive(request), done);
     else visit.span.within(() => attempt(() => gate.arrive(request), done));
   });
-  // What comes after a body comes out of the socket, and not out of the hook before.
+  // Reading a body resumes in the socket's async context, so restore the span's context here.
   if (isTracing()) {
     app.addHook('preHandler', (request, _reply, done) => {
       if (request.visit.span === null) done();
       else request.visit.span.within(done);
     });
   }
-  // Before any route is made: a route keeps the handler that was there when it was.
+  // Must be set before any route is added, because routes keep the handler that exists at that time.
   app.setErrorHandler((thrown, request, reply) => {
     const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
     if (unexpected !== null && !(thrown instanceof ClientLeft)) request.log.error({ id: request.id, err: unexpected });
@@ -66,10 +66,10 @@ export async function addHooks(
   });
   if (corsOrigins.length > 0) {
     await app.register(cors, (_app: FastifyInstance) => (request: FastifyRequest, done: CorsDecision) => {
-      // Only browsers send an Origin; all others are spared the rest.
+      // Only browsers send Origin, so skip the rest for other clients.
       const isPage = request.headers.origin !== undefined;
       const isPreflight = request.headers['access-control-request-method'] !== undefined;
-      // The status page is for nobody else's pages, whichever were allowed the API.
+      // The status page is never available to other origins, even to those that may use the API.
       const isOurs = isPagePath(splitUrl(request.raw.url ?? '')[0]);
       const asked = isPage && !isOurs && (request.method !== 'OPTIONS' || isPreflight);
       const { methods, exposedHeaders, maxAge } = corsOptions;
@@ -77,7 +77,7 @@ export async function addHooks(
     });
   }
   app.addHook('onRequest', (request, _reply, done) => {
-    // A route for OPTIONS exists for browsers' preflights alone, which are answered before they come here.
+    // The OPTIONS route serves only preflights, which are handled before this hook.
     if (request.is404 || request.method === 'OPTIONS') attempt(() => gate.admit(request, undefined), done);
     else done();
   });
@@ -105,7 +105,7 @@ const corsOptions = {
   maxAge: PREFLIGHT_SECONDS,
 };
 
-/** Takes a step of a hook; what it throws becomes the answer. */
+/** Runs a step of a hook; an exception becomes the response. */
 export function attempt(step: () => void, done: (error?: Error) => void): void {
   try {
     step();

@@ -1,30 +1,33 @@
-/** Names accepted whatever they are, remembered so that a Host header is taken apart once. */
+/** Cached accepted Host headers, so that each is parsed only once. */
 const ACCEPTED_MAX = 64;
 
-/** Which hosts and web pages the server answers. */
+/** Rules for the hosts and web pages that the server accepts. */
 export interface HostRules {
-  /** Whether the Host header names this server: a page that points its own name at loopback (DNS rebinding) does not. */
+  /**
+   * Whether the Host header names this server. Protects against DNS rebinding, in which a foreign name resolves to
+   * loopback.
+   */
   acceptsHost(header: string): boolean;
-  /** Whether a page of this origin may speak to the assistant's endpoint. */
+  /** Whether a page of this origin may call the MCP endpoint. */
   acceptsOrigin(origin: string): boolean;
 }
 
-/** What the rules follow from. */
+/** Settings of the rules. */
 export interface HostOptions {
-  /** The address that is listened on. */
+  /** The address to listen on. */
   readonly host: string;
-  /** More host names, for servers on loopback that are reached under another name. */
+  /** Additional host names, for servers on loopback that are reached under another name. */
   readonly allowedHosts: readonly string[];
-  /** Origins, exactly as browsers send them. */
+  /** Allowed origins, exactly as browsers send them. */
   readonly corsOrigins: readonly string[];
 }
 
-/** Whether a host name or address means this machine alone. */
+/** Returns whether a host name or address is loopback. */
 export function isLoopback(host: string): boolean {
   return /^(localhost\.?|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);
 }
 
-/** Builds the rules. A server that listens beyond loopback is known by names it cannot know, and takes every Host. */
+/** Creates the rules. A server that listens beyond loopback cannot know all its names and accepts every Host header. */
 export function createHostRules({ host, allowedHosts, corsOrigins }: HostOptions): HostRules {
   const isOpen = !isLoopback(host);
   const names = new Set([host, ...allowedHosts].map((name) => normalize(name)));
@@ -45,7 +48,7 @@ export function createHostRules({ host, allowedHosts, corsOrigins }: HostOptions
   return { acceptsHost, acceptsOrigin };
 }
 
-/** The name in a Host header, with or without a port, in lower case and without brackets; null for anything else. */
+/** Returns the name in a Host header, lower case, without port and brackets; null if the header is invalid. */
 export function nameOf(header: string): string | null {
   const match = /^(\[[0-9a-f:.]+\]|[^:@/?#\s]+)(?::\d{1,5})?$/i.exec(header);
   return match === null ? null : normalize(match[1] as string);

@@ -1,30 +1,30 @@
-/** Every bound of the HTTP side, in one place; tests shrink them. */
+/** All limits of the HTTP server; tests use smaller ones. */
 export interface HttpLimits {
-  /** Longest address, in characters: a longer one is a 414. */
+  /** Maximum URL length in characters; longer ones are rejected with 414. */
   readonly urlCharactersMax: number;
-  /** Request line and headers together, in bytes: more is a 431. */
+  /** Maximum size of request line and headers in bytes; rejected with 431. */
   readonly headerBytesMax: number;
-  /** Largest body of an MCP request, in bytes: more is a 413. */
+  /** Maximum body of an MCP request in bytes; rejected with 413. */
   readonly bodyBytesMax: number;
   readonly connectionsMax: number;
-  /** Answers being computed at once, equal questions counted once: more is a 503. */
+  /** Concurrent computations of distinct responses; rejected with 503. */
   readonly computationsMax: number;
-  /** Finished answers kept, in bytes. */
+  /** Size of the response cache in bytes. */
   readonly cacheBytesMax: number;
-  /** Wrong keys from one address in a minute: beyond it they are a 429. */
+  /** Wrong keys per address and minute; further ones are rejected with 429. */
   readonly wrongKeysMax: number;
   readonly addressesMax: number;
-  /** How long a client may take for its headers, and for the whole of its request. */
+  /** Time allowed for sending the headers, and for sending the complete request. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** How long a connection may stand still: between requests, and within one. */
+  /** Idle time of a connection: between requests, and within one. */
   readonly keepAliveTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  /** How long requests under way may take to finish when the server stops. */
+  /** Time allowed for finishing requests in progress when the server stops. */
   readonly drainMs: number;
 }
 
-/** The bounds in use. A key of 8 kB and an address of 16 kB fit into the headers, so that each gets its own answer. */
+/** Default limits. An 8 kB key or a 16 kB URL fits into the headers, so that each gets its specific error. */
 export const HTTP_LIMITS: HttpLimits = {
   urlCharactersMax: 8 * 1024,
   headerBytesMax: 32 * 1024,

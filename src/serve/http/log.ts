@@ -3,40 +3,40 @@ import { type Logger, pino } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import { hideKeys } from '../../base/errors.ts';
 
-/** How much is logged. */
+/** Log levels. */
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 /** One of LOG_LEVELS. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Status in the log of a request whose client left before it was answered; it is never sent. */
+/** Logged status of a request whose client disconnected before the response; never sent. */
 const STATUS_CLIENT_LEFT = 499;
-/** Lines gathered before they are written at once. */
-const GATHERED_CHARACTERS_MAX = 32_768;
+/** Number of buffered characters above which lines are written immediately. */
+const BUFFERED_CHARACTERS_MAX = 32_768;
 
-/** Takes lines, and writes those of one turn of the event loop together. */
+/** Accepts log lines, and writes those of one turn of the event loop together. */
 export interface LogStream {
   write(line: string): void;
-  /** Writes what was gathered. */
+  /** Writes the buffered lines. */
   flush(): void;
 }
 
-/** Builds a stream for log lines. Whatever is in them, nothing that looks like a key leaves through it. */
+/** Creates a stream for log lines. Everything that looks like a key is redacted. */
 export function createLogStream(output: (text: string) => void): LogStream {
-  let gathered = '';
+  let buffered = '';
   let isScheduled = false;
   const flush = (): void => {
     isScheduled = false;
-    if (gathered === '') return;
-    const text = gathered;
-    gathered = '';
+    if (buffered === '') return;
+    const text = buffered;
+    buffered = '';
     output(text);
   };
   return {
     flush,
     write: (line) => {
-      gathered += line.includes('gsk_') ? hideKeys(line) : line;
-      if (gathered.length > GATHERED_CHARACTERS_MAX) flush();
+      buffered += line.includes('gsk_') ? hideKeys(line) : line;
+      if (buffered.length > BUFFERED_CHARACTERS_MAX) flush();
       else if (!isScheduled) {
         isScheduled = true;
         setImmediate(flush);
@@ -45,18 +45,18 @@ export function createLogStream(output: (text: string) => void): LogStream {
   };
 }
 
-/** The one log of a server and of what goes on beside it. */
+/** The log of a server and its background work. */
 export interface Log {
   readonly level: LogLevel;
-  /** One JSON object a line, times as ISO 8601, and no header that carries a key. */
+  /** One JSON object per line, times in ISO 8601, headers with keys redacted. */
   readonly logger: Logger;
   readonly stream: LogStream;
 }
 
-/** Where a log goes: to one that is open, or as text to whoever takes it, in whole lines of JSON. */
+/** Destination of a log: an open log, or a function that receives complete JSON lines. */
 export type LogTarget = Log | ((text: string) => void);
 
-/** Opens a log; one that is open already is given back as it is. */
+/** Opens a log; an open log is returned unchanged. */
 export function openLog(target: LogTarget, level: LogLevel, clock: Clock): Log {
   if (typeof target !== 'function') return target;
   const stream = createLogStream(target);
@@ -74,10 +74,10 @@ export function openLog(target: LogTarget, level: LogLevel, clock: Clock): Log {
   return { level, logger: pino(options, stream), stream };
 }
 
-/** Writes the line of a request that has ended. */
+/** Writes the log line of a finished request. */
 export type LogRequest = (request: FastifyRequest, reply: FastifyReply, tookMs: number) => void;
 
-/** Builds it; by hand, in the logger's form, because it is written with every request. */
+/** Creates the request logger. It builds the line without pino, because it runs for every request. */
 export function createLogRequest({ level, stream }: Log, clock: Clock, workspace?: string): LogRequest {
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf('info')) return () => undefined;
   return (request, reply, tookMs) => {
@@ -101,7 +101,7 @@ export function createLogRequest({ level, stream }: Log, clock: Clock, workspace
   };
 }
 
-/** Text that a client sent, without what looks like a key in it, also where it is percent-encoded. */
+/** Redacts everything that looks like a key in client text, including percent-encoded keys. */
 export function withoutKeys(text: string): string {
   if (!text.includes('%')) return hideKeys(text);
   let decoded: string;
@@ -125,6 +125,6 @@ interface LoggedError {
 function describeError(thrown: unknown): LoggedError {
   if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown), stack: '' };
   const { name, message, stack = '', cause } = thrown;
-  const told = { type: name, code: (thrown as { code?: unknown }).code, message, stack };
-  return cause === undefined ? told : { ...told, cause: describeError(cause) };
+  const described = { type: name, code: (thrown as { code?: unknown }).code, message, stack };
+  return cause === undefined ? described : { ...described, cause: describeError(cause) };
 }

@@ -4,10 +4,13 @@ import type { HostRules } from './hosts.ts';
 import { nothingThere, Refusal, toErrorReply } from './refusal.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Where the metrics are. */
+/** Path of the metrics. */
 export const METRICS_PATH = '/metrics';
 
-/** Builds the listener of the metrics: apart from the API, so that whoever may read one need not reach the other. */
+/**
+ * Creates the metrics listener. It has its own port, so that access to metrics and to the API can be granted
+ * separately.
+ */
 export function createMetricsServer(telemetry: Telemetry, hosts: HostRules): Server {
   return createServer({ requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
     request.resume();
@@ -36,7 +39,7 @@ async function answer(
   }
   if ((request.url ?? '').split('?')[0] !== METRICS_PATH) throw nothingThere();
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    throw new Refusal('method_not_allowed', 'This address takes GET, HEAD.', { Allow: 'GET, HEAD' });
+    throw new Refusal('method_not_allowed', 'This address accepts GET, HEAD.', { Allow: 'GET, HEAD' });
   }
   const { text, mediaType } = await telemetry.render();
   response.writeHead(200, { 'Content-Type': mediaType, 'Content-Length': Buffer.byteLength(text) });

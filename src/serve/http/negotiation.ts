@@ -1,10 +1,10 @@
 import Negotiator from 'negotiator';
 import type { RowFormat } from '../formats.ts';
 
-/** How an answer is written. */
+/** Format of a response body. */
 export type Format = 'json' | RowFormat;
 
-/** How an answer's bytes are packed. */
+/** Content encoding of a response body. */
 export type Encoding = 'br' | 'gzip' | 'identity';
 
 /** The media type of each format, in order of preference. */
@@ -19,17 +19,17 @@ const formats = Object.entries(MEDIA_TYPES) as [Format, string][];
 const mediaTypes = Object.values(MEDIA_TYPES);
 const encodings: Encoding[] = ['br', 'gzip', 'identity'];
 
-/** Headers whose meaning is remembered: clients send one of few, and taking them apart costs. */
+/** Number of cached header values: clients send few different ones, and parsing them is expensive. */
 const REMEMBERED_MAX = 256;
 const REMEMBERED_CHARACTERS_MAX = 512;
 
-/** The format that Accept prefers; JSON where it prefers none that there is. */
+/** Returns the format that Accept prefers; JSON if no available format matches. */
 export const formatOf = remember((accept): Format => {
   const chosen = new Negotiator({ headers: { accept } }).mediaType(mediaTypes);
   return formats.find(([, mediaType]) => mediaType === chosen)?.[0] ?? 'json';
 }, 'json');
 
-/** The encoding that Accept-Encoding prefers; brotli over gzip where it takes both alike. */
+/** Returns the encoding that Accept-Encoding prefers; brotli before gzip if both are equal. */
 export const encodingOf = remember((header): Encoding => {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } }) as unknown as {
     encoding(available: readonly string[], options: { preferred: readonly string[] }): string | undefined;

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 
-/** Ends responses, those of one turn of the event loop together. */
+/** Ends the responses of one turn of the event loop together. */
 export interface Outbox {
-  /** Ends a response whose head was written, with a body in latin1 or bytes. */
+  /** Ends a response whose head is written, with a latin1 string or bytes as body. */
   end(response: ServerResponse, body: string | Buffer): void;
 }
 
 /**
- * Builds one. Each write wakes whoever reads from the connection, which costs more than a kept answer; written one right
- * after the other, many are read in one go.
+ * Creates an outbox. Each write wakes the reader of the connection, which costs more than a cached response.
+ * Consecutive writes let the reader process many responses at once.
  */
 export function createOutbox(): Outbox {
   let waiting: [ServerResponse, string | Buffer][] = [];

@@ -4,28 +4,28 @@ import type { Socket } from 'node:net';
 import type { ErrorCode } from '../../base/errors.ts';
 import { Refusal, toErrorReply } from './refusal.ts';
 
-/** How long a client may take to read its refusal before the connection is cut. */
+/** Time for the client to read the error before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
-/** What Node's parser reports, and the bytes it stumbled over. */
+/** An error of Node's HTTP parser, with the bytes it could not parse. */
 interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: unknown;
 }
 
-/** What was answered to something that never became a request. */
+/** The error response to input that never became a request. */
 export interface ParserRefusal {
   readonly requestId: string;
   readonly status: number;
   readonly bytes: number;
 }
 
-/** Answers what is no HTTP in the same envelope as everything else, then closes the connection. */
+/** Responds to input that is not valid HTTP with the usual error envelope, then closes the connection. */
 export function createParserErrorHandler(
   urlCharactersMax: number,
   onRefused: (refusal: ParserRefusal) => void,
 ): (error: ParserError, socket: Socket) => void {
-  // What follows on a connection that was refused is refused as well, silently.
+  // Further input on a rejected connection is dropped.
   const refused = new WeakSet<Socket>();
   return (error, socket) => {
     if (refused.has(socket)) return;
@@ -44,14 +44,14 @@ export function createParserErrorHandler(
       'Connection: close',
     ];
     onRefused({ requestId, status, bytes: Buffer.byteLength(body) });
-    // Ended rather than destroyed: unread bytes would make the system reset the connection, and the refusal be lost.
+    // end() instead of destroy(): with unread bytes, destroying resets the connection and the response is lost.
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
     const cut = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(cut));
   };
 }
 
-// Node's own handler asks the same; writing into an answer that is under way would garble it.
+// Node's own handler makes the same check: writing into a response in progress would corrupt it.
 function isMidAnswer(socket: Socket): boolean {
   const { _httpMessage: message } = socket as { _httpMessage?: { headersSent: boolean } | null };
   return message?.headersSent === true;
@@ -65,13 +65,13 @@ function refusalOf(error: ParserError, urlCharactersMax: number): Refusal {
         ? refuse('uri_too_long', 'The address is too long.')
         : refuse('headers_too_large', 'The headers are too large.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refuse('request_timeout', 'The request did not come to its end in time.');
+      return refuse('request_timeout', 'The request was not complete in time.');
     default:
-      return refuse('bad_request', 'The request is not HTTP as it is specified.');
+      return refuse('bad_request', 'The request is not valid HTTP.');
   }
 }
 
-// Whether what overflowed is the line with the address, as far as the packet at hand tells.
+// Returns whether the request line overflowed, judging by the packet at hand.
 function hasLongAddress(packet: unknown, charactersMax: number): boolean {
   if (!Buffer.isBuffer(packet)) return false;
   const [line = ''] = packet.toString('latin1').split('\r\n', 1);

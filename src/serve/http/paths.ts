@@ -1,15 +1,15 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 
-/** The path under which the API is served. */
+/** Base path of the API. */
 export const BASE_PATH = '/v1';
 
-/** What is served beside the resources. */
+/** Paths served besides the resources. */
 export const OPENAPI_PATH = `${BASE_PATH}/openapi.json`;
 export const MCP_PATH = `${BASE_PATH}/mcp`;
 export const LIVE_PATH = '/livez';
 export const READY_PATH = '/readyz';
 
-/** The path under which published snapshots are served, and what is there. */
+/** Base path of the published snapshots, and the paths below it. */
 export const SNAPSHOTS_PATH = '/snapshots';
 export const SNAPSHOT_MANIFEST_PATH = `${SNAPSHOTS_PATH}/{id}/manifest.json`;
 export const SNAPSHOT_FILE_PATHS = [
@@ -17,7 +17,7 @@ export const SNAPSHOT_FILE_PATHS = [
   `${SNAPSHOTS_PATH}/{id}/{table}/{month}/{file}`,
 ] as const;
 
-/** The paths of the status page: the page itself, what it is made of, and what it asks for. */
+/** Paths of the status page: the page, its files, and its data. */
 export const PAGE_PATH = '/';
 export const STATUS_PATH = '/status';
 export const STATUS_PATHS = {
@@ -29,16 +29,16 @@ export const STATUS_PATHS = {
 
 const READ = ['GET', 'HEAD'] as const;
 
-/** Something that is served: its path, parameters in braces, the methods it takes, and whether it wants a key. */
+/** A served path, with parameters in braces, its methods, and whether it is open without a key. */
 export interface Endpoint {
   readonly path: string;
   readonly methods: readonly string[];
   readonly isOpen: boolean;
-  /** Of the status page: never for other sites' pages, and not counted among the requests of a key. */
+  /** Set for the status page: not available to other sites' pages, and not counted against the key's rate limit. */
   readonly isPage?: true;
 }
 
-/** What the status page is served by; `assets` are the paths of its files. */
+/** Returns the endpoints of the status page; `assets` are the paths of its files. */
 export function pageEndpoints(assets: readonly string[]): Endpoint[] {
   const { access, data, chart, events } = STATUS_PATHS;
   const open = [...assets, access].map((path) => ({ path, methods: READ, isOpen: true, isPage: true }) as const);
@@ -46,12 +46,12 @@ export function pageEndpoints(assets: readonly string[]): Endpoint[] {
   return [...open, ...closed, { path: events, methods: ['GET'], isOpen: false, isPage: true }];
 }
 
-/** Whether a path is one of the status page's, or looks like one. */
+/** Returns whether a path belongs to the status page or is below it. */
 export function isPagePath(path: string): boolean {
   return path === PAGE_PATH || path === STATUS_PATH || path.startsWith(`${STATUS_PATH}/`);
 }
 
-/** Everything that is served beside the status page. */
+/** Returns all endpoints except those of the status page. */
 export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   return [
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
@@ -65,7 +65,7 @@ export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   ];
 }
 
-/** Finds the endpoint at a path as a client wrote it, whichever method it takes. */
+/** Creates a function that finds the endpoint of a path as sent by a client, for any method. */
 export function createFinder(endpoints: readonly Endpoint[]): (path: string) => Endpoint | undefined {
   const patterns = endpoints.map((endpoint) => {
     const text = endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
@@ -74,14 +74,14 @@ export function createFinder(endpoints: readonly Endpoint[]): (path: string) => 
   return (path) => patterns.find(({ pattern }) => pattern.test(path))?.endpoint;
 }
 
-/** A path with parameters in braces, as Fastify writes them. */
+/** Converts path parameters from braces to Fastify's notation. */
 export function toFastifyPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 /**
- * The address with its path written so that it can be decoded: a percent sign that begins no UTF-8 stands for itself,
- * and an address in absolute form is cut down to its path.
+ * Returns the URL with a decodable path: a percent sign that does not begin valid UTF-8 is escaped, and an absolute URL
+ * is reduced to its path.
  */
 export function toReadableUrl(url: string): string {
   if (url.startsWith('/') && !url.includes('%')) return url;
@@ -95,7 +95,7 @@ export function toReadableUrl(url: string): string {
   return query === '' ? readable : `${readable}?${query}`;
 }
 
-/** An address as path and query, without the question mark between them. */
+/** Splits a URL into path and query, without the question mark. */
 export function splitUrl(url: string): [path: string, query: string] {
   const at = url.indexOf('?');
   return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];

@@ -2,20 +2,20 @@ import { isColorSupported, prettyFactory } from 'pino-pretty';
 import { isRecord } from '../../base/json.ts';
 import { visible, visibleLine } from '../../base/visible.ts';
 
-/** What a request's line says in one go, and what needs not be said on a terminal. */
-const SAID = 'method,path,status,ms,key,bytes,cache,id,pid,hostname';
+/** Fields that are part of a request's message or not needed on a terminal. */
+const OMITTED_FIELDS = 'method,path,status,ms,key,bytes,cache,id,pid,hostname';
 
-/** A change of colour, which only pino-pretty writes: those of texts are escaped before. */
+/** A colour sequence. Only pino-pretty writes these, because those in texts are escaped before. */
 const COLOUR = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`);
 
-/** Builds what turns lines of a log into lines for people, in colours where the terminal has them and NO_COLOR is not set. */
+/** Creates a function that formats JSON log lines for a terminal, in colour unless unsupported or NO_COLOR is set. */
 export function createPrettyLines(): (text: string) => string {
   const pretty = prettyFactory({
     colorize: isColorSupported,
-    ignore: SAID,
+    ignore: OMITTED_FIELDS,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
-    // What a client put into an address, or upstream into a message, does nothing to the terminal.
+    // Escape control characters in client and upstream text, so that they cannot affect the terminal.
     messageFormat: (line, messageKey) => visibleLine(describe(line, messageKey)),
   });
   return (text) =>
@@ -26,7 +26,7 @@ export function createPrettyLines(): (text: string) => string {
       .join('');
 }
 
-// Parts with an odd index are changes of colour.
+// Parts with an odd index are colour sequences.
 function visiblePart(part: string, index: number): string {
   return index % 2 === 1 ? part : visible(part);
 }

@@ -1,12 +1,13 @@
-/** Bytes of a file, both ends included, counted from 0. */
+/** A byte range of a file, inclusive, starting at 0. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The one range that a Range header asks for, of a file of `bytes` (RFC 9110, 14.1); null where the whole is to be sent: no
- * header, another unit, something that is no range, or several ranges, which a server may answer with the whole.
+ * Returns the range that a Range header requests of a file of `bytes` (RFC 9110, 14.1). Returns null if the complete
+ * file is to be sent: without a header, for another unit, an invalid range, or several ranges, which a server may
+ * ignore.
  */
 export function rangeOf(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '');

@@ -9,21 +9,21 @@ import { type Encoding, encodingOf, type Format, formatOf } from './negotiation.
 import type { Outbox } from './outbox.ts';
 import { splitUrl } from './paths.ts';
 
-/** Answers a request for a resource. */
+/** Handles a request for a resource. */
 export type ReadHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** What handlers share. */
+/** Dependencies shared by the handlers. */
 export interface ReadParts {
   readonly service: Service;
   readonly answers: Answers;
   readonly outbox: Outbox;
-  /** What answers vary by. */
+  /** Value of the Vary header. */
   readonly vary: string;
-  /** Whether some origins are allowed, so that answers may have headers for their pages. */
+  /** Whether any origin is allowed, so that responses may have CORS headers. */
   readonly hasPages: boolean;
 }
 
-/** A request under way, and what is to be said beside its answer. */
+/** A request in progress and the headers of its response. */
 interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -31,7 +31,7 @@ interface Exchange {
   readonly outbox: Outbox;
 }
 
-/** Builds the handler of a resource: from what the client has already, from what is kept, or computed. */
+/** Creates the handler of a resource: 304 if the client is up to date, otherwise a cached or computed response. */
 export function createReadHandler(parts: ReadParts, resource: Resource): ReadHandler {
   const { service, answers, outbox, vary, hasPages } = parts;
   return async (request, reply) => {
@@ -39,7 +39,7 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     const path = request.params as Record<string, string>;
     const question = await service.ask(resource, path, new URLSearchParams(query));
     const format = formatOf(request.headers.accept);
-    // Parquet is packed within.
+    // Parquet is already compressed internally.
     const encoding = format === 'parquet' ? 'identity' : encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(question.version, format, encoding);
     const headers = Object.assign(headersOf(question, tag, vary), request.visit.headers);
@@ -78,7 +78,7 @@ async function contentOf(
   if (kept !== undefined) return kept;
   const leaving = new AbortController();
   visit.leaving = leaving;
-  // It may have left while the question was being checked.
+  // The client may have disconnected during validation.
   if (reply.raw.destroyed) leaving.abort(new ClientLeft());
   return answers.compute(question, format, encoding, leaving.signal);
 }
@@ -97,7 +97,7 @@ function send(exchange: Exchange, { body, mediaType, encoding, nextCursor }: Con
   return write(exchange, 200, body);
 }
 
-// The hot path: Fastify would take the headers one by one, and write each answer by itself.
+// The hot path bypasses Fastify, which would set the headers one by one and write each response separately.
 function write({ request, reply, headers, outbox }: Exchange, status: number, body: string | Buffer): FastifyReply {
   const { raw } = reply;
   request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
@@ -107,7 +107,7 @@ function write({ request, reply, headers, outbox }: Exchange, status: number, bo
   return reply;
 }
 
-/** Why work was aborted: whoever wanted it has left, so nobody is told. */
+/** Abort reason of work whose client has disconnected; never sent. */
 export class ClientLeft extends Error {
   constructor() {
     super('the client left');

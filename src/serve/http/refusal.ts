@@ -1,10 +1,10 @@
 import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
 
-/** Seconds after which a client may ask again where the read server is short of room, or of data. */
+/** Retry-After in seconds if the read server is overloaded, or has no data yet. */
 const OVERLOADED_RETRY_SECONDS = 1;
 const NO_DATA_RETRY_SECONDS = 10;
 
-/** An error with headers of its own, such as Retry-After or Allow. */
+/** An error with its own headers, such as Retry-After or Allow. */
 export class Refusal extends SightlineError {
   readonly headers: Readonly<Record<string, string>>;
 
@@ -14,54 +14,54 @@ export class Refusal extends SightlineError {
   }
 }
 
-/** An error as a client gets it. */
+/** An error as it is sent to a client. */
 export interface ErrorReply {
   readonly status: number;
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What the log gets to know and the client does not: set for errors that should not have happened. */
+  /** The unexpected error, for the log only; null for expected errors. */
   readonly unexpected: unknown;
 }
 
-/** Turns anything thrown into the documented envelope; what has no HTTP status of its own is told as `internal`. */
+/** Converts anything thrown to the documented envelope; errors without an HTTP status become `internal`. */
 export function toErrorReply(thrown: unknown, requestId: string): ErrorReply {
   const error = fromFastify(thrown) ?? toSightlineError(thrown);
   const known = statusOf(error.code);
-  const told = known === null || error.code === 'internal' ? hidden() : error;
+  const sent = known === null || error.code === 'internal' ? internalError() : error;
   return {
     status: known ?? errorTable.internal.status,
-    code: told.code,
-    headers: { ...retryOf(told), ...(told instanceof Refusal ? told.headers : {}) },
-    body: envelope(told.code, told.message, requestId),
-    unexpected: told === error ? null : thrown,
+    code: sent.code,
+    headers: { ...retryOf(sent), ...(sent instanceof Refusal ? sent.headers : {}) },
+    body: envelope(sent.code, sent.message, requestId),
+    unexpected: sent === error ? null : thrown,
   };
 }
 
-/** The HTTP status of an error; null for one that the read server never tells. */
+/** Returns the HTTP status of an error; null if the read server never sends it. */
 export function statusOf(code: ErrorCode): number | null {
   const kind = errorTable[code];
   return 'status' in kind ? kind.status : null;
 }
 
-/** The documented error body, as JSON. */
+/** Returns the documented error body as JSON. */
 export function envelope(code: ErrorCode, message: string, requestId: string): string {
   return JSON.stringify({ error: { code, message, requestId } });
 }
 
-/** The refusal of a client that asked too often. */
+/** Returns the error for a client that exceeded a rate limit. */
 export function tooMany(what: string, seconds: number): Refusal {
   const wait = `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`;
   return new Refusal('rate_limited', `${what} Try again in ${wait}.`, { 'Retry-After': String(seconds) });
 }
 
-/** The refusal of an address that names nothing; it does not repeat the address, which might hold a key. */
+/** Returns the error for an unknown URL, without repeating the URL, which might contain a key. */
 export function nothingThere(): Refusal {
   return new Refusal('not_found', 'There is nothing at this address.');
 }
 
-function hidden(): SightlineError {
-  return new SightlineError('internal', "Something went wrong; the server's log says what, under this requestId.");
+function internalError(): SightlineError {
+  return new SightlineError('internal', "Internal error; the server's log has the details under this requestId.");
 }
 
 function retryOf({ code }: SightlineError): Record<string, string> {
@@ -70,7 +70,7 @@ function retryOf({ code }: SightlineError): Record<string, string> {
   return {};
 }
 
-// What Fastify itself refuses: bodies, which only MCP requests have, and addresses it cannot read.
+// Converts Fastify's own errors: bodies, which only MCP requests have, and undecodable URLs.
 function fromFastify(thrown: unknown): SightlineError | null {
   const { code, statusCode } = (thrown ?? {}) as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return null;

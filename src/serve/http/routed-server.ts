@@ -16,30 +16,30 @@ import { listenFor, type RunningServer, type ServerOptions } from './server.ts';
 import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
 import { createTelemetry } from './telemetry.ts';
 
-/** Keys whose requests are counted at once. */
+/** Maximum number of keys tracked by the rate limiter. */
 const KEYS_MAX = 100_000;
 
-/** What several workspaces are served from, at one address. */
+/** Dependencies for serving several workspaces at one address. */
 export interface RoutedParts {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: KeyDirectory;
-  /** Opens what a workspace is served from; `close` is called once nobody is answered from it any more. */
+  /** Opens a workspace; `close` is called when it is no longer in use. */
   open(workspace: string): Promise<OpenedWorkspace>;
-  /** Another text where the workspace is to be opened anew, as for other settings. */
+  /** Returns a text that changes when the workspace must be reopened, for example after a change of settings. */
   edition(workspace: string): string;
 }
 
-/** A workspace that is open. */
+/** An open workspace. */
 export interface OpenedWorkspace {
   readonly parts: Omit<SiteParts, 'clock' | 'workspace'>;
   close(): Promise<void>;
 }
 
-/** How they are served. */
+/** Options of a routed server. */
 export interface RoutedOptions extends ServerOptions {
-  /** Workspaces that are open at once; the one that was quiet for longest makes room. */
+  /** Maximum number of open workspaces; the least recently used is closed first. */
   readonly openMax: number;
 }
 
@@ -47,25 +47,27 @@ interface Hosted {
   readonly opened: OpenedWorkspace;
   readonly site: Site;
   readonly answers: Answers;
-  underWay: number;
-  isLeaving: boolean;
+  activeRequests: number;
+  isEvicted: boolean;
 }
 
-/** What is open, or is being opened. */
+/** A workspace that is open or being opened. */
 interface Opening {
   readonly edition: string;
   readonly host: Promise<Hosted>;
 }
 
-/** A server that listens for many. */
+/** A running server of several workspaces. */
 export interface RoutedServer extends RunningServer {
-  /** Workspaces that are open now, the one that was asked last at the end. */
+  /** Returns the open workspaces, least recently used first. */
   open(): string[];
 }
 
 /**
- * Starts a server that answers each request from the workspace whose key it carries, and resolves once it listens; rejects
- * with Node's own error where it cannot. Who has no key is told what a server of one workspace would tell.
+ * Starts a server that serves each request from the workspace of its key, and resolves when it listens. Requests
+ * without a key get the same responses as from a server of one workspace.
+ *
+ * @throws Node's own error if it cannot listen
  */
 export async function startRoutedServer(parts: RoutedParts, options: RoutedOptions): Promise<RoutedServer> {
   const { clock, log } = parts;
@@ -75,7 +77,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const { rateLimit } = options;
   const hosted = new Map<string, Opening>();
   const present = new Map<string, Hosted>();
-  const service = serviceOfNobody(parts.catalogue, () => [...present.values()]);
+  const service = createFrontService(parts.catalogue, () => [...present.values()]);
   const sum = (read: (answers: Answers) => number): number =>
     [...present.values()].reduce((total, { answers }) => total + read(answers), 0);
   const answers = {
@@ -96,7 +98,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     limits,
     log,
     telemetry,
-    // One for all, so that a workspace that makes room for another does not forget what its keys have asked.
+    // Shared by all workspaces, so that closing one does not reset the limits of its keys.
     limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic, keysMax: KEYS_MAX }),
     address,
     isStopping: () => state.isStopping,
@@ -104,7 +106,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const hosts = createHosts({ parts, options, limits, common, hosted, present });
   const keyring = { find: () => null, count: () => parts.directory.count() };
   const front = await createSite({ service, keyring, clock }, options, { ...common, answers });
-  divert(front, async (request) => {
+  dispatch(front, async (request) => {
     const text = keyOf(request.headers);
     const workspace = text === undefined || state.isStopping ? null : parts.directory.find(text);
     return workspace === null ? null : hosts.enter(workspace);
@@ -128,7 +130,7 @@ interface HostsParts {
   readonly present: Map<string, Hosted>;
 }
 
-/** A request's place in a workspace that stays open until it has left. */
+/** A request's use of a workspace, which stays open until `leave` is called. */
 interface Stay {
   readonly handle: RequestListener;
   leave(): void;
@@ -142,25 +144,25 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     const opened = await parts.open(workspace);
     const answers = createAnswers(bounds);
     const site = await createSite({ ...opened.parts, clock: parts.clock, workspace }, options, { ...common, answers });
-    const host: Hosted = { opened, site, answers, underWay: 0, isLeaving: false };
+    const host: Hosted = { opened, site, answers, activeRequests: 0, isEvicted: false };
     present.set(workspace, host);
     return host;
   };
-  const shut = (host: Hosted): void => {
+  const closeHost = (host: Hosted): void => {
     const work = host.site.app
       .close()
       .then(() => host.opened.close())
       .finally(() => closing.delete(work));
     closing.add(work);
   };
-  const dismiss = (workspace: string): void => {
-    const leaving = hosted.get(workspace);
+  const evict = (workspace: string): void => {
+    const evicted = hosted.get(workspace);
     hosted.delete(workspace);
-    const work = (leaving as Opening).host.then(
+    const work = (evicted as Opening).host.then(
       (host) => {
         if (present.get(workspace) === host) present.delete(workspace);
-        host.isLeaving = true;
-        if (host.underWay === 0) shut(host);
+        host.isEvicted = true;
+        if (host.activeRequests === 0) closeHost(host);
       },
       () => undefined,
     );
@@ -169,23 +171,23 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
   };
   const enter = async (workspace: string): Promise<Stay> => {
     const edition = parts.edition(workspace);
-    if ((hosted.get(workspace)?.edition ?? edition) !== edition) dismiss(workspace);
-    const known = hosted.get(workspace);
-    if (known === undefined && hosted.size >= openMax) dismiss(hosted.keys().next().value as string);
-    const opening = known ?? { edition, host: open(workspace) };
-    // Put at the end, so that the map runs from the quietest to the latest.
+    if ((hosted.get(workspace)?.edition ?? edition) !== edition) evict(workspace);
+    const existing = hosted.get(workspace);
+    if (existing === undefined && hosted.size >= openMax) evict(hosted.keys().next().value as string);
+    const opening = existing ?? { edition, host: open(workspace) };
+    // Re-insert at the end, so that the map is ordered from least to most recently used.
     hosted.delete(workspace);
     hosted.set(workspace, opening);
     try {
       const host = await opening.host;
-      if (host.isLeaving && host.underWay === 0) return enter(workspace);
-      host.underWay += 1;
-      let isThere = true;
+      if (host.isEvicted && host.activeRequests === 0) return enter(workspace);
+      host.activeRequests += 1;
+      let isInside = true;
       const leave = (): void => {
-        if (!isThere) return;
-        isThere = false;
-        host.underWay -= 1;
-        if (host.isLeaving && host.underWay === 0) shut(host);
+        if (!isInside) return;
+        isInside = false;
+        host.activeRequests -= 1;
+        if (host.isEvicted && host.activeRequests === 0) closeHost(host);
       };
       return { handle: host.site.app.routing as RequestListener, leave };
     } catch (thrown) {
@@ -194,18 +196,19 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     }
   };
   const close = async (): Promise<void> => {
-    for (const workspace of [...hosted.keys()]) dismiss(workspace);
+    for (const workspace of [...hosted.keys()]) evict(workspace);
     while (closing.size > 0) await Promise.allSettled(closing);
   };
   return { enter, close };
 }
 
-// Requests come to the front's listener, whose bounds hold for all; what is another site's business goes there.
-function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
+// Dispatches each request of the front server, whose limits apply to all, to the site of its workspace.
+function dispatch({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
   const { server } = app;
   const [own] = server.listeners('request') as RequestListener[];
-  if (own === undefined) throw new TypeError('the server has nothing that answers');
-  // Answers that wait for others of their connection are not told of its end.
+  if (own === undefined) throw new TypeError('the server has no request listener');
+  // Pipelined responses that are still queued get no close event when their connection closes, so track them per
+  // socket.
   const stays = new WeakMap<Socket, Set<() => void>>();
   server.on('connection', (socket: Socket) => {
     const leaving = new Set<() => void>();
@@ -228,7 +231,7 @@ function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Sta
     choose(request).then(
       (stay) => {
         if (stay === null) return own(request, response);
-        // Whoever left while it was being opened is not told.
+        // The client disconnected while the workspace was being opened.
         if (response.destroyed || socket.destroyed) return stay.leave();
         stayUntilAnswered(stay, socket, response);
         stay.handle(request, response);
@@ -242,15 +245,15 @@ function divert({ app }: Site, choose: (request: IncomingMessage) => Promise<Sta
   });
 }
 
-// What the request still brings is not read.
+// The rest of the request is not read.
 function refuse(response: ServerResponse, { status, headers, body }: ErrorReply): void {
   response.writeHead(status, { ...headers, 'content-type': 'application/json; charset=utf-8', connection: 'close' });
   response.end(body);
 }
 
-function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
+function createFrontService(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
   const nothing = (): never => {
-    throw new SightlineError('no_data', 'a question without a key is of no workspace');
+    throw new SightlineError('no_data', 'API key required to select a workspace');
   };
   return {
     catalogue,
@@ -267,7 +270,7 @@ function serviceOfNobody(catalogue: Catalogue, present: () => readonly Hosted[])
           { running: 0, waiting: 0 },
         ),
     newest: async () => nothing(),
-    // Of itself: whether a workspace has data is told to who has its key.
+    // Readiness of the server itself; the state of a workspace is reported only with its key.
     freshness: async () => ({ ready: true, syncedAt: null, status: null, dataVersion: null, resources: [] }),
     close: async () => undefined,
   };

@@ -24,38 +24,38 @@ import { nothingThere } from './refusal.ts';
 import { createSnapshotHandlers } from './snapshots.ts';
 import type { StatusPage } from './status.ts';
 
-/** What the routes need. */
+/** Dependencies of the routes. */
 export interface RouteParts {
   readonly service: Service;
   readonly answers: Answers;
   readonly endpoints: readonly Endpoint[];
-  /** The address at which clients find the API, once the server listens. */
+  /** Returns the base URL of the API, once the server listens. */
   readonly baseUrl: () => string;
   readonly rateLimit: number | 'off';
   readonly mcp: McpHandler;
   readonly gate: Gate;
   readonly bodyBytesMax: number;
-  /** How many assistants' requests may be under way. */
+  /** Maximum number of concurrent MCP requests. */
   readonly mcpRunningMax: number;
-  /** What answers vary by. */
+  /** Value of the Vary header. */
   readonly vary: string;
-  /** Whether some origins are allowed, so that answers may have headers for their pages. */
+  /** Whether any origin is allowed, so that responses may have CORS headers. */
   readonly hasPages: boolean;
-  /** Folder of the published snapshots; null where none are served. */
+  /** Folder of the published snapshots; null if none are served. */
   readonly snapshots: string | null;
-  /** Null where there is no status page. */
+  /** Null if there is no status page. */
   readonly page: StatusPage | null;
   readonly isStopping: () => boolean;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** Puts every endpoint in its place. */
+/** Adds every endpoint to Fastify. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { service, answers, endpoints, mcp, gate, vary, hasPages } = parts;
   const add = (path: string, handler: Handler, bodyLimit?: number): void => {
     const endpoint = endpoints.find((candidate) => candidate.path === path);
-    if (endpoint === undefined) throw new TypeError(`${path} is no endpoint`);
+    if (endpoint === undefined) throw new TypeError(`${path} is not a declared endpoint`);
     app.route({
       method: [...endpoint.methods],
       url: toFastifyPath(path),
@@ -80,7 +80,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
 }
 
-/** Sends a value as JSON, never to be kept. */
+/** Sends a value as JSON that must not be cached. */
 export function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
   const bytes = Buffer.from(JSON.stringify(value));
   request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
@@ -94,7 +94,7 @@ function createReadyHandler(service: Service, isStopping: () => boolean): Handle
   return async (request, reply) => {
     if (isStopping()) throw new SightlineError('overloaded', 'The server is shutting down.');
     const { ready, syncedAt, status } = await service.freshness();
-    if (!ready) throw new SightlineError('no_data', 'The first sync has not published anything yet.');
+    if (!ready) throw new SightlineError('no_data', 'No data published yet: the first sync has not finished.');
     const synced = syncedAt === null ? null : new Date(syncedAt).toISOString();
     return sendJson(request, reply, { status: 'ready', syncedAt: synced, syncStatus: status });
   };
@@ -104,10 +104,7 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
   let running = 0;
   return async (request, reply) => {
     if (running >= runningMax) {
-      throw new SightlineError(
-        'overloaded',
-        `${runningMax} requests of assistants are under way, as many as are allowed`,
-      );
+      throw new SightlineError('overloaded', `${runningMax} MCP requests are in progress; allowed: ${runningMax}`);
     }
     const body = parseBody(request.body);
     if (body instanceof SyntaxError) {
@@ -119,7 +116,7 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
     }
     running += 1;
     try {
-      // From here on the handler writes; what was to be said beside it goes along.
+      // The handler writes the response itself, so copy the headers that are already set.
       for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...request.visit.headers })) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
@@ -144,10 +141,10 @@ function parseBody(text: unknown): unknown {
   }
 }
 
-/** Reads bodies as text, and refuses what no route and no hook has refused. */
+/** Reads bodies as text, and rejects unknown routes. */
 export function addBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  // As text, whatever it calls itself: only assistants send bodies, and their handler says what is wrong with one.
+  // As text for any content type: only MCP requests have bodies, and their handler validates them.
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.setNotFoundHandler(() => {
     throw nothingThere();

@@ -12,36 +12,40 @@ import { BASE_PATH, MCP_PATH, PAGE_PATH } from './paths.ts';
 import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 
-/** What a server serves, and for whom. */
+/** Dependencies of a server. */
 export interface ServerParts extends SiteParts {
-  /** The workspace whose metrics are served beside the server's own. */
+  /** The workspace whose metrics are served with the server's own. */
   readonly monitored?: Monitored;
   readonly log: LogTarget;
 }
 
-/** How it is served. */
+/** Options of a server. */
 export interface ServerOptions extends SiteOptions {
-  /** 0 takes any. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Port of the metrics; null for none, 0 for any. */
+  /** Port of the metrics; null for none, 0 for a free port. */
   readonly metricsPort: number | null;
-  /** Of a log that is not open yet. */
+  /** Level of the log, unless `log` is already open. */
   readonly logLevel: LogLevel;
   readonly limits?: Partial<HttpLimits>;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface RunningServer {
   readonly baseUrl: string;
   readonly mcpUrl: string;
   readonly metricsUrl: string | null;
-  /** Where the status page is; null where there is none. */
+  /** URL of the status page; null if there is none. */
   readonly statusUrl: string | null;
-  /** Takes no more requests, lets those under way finish within a bound, and resolves when all is closed. */
+  /** Rejects new requests, waits up to a limit for those in progress, and resolves when everything is closed. */
   close(): Promise<void>;
 }
 
-/** Starts a server and resolves once it listens; rejects with Node's own error where it cannot. */
+/**
+ * Starts a server and resolves when it listens.
+ *
+ * @throws Node's own error if it cannot listen
+ */
 export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false };
@@ -65,7 +69,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   });
 }
 
-/** Listens for a site, whose framework has the server; `address` is filled in, and `stop` called when it is to close. */
+/** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */
 export async function listenFor(
   { app, page }: Site,
   options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins'>,
@@ -109,7 +113,7 @@ async function listen(server: Server, host: string, port: number): Promise<strin
     });
   });
   const { port: bound } = server.address() as AddressInfo;
-  // A wildcard is no address to connect to.
+  // A wildcard address cannot be used in a URL, so use loopback.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`;
 }

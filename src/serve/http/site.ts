@@ -19,53 +19,53 @@ import { addBodyParser, addRoutes } from './routes.ts';
 import { createStatusPage, type StatusPage } from './status.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** What status pages may ask for with one key in a minute: many of them, open at once, ask for less. */
+/** Requests per key and minute of status pages; many open pages need less. */
 const PAGE_REQUESTS_MAX = 600;
 
-/** What is served of one workspace, and for whom. */
+/** Dependencies of one workspace's site. */
 export interface SiteParts {
   readonly service: Service;
   readonly keyring: Keyring;
   readonly clock: Clock;
-  /** Folder of the published snapshots, where they are to be served; it need not be there yet. */
+  /** Folder of the published snapshots, if they are served; it may not exist yet. */
   readonly snapshots?: string;
-  /** What the status page needs; without it there is none. */
+  /** Dependencies of the status page; without them there is none. */
   readonly status?: StatusParts;
-  /** Stands in the log's lines, where one server has several. */
+  /** Name for log lines, if one server has several workspaces. */
   readonly workspace?: string;
 }
 
-/** How sites are served. */
+/** Options of a site. */
 export interface SiteOptions {
   /** The address to listen on. */
   readonly host: string;
-  /** Requests a minute for each key. */
+  /** Requests per minute for each key. */
   readonly rateLimit: number | 'off';
   readonly corsOrigins: readonly string[];
   readonly allowedHosts: readonly string[];
 }
 
-/** What a site shares with the server that it is a part of, and with the other sites of it. */
+/** Objects that a site shares with its server and with other sites. */
 export interface SiteSurroundings {
   readonly limits: HttpLimits;
   readonly log: Log;
   readonly answers: Answers;
   readonly telemetry: Telemetry | null;
-  /** Undefined where nothing is limited. */
+  /** Undefined if requests are not limited. */
   readonly limiter: Limiter | undefined;
-  /** The address at which the server can be reached, once it listens. */
+  /** The server's base URL, once it listens. */
   readonly address: { readonly baseUrl: string };
   readonly isStopping: () => boolean;
 }
 
-/** A workspace's routes, behind their gate, without a listener. */
+/** A workspace's routes behind their gate, without a listener. */
 export interface Site {
   readonly app: FastifyInstance;
-  /** Null where there is no status page. */
+  /** Null if there is no status page. */
   readonly page: StatusPage | null;
 }
 
-/** Builds the site of a workspace. */
+/** Creates the site of a workspace. */
 export async function createSite(
   parts: SiteParts,
   options: SiteOptions,

@@ -7,26 +7,26 @@ import { SNAPSHOTS_PATH } from './paths.ts';
 import { rangeOf } from './ranges.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 
-/** The name that stands for the newest snapshot. */
+/** Alias of the newest snapshot's id. */
 const LATEST = 'latest';
-/** Manifests that are kept in memory. */
+/** Maximum number of cached manifests. */
 const MANIFESTS_MAX = 32;
-/** What has a name that says what is in it may be kept for good: 365 days, by custom. */
-const FOR_GOOD = 'private, max-age=31536000, immutable';
+/** For content-addressed files: cacheable for 365 days, the customary maximum. */
+const IMMUTABLE = 'private, max-age=31536000, immutable';
 const PARQUET = 'application/vnd.apache.parquet';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Handlers of the published snapshots' list, of a manifest, and of a file that a manifest lists. */
+/** Handlers of the list of snapshots, of a manifest, and of the files listed in a manifest. */
 export interface SnapshotHandlers {
   readonly list: Handler;
   readonly manifest: Handler;
   readonly file: Handler;
-  /** What `list` sends: the newest snapshot first. */
+  /** Returns the list that `list` sends, newest snapshot first. */
   read(): Promise<SnapshotList>;
 }
 
-/** The published snapshots, each with its size and where its manifest is. */
+/** The published snapshots, each with its size and the path of its manifest. */
 export interface SnapshotList {
   readonly latest: string | null;
   readonly snapshots: readonly ReturnType<typeof describe>[];
@@ -37,7 +37,7 @@ interface Known {
   readonly files: ReadonlyMap<string, SnapshotFile>;
 }
 
-/** Builds the handlers over the folder of the snapshots, which need not be there yet; null serves none. */
+/** Creates the handlers over the snapshots folder, which may not exist yet; null serves none. */
 export function createSnapshotHandlers(folder: string | null): SnapshotHandlers {
   const remembered = new Map<string, Known>();
   const known = async (id: string): Promise<Known> => {
@@ -55,7 +55,7 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
     if (folder === null) return null;
     return basename(await readlink(join(folder, LATEST)).catch(() => '')) || null;
   };
-  // Whoever asks for the latest is told which it is: a file of it is found there when it is no longer the latest.
+  // The manifest of `latest` reports the real id, so that its files can still be fetched after a newer snapshot exists.
   const idOf = async (request: FastifyRequest): Promise<string> => {
     const { id = '' } = request.params as Record<string, string>;
     return id === LATEST ? ((await latest()) ?? '') : id;
@@ -64,7 +64,7 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
     try {
       return await open(join(folder ?? '', id, path), 'r');
     } catch {
-      // It was deleted with its snapshot.
+      // The file was deleted with its snapshot.
       remembered.delete(id);
       throw nothingThere();
     }
@@ -84,7 +84,7 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
       const body = await handle.readFile().finally(() => handle.close());
       const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
       const tag = `"${id}"`;
-      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : FOR_GOOD });
+      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : IMMUTABLE });
       reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
       if (isKnown(request, tag)) return unchanged(request, reply);
       request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
@@ -114,15 +114,15 @@ async function sendFile(
   handle: FileHandle,
 ): Promise<FastifyReply> {
   const tag = `"${sha256}"`;
-  const common = { etag: tag, 'cache-control': FOR_GOOD, 'accept-ranges': 'bytes' };
+  const common = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes' };
   if (isKnown(request, tag)) {
     await handle.close();
     return unchanged(request, reply.headers(common));
   }
   const { size } = await handle.stat();
-  if (size !== bytes) throw new Error(`a file of a snapshot has ${size} bytes and not ${bytes}`);
+  if (size !== bytes) throw new Error(`a snapshot file has ${size} bytes; its manifest lists ${bytes}`);
   const { range: header, 'if-range': condition } = request.headers;
-  // RFC 9110: a range counts with GET alone, and only of what the client has the other parts of.
+  // RFC 9110: ranges apply only to GET, and only if If-Range matches the current file.
   const applies = request.method === 'GET' && (condition === undefined || condition === tag);
   const range = applies ? rangeOf(header, bytes) : null;
   if (range === 'unsatisfiable') {

@@ -16,33 +16,33 @@ import { PAGE_PATH, STATUS_PATH, STATUS_PATHS, splitUrl } from './paths.ts';
 import { Refusal } from './refusal.ts';
 import type { SnapshotHandlers } from './snapshots.ts';
 
-/** Pages that may listen at a time. */
+/** Maximum number of listening pages. */
 const LISTENERS_MAX = 64;
-/** What may wait to be read by a page before it is taken to be gone. */
+/** Unread bytes above which a page is considered disconnected. */
 const UNREAD_BYTES_MAX = 256 * 1024;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** What the status page is served from. */
+/** Dependencies of the status page. */
 export interface PageParts {
   readonly status: StatusParts;
   readonly service: Service;
   readonly clock: Clock;
-  /** When each key was used last, epoch milliseconds, by its id. */
+  /** Last use of each key by id, epoch milliseconds. */
   readonly usedAt: ReadonlyMap<string, number>;
 }
 
-/** The status page, as the server has it. */
+/** The status page. */
 export interface StatusPage {
-  /** Paths of its files, the page's own among them. */
+  /** Paths of its files, including the page itself. */
   readonly assets: readonly string[];
-  /** What answers at each of its paths. */
+  /** Returns the handler of each of its paths. */
   handlers(gate: Gate, snapshots: SnapshotHandlers): ReadonlyMap<string, Handler>;
-  /** Ends the streams of those who listen. */
+  /** Ends the event streams of listening pages. */
   close(): void;
 }
 
-/** Builds the status page; its files are read now, everything else when it is asked for. */
+/** Creates the status page. Its files are read now, everything else on request. */
 export function createStatusPage({ status, service, clock, usedAt }: PageParts): StatusPage {
   const assets = new Map(readAssets().map((asset) => [pathOf(asset), asset]));
   const charts = createCharts(service);
@@ -51,7 +51,7 @@ export function createStatusPage({ status, service, clock, usedAt }: PageParts):
     const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
     const feed = createFeed(reporter, clock, LISTENERS_MAX);
     open.feed = feed;
-    const access: Handler = (request, reply) => sendJson(request, reply, tellAccess(gate, request));
+    const access: Handler = (request, reply) => sendJson(request, reply, readAccess(gate, request));
     const data: Handler = async (request, reply) => sendJson(request, reply, await reporter.read());
     const chart: Handler = async (request, reply) => {
       const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
@@ -76,8 +76,8 @@ function pathOf({ name }: Asset): string {
   return name === '' ? PAGE_PATH : `${STATUS_PATH}/${name}`;
 }
 
-// Answered well either way: a browser writes every refusal into its console, and to be asked for a key is none.
-function tellAccess(gate: Gate, request: FastifyRequest): { allowed: boolean; why: string | null } {
+// Always responds 200: browsers log every error response to the console, and a missing key is not an error here.
+function readAccess(gate: Gate, request: FastifyRequest): { allowed: boolean; why: string | null } {
   try {
     gate.checkPage(request);
     return { allowed: true, why: null };
@@ -128,7 +128,7 @@ function createEventsHandler(feed: Feed, gate: Gate): Handler {
     const { raw } = reply;
     const added = feed.add(listenerOf(raw, () => isAllowed(gate, request)));
     if (added === null) {
-      throw new SightlineError('overloaded', `${LISTENERS_MAX} pages are listening already, as many as can`);
+      throw new SightlineError('overloaded', `${LISTENERS_MAX} pages are listening; allowed: ${LISTENERS_MAX}`);
     }
     raw.once('close', added);
     reply.hijack();
@@ -138,7 +138,7 @@ function createEventsHandler(feed: Feed, gate: Gate): Handler {
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
     });
-    // Something at once, so that the page knows it is heard.
+    // Send something immediately, so that the page knows it is connected.
     raw.write(': hello\n\n');
     return reply;
   };
@@ -149,7 +149,7 @@ function listenerOf(response: ServerResponse, isAllowed: () => boolean): Listene
     take: (event) => {
       if (response.destroyed) return false;
       if (response.writableLength > UNREAD_BYTES_MAX) {
-        // To end it would keep what it has not read until it does.
+        // end() keeps the unread buffer in memory, so destroy the response.
         response.destroy();
         return false;
       }
@@ -161,7 +161,7 @@ function listenerOf(response: ServerResponse, isAllowed: () => boolean): Listene
   };
 }
 
-// Its key is looked at again, as it would be with a request; an error of any kind ends it.
+// Checks the key again, as for a request; any error ends the stream.
 function isAllowed(gate: Gate, request: FastifyRequest): boolean {
   try {
     gate.checkPage(request);

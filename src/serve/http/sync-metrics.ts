@@ -1,7 +1,7 @@
 import type { Observation, Surroundings } from '../monitored.ts';
 import { byName, type Declaration, ofCopy, type Sample, seconds } from './metric.ts';
 
-/** Statuses of runs, and of jobs, of which one has the value 1. */
+/** Statuses of runs and jobs; the series of the current one has the value 1. */
 const RUN_STATUSES = ['complete', 'partial', 'failed', 'interrupted'];
 const JOB_STATUSES = ['done', 'partial', 'failed', 'locked', 'interrupted'];
 
@@ -17,7 +17,7 @@ const ofBudget =
   (read: (budget: NonNullable<Surroundings['budget']>) => number) =>
   ({ surroundings: { budget } }: Observation): readonly Sample[] =>
     budget === null ? [] : [[read(budget)]];
-// A label `job` is Prometheus's own, for what it scrapes, and would be renamed.
+// Prometheus uses the label `job` for its targets and would rename ours, so call it `job_name`.
 const ofJobs =
   (read: (job: Surroundings['jobs'][number]) => number | null) =>
   ({ surroundings }: Observation): readonly Sample[] =>
@@ -27,71 +27,71 @@ const ofJobs =
 export const syncMetrics: readonly Declaration[] = [
   {
     name: 'sightline_sync_last_start_timestamp_seconds',
-    help: 'When the last sync that has ended began.',
+    help: 'Start of the last finished sync.',
     read: ofRun(({ startedAt }) => [[seconds(startedAt)]]),
   },
   {
     name: 'sightline_sync_last_end_timestamp_seconds',
-    help: 'When the last sync ended.',
+    help: 'End of the last sync.',
     read: ofRun(({ endedAt }) => [[seconds(endedAt)]]),
   },
   {
     name: 'sightline_sync_last_status',
-    help: '1 for the status with which the last sync ended, 0 for the others.',
+    help: '1 for the status of the last sync, 0 for the others.',
     labels: ['status'],
     read: ofRun((run) => RUN_STATUSES.map((status) => [status === run.status ? 1 : 0, { status }])),
   },
   {
     name: 'sightline_sync_last_duration_seconds',
-    help: 'How long the last sync took.',
+    help: 'Duration of the last sync.',
     read: ofRun(({ startedAt, endedAt }) => [[endedAt === null ? null : seconds(endedAt - startedAt)]]),
   },
   {
     name: 'sightline_sync_last_requests',
-    help: 'Requests of the last sync, retries among them.',
+    help: 'Requests of the last sync, including retries.',
     read: ofRun(({ requests }) => [[requests]]),
   },
   {
     name: 'sightline_sync_last_retries',
-    help: 'Requests of the last sync that were second and later attempts.',
+    help: 'Retries of the last sync: second and later attempts.',
     read: ofRun(({ retries }) => [[retries]]),
   },
   {
     name: 'sightline_sync_last_waited_seconds',
-    help: 'Time that requests of the last sync waited for the budget, added up.',
+    help: 'Total time that requests of the last sync waited for the budget.',
     read: ofRun(({ waitedMs }) => [[seconds(waitedMs)]]),
   },
   {
     name: 'sightline_sync_last_rows',
-    help: 'Rows that the last sync read, and of these those that it inserted, updated and marked as deleted.',
+    help: 'Rows that the last sync read, inserted, updated and marked as deleted.',
     labels: ['change'],
     read: ofRun(({ changes }) => Object.entries(changes).map(([change, rows]) => [rows, { change }])),
   },
   {
     name: 'sightline_sync_runs_total',
-    help: 'Syncs that the ledger has, by how they ended.',
+    help: 'Recorded syncs, by status.',
     kind: 'counter',
     labels: ['status'],
     read: ofCopy(({ figures }) => RUN_STATUSES.map((status) => [figures.runs.get(status) ?? 0, { status }])),
   },
   {
     name: 'sightline_sync_failures_in_a_row',
-    help: 'Syncs that have failed since the last that did not.',
+    help: 'Failed syncs since the last complete or partial one.',
     read: ofCopy(({ figures }) => [[figures.failuresInARow]]),
   },
   {
     name: 'sightline_sync_last_complete_timestamp_seconds',
-    help: 'When a sync of everything was last complete; absent when none was.',
+    help: 'End of the last complete sync of everything; absent if there is none.',
     read: ofCopy(({ figures }) => [[seconds(figures.lastWholeAt)]]),
   },
   {
     name: 'sightline_sync_running',
-    help: '1 while a sync runs, whichever process runs it.',
+    help: '1 while a sync is running in any process.',
     read: ({ surroundings }) => [[surroundings.progress === null ? 0 : 1]],
   },
   {
     name: 'sightline_sync_running_progress_ratio',
-    help: 'Part of the running sync that is done, by requests; absent while none runs.',
+    help: 'Progress of the running sync, by requests; absent if none is running.',
     read: ofProgress(({ done, expected }) => (expected === 0 ? 0 : done / expected)),
   },
   {
@@ -101,27 +101,27 @@ export const syncMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_sync_running_rows',
-    help: 'Rows that the running sync has read.',
+    help: 'Rows read by the running sync.',
     read: ofProgress(({ rows }) => rows),
   },
   {
     name: 'sightline_sync_running_remaining_seconds',
-    help: 'Estimated time that the running sync still takes.',
+    help: 'Estimated remaining time of the running sync.',
     read: ofProgress(({ secondsToGo }) => secondsToGo),
   },
   {
     name: 'sightline_budget_limit_requests',
-    help: 'Requests a minute that upstream allows the key.',
+    help: 'Requests per minute that upstream allows for the key.',
     read: ofBudget(({ limit }) => limit),
   },
   {
     name: 'sightline_budget_capacity_requests',
-    help: 'Requests a minute that are used of it at most.',
+    help: 'Maximum requests per minute that are used.',
     read: ofBudget(({ capacity }) => capacity),
   },
   {
     name: 'sightline_budget_used_requests',
-    help: 'Requests that were sent with the key from this machine, in the last 60 seconds and in the last hour.',
+    help: 'Requests sent with the key from this machine, in the last 60 seconds and in the last hour.',
     labels: ['window'],
     read: ({ surroundings: { budget } }) =>
       budget === null
@@ -133,21 +133,21 @@ export const syncMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_upstream_requests_total',
-    help: 'Requests to upstream that the ledger has, by HTTP status; none where no answer came.',
+    help: 'Recorded requests to upstream, by HTTP status; none if no response was received.',
     kind: 'counter',
     labels: ['status'],
-    // A status that has not come yet must be there at 0, or its first does not count as an increase.
+    // Initialize expected statuses with 0; otherwise their first occurrence is not seen as an increase.
     read: ofCopy(({ figures }) => byName('status', new Map([['200', 0], ['429', 0], ...figures.requests]))),
   },
   {
     name: 'sightline_job_enabled',
-    help: '1 for a job that is turned on.',
+    help: '1 for an enabled job.',
     labels: ['job_name'],
     read: ofJobs(({ enabled }) => (enabled ? 1 : 0)),
   },
   {
     name: 'sightline_job_last_status',
-    help: '1 for the status with which a job last ended, 0 for the others.',
+    help: '1 for the status of the last run of a job, 0 for the others.',
     labels: ['job_name', 'status'],
     read: ({ surroundings }) =>
       surroundings.jobs.flatMap(({ name, last }): Sample[] =>
@@ -158,25 +158,25 @@ export const syncMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_job_last_end_timestamp_seconds',
-    help: 'When a job last ended.',
+    help: 'End of the last run of a job.',
     labels: ['job_name'],
     read: ofJobs(({ last }) => seconds(last?.endedAt)),
   },
   {
     name: 'sightline_job_last_success_timestamp_seconds',
-    help: 'When a job last ended with all of it done.',
+    help: 'End of the last fully successful run of a job.',
     labels: ['job_name'],
     read: ofJobs(({ lastDoneAt }) => seconds(lastDoneAt)),
   },
   {
     name: 'sightline_job_next_due_timestamp_seconds',
-    help: 'When a job is due next.',
+    help: 'Next due time of a job.',
     labels: ['job_name'],
     read: ofJobs(({ nextAt }) => seconds(nextAt)),
   },
   {
     name: 'sightline_job_missed',
-    help: '1 for a job that was due ten minutes ago or more, and that nobody has run.',
+    help: '1 for a job that has been due for at least ten minutes and was not run.',
     labels: ['job_name'],
     read: ofJobs(({ owedSince }) => (owedSince === null ? 0 : 1)),
   },

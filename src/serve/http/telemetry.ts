@@ -6,23 +6,23 @@ import type { Answers } from './answers.ts';
 import type { Visit } from './visit.ts';
 import { addWorkspaceMetrics } from './workspace-metrics.ts';
 
-/** Upper bounds of the durations, seconds: from a kept answer to a query that is about to be stopped. */
+/** Histogram buckets in seconds: from a cached response to a query close to its timeout. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Where no declared path was asked for. */
+/** Route label of requests that match no declared path. */
 const OTHER_ROUTE = 'other';
 
-/** The server's metrics, in the form that Prometheus reads. */
+/** The server's metrics in Prometheus format. */
 export interface Telemetry {
-  /** Counts a request that has ended. */
+  /** Counts a finished request. */
   observe(visit: Visit, status: number, tookMs: number): void;
-  /** The text and its media type. */
+  /** Returns the metrics and their media type. */
   render(): Promise<{ readonly text: string; readonly mediaType: string }>;
 }
 
 /**
- * Builds the metrics; labels come from declarations, settings and statuses only, so that clients cannot make any up. Those
- * of the workspace are there where one is monitored.
+ * Creates the metrics, including the workspace's if one is monitored. Labels come only from declarations, settings and
+ * statuses, so that clients cannot create series.
  */
 export function createTelemetry(
   service: Service,
@@ -36,26 +36,26 @@ export function createTelemetry(
   const registers = [registry];
   const requests = new Counter({
     name: 'sightline_http_requests_total',
-    help: 'Requests answered, by declared path and status.',
+    help: 'Finished requests, by declared path and status.',
     labelNames: ['route', 'status'] as const,
     registers,
   });
   const durations = new Histogram({
     name: 'sightline_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer, by declared path and status.',
+    help: 'Time from the arrival of a request to the end of its response, by declared path and status.',
     labelNames: ['route', 'status'] as const,
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const cache = new Counter({
     name: 'sightline_answers_total',
-    help: 'Answers by where they came from: computed, kept from before, or unchanged at the client (304).',
+    help: 'Responses by source: computed, kept (cached), or unchanged at the client (304).',
     labelNames: ['source'] as const,
     registers,
   });
   const refusals = new Counter({
     name: 'sightline_limiter_refusals_total',
-    help: 'Requests refused with 429: for the requests of a key, or for wrong keys from an address.',
+    help: 'Requests rejected with 429: by the rate limit of a key, or for wrong keys from an address.',
     labelNames: ['by'] as const,
     registers,
   });
@@ -91,12 +91,12 @@ function addGauges(registry: Registry, service: Service, answers: Answers, clock
       collect: async () => made.set(await read()),
     });
   };
-  gauge('sightline_queries_running', 'Queries that the warehouse works on.', () => service.load().running);
-  gauge('sightline_queries_waiting', 'Queries that wait for their turn.', () => service.load().waiting);
-  gauge('sightline_answers_running', 'Answers being computed.', () => answers.running);
-  gauge('sightline_answers_waiting', 'Requests that wait for an answer being computed.', () => answers.waiting);
-  gauge('sightline_answers_kept_bytes', 'Bytes of the answers that are kept.', () => answers.cachedBytes);
-  gauge('sightline_data_age_seconds', 'Time since the newest sync ended; NaN before the first.', async () => {
+  gauge('sightline_queries_running', 'Running warehouse queries.', () => service.load().running);
+  gauge('sightline_queries_waiting', 'Waiting warehouse queries.', () => service.load().waiting);
+  gauge('sightline_answers_running', 'Responses being computed.', () => answers.running);
+  gauge('sightline_answers_waiting', 'Requests waiting for a response being computed.', () => answers.waiting);
+  gauge('sightline_answers_kept_bytes', 'Bytes of cached responses.', () => answers.cachedBytes);
+  gauge('sightline_data_age_seconds', 'Time since the end of the newest sync; NaN before the first.', async () => {
     const { syncedAt } = await service.freshness();
     return syncedAt === null ? Number.NaN : (clock.now() - syncedAt) / 1000;
   });

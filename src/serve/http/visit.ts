@@ -1,23 +1,23 @@
 import type { OpenSpan } from '../../base/trace.ts';
 import type { Endpoint } from './paths.ts';
 
-/** What is known of a request while it is served: for the log and the metrics. */
+/** State of a request while it is served, for the log and the metrics. */
 export interface Visit {
-  /** On the clock that is never set back. */
+  /** Arrival time on the monotonic clock. */
   readonly startedAtMs: number;
-  /** The declared path, never what the client wrote; null where there is none. */
+  /** The declared path, never the client's text; null if no route matches. */
   route: string | null;
-  /** What is said beside every answer: the request's id, and what is left of the minute. */
+  /** Headers added to every response: request id and rate limit. */
   readonly headers: Record<string, string | number>;
-  /** Id of the key it came with. */
+  /** Id of the request's key. */
   keyId: string | null;
-  /** Whether the answer was computed, kept from before, or known to the client already. */
+  /** Whether the response was computed, cached (`kept`), or already current at the client (`unchanged`). */
   cache: 'computed' | 'kept' | 'unchanged' | null;
-  /** Bytes of the body; null where it is written by others. */
+  /** Bytes of the body; null if another component writes it. */
   bytes: number | null;
-  /** Aborted when the client leaves before it is answered; made where something waits for it. */
+  /** Aborted if the client disconnects before the response; created only if something waits for it. */
   leaving: AbortController | null;
-  /** The request in a trace, where traces are wanted. */
+  /** The request's span if tracing is enabled. */
   span: OpenSpan | null;
 }
 
@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-/** A request that has just come. */
+/** Creates the state of a new request. */
 export function newVisit(startedAtMs: number, requestId: string): Visit {
   const headers = { 'x-request-id': requestId };
   return { startedAtMs, route: null, headers, keyId: null, cache: null, bytes: null, leaving: null, span: null };

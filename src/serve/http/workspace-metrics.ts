@@ -3,7 +3,7 @@ import type { Observation } from '../monitored.ts';
 import { dataMetrics } from './data-metrics.ts';
 import { syncMetrics } from './sync-metrics.ts';
 
-/** Puts a workspace's metrics into a registry, and gives what sets them to what was observed. */
+/** Registers a workspace's metrics and returns a function that sets them from an observation. */
 export function addWorkspaceMetrics(registry: Registry): (observation: Observation) => void {
   const made = [...dataMetrics, ...syncMetrics].map(({ kind, name, help, labels = [], read }) => {
     const options = { name, help, labelNames: [...labels], registers: [registry] };
@@ -12,7 +12,7 @@ export function addWorkspaceMetrics(registry: Registry): (observation: Observati
   return (observation) => {
     for (const { metric, labels, read } of made) {
       metric.reset();
-      // What has no value is absent, rather than 0.
+      // Metrics without a value are left out instead of reported as 0.
       if (labels.length === 0) metric.remove();
       for (const [value, labelled = {}] of read(observation)) {
         if (value === null || value === undefined) continue;

@@ -6,22 +6,23 @@ import { readInput, type ToolInput } from './input.ts';
 import { type Shortened, shorten } from './shorten.ts';
 import { listsOf, OMITTED, type Tool } from './tool.ts';
 
-/** JSON characters of a result: clients cut at about 25,000 tokens, and ids make for short ones. */
+/** Maximum JSON characters of a result. Clients cut results at about 25,000 tokens, and ids take many tokens. */
 export const RESULT_CHARACTERS_MAX = 60_000;
 
-/** Of these, kept for what is said about what was left out. */
+/** Characters reserved for remarks about omissions. */
 const REMARK_CHARACTERS = 1_000;
 
-/** Times a page is asked for again because it was too long; the last time it is one row. */
+/** Maximum attempts to get a page that fits; the last attempt requests one row. */
 const PAGE_ATTEMPTS_MAX = 4;
 
-/** Names under which a result's `_meta` tells how fresh the data are, in the words of the REST headers. */
+/** Names in a result's `_meta` that report the freshness of the data, like the REST headers. */
 const META = { asOf: 'sightline/data-as-of', coverage: 'sightline/data-coverage' } as const;
 
 /**
- * Asks what the tool's arguments ask, and gives the answer as text and as structured content, equal to REST's body (a
- * bare list or value stands under `data`) unless it is longer than `charactersMax`. Throws what the service throws, and
- * `invalid_parameter`.
+ * Calls a tool and returns the response as text and as structured content. The content equals REST's body (a bare list
+ * or value is wrapped in `data`), shortened if it is longer than `charactersMax`.
+ *
+ * @throws SightlineError `invalid_parameter`; also whatever the service throws
  */
 export async function callTool(
   service: Service,
@@ -50,15 +51,15 @@ interface CallOptions {
   readonly charactersMax: number;
 }
 
-/** An answer, as far as it fits. */
+/** The part of a response that fits. */
 interface Page {
   readonly question: Question;
   readonly window: Window;
-  /** Whether it ends before its limit, because it would be too long. */
+  /** Whether the page ends before its limit because it would be too long. */
   readonly endsEarly: boolean;
 }
 
-// A page must end where its cursor goes on, so one that is too long is asked for again, shorter.
+// A page must end at the position of its cursor, so a page that is too long is requested again with fewer rows.
 async function askUntilItFits(
   service: Service,
   { resource }: Tool,
@@ -75,7 +76,7 @@ async function askUntilItFits(
     if (resource.paging !== 'cursor' || isWhole || attempt === PAGE_ATTEMPTS_MAX) {
       return { question, window, endsEarly: rowsMax !== undefined };
     }
-    // What is read may change between the attempts, but a page of one row ends them.
+    // The data may change between attempts, so the last attempt requests one row.
     rowsMax = attempt + 1 < PAGE_ATTEMPTS_MAX ? window.shown : 1;
   }
 }
@@ -88,25 +89,27 @@ function cutToSize(
 ): { content: Content; omitted: string[] } {
   const omitted = window.skipped + window.shown < window.total ? [rowsOmitted(tool, window)] : [];
   const cut = shorten(window.content, charactersMax);
-  if (cut === null) throw new RangeError(`an answer of ${tool.definition.name} cannot be cut to ${charactersMax}`);
+  if (cut === null)
+    throw new RangeError(`a result of ${tool.definition.name} cannot be cut to ${charactersMax} characters`);
   if (cut.textsCut > 0 || cut.itemsMax !== null) omitted.push(detailsOmitted(tool, input, cut));
   return { content: cut.value as Content, omitted };
 }
 
 function rowsOmitted({ skipName, inQuery }: Tool, { total, skipped, shown }: Window): string {
   const left = total - skipped - shown;
-  const next = skipName === null ? [] : [`call again with ${skipName}=${skipped + shown} and all else as it was`];
+  const next =
+    skipName === null ? [] : [`call again with ${skipName}=${skipped + shown} and all other arguments unchanged`];
   const narrowing = inQuery.filter(({ parameter: { kind } }) => kind !== 'limit' && kind !== 'cursor');
   if (narrowing.length > 0) next.push(`ask for less with ${narrowing.map(({ name }) => name).join(', ')}`);
-  return `${left} of ${total} rows are left out, because the answer would be too long: ${next.join(', or ')}.`;
+  return `${left} of ${total} rows are omitted because the result would be too long: ${next.join(', or ')}.`;
 }
 
 function detailsOmitted({ resource }: Tool, { path }: ToolInput, { itemsMax }: Shortened): string {
   const address = resource.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
   const items = itemsMax === null ? '' : `, and lists after ${itemsMax} items`;
   return (
-    `Long texts are cut where they say so${items}, because the answer would be too long; ` +
-    `REST has them whole, at ${address}.`
+    `Long texts are cut at the marked places${items}, because the result would be too long; ` +
+    `REST returns them in full at ${address}.`
   );
 }
 
@@ -118,18 +121,23 @@ function rangeRemarks({ inQuery }: Tool, { window, endsEarly }: Page): string[] 
       shown === 0 ? `There are only ${total} rows.` : `Rows ${skipped + 1} to ${skipped + shown} of ${total}.`,
     );
   }
-  if (endsEarly) remarks.push(`The page ends after ${total} rows, because it would be too long; none is left out.`);
+  if (endsEarly) remarks.push(`The page ends after ${total} rows because it would be too long; no rows are omitted.`);
   const cursor = inQuery.find(({ parameter }) => parameter.kind === 'cursor');
   if (cursor !== undefined && typeof content['nextCursor'] === 'string') {
-    remarks.push(`There are more rows: call again with nextCursor as ${cursor.name} and all else as it was.`);
+    remarks.push(
+      `There are more rows: call again with nextCursor as ${cursor.name} and all other arguments unchanged.`,
+    );
   }
   return remarks;
 }
 
 function freshnessRemarks({ asOf, partial }: Question): string[] {
-  const known = `X-Data-As-Of: ${asOf === null ? 'never, nothing was read yet' : toIso(asOf)}`;
+  const known = `X-Data-As-Of: ${asOf === null ? 'never, not synced yet' : toIso(asOf)}`;
   if (!partial) return [known];
-  return [known, 'X-Data-Coverage: partial, so rows may be missing and numbers too low: a part was never read whole.'];
+  return [
+    known,
+    'X-Data-Coverage: partial. Some data were never read completely: rows may be missing, numbers too low.',
+  ];
 }
 
 function metaOf({ asOf, partial }: Question): Record<string, string> {

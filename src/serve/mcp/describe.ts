@@ -4,17 +4,17 @@ import type { Parameter } from '../../contract/parameters.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { type AnswerPart, answerParts, listerOf, type ToolShape } from './tool.ts';
 
-/** Words of tool names that are not written like others. */
+/** Words of tool names with irregular spelling in titles. */
 const SPELLINGS: Readonly<Record<string, string>> = { ai: 'AI', url: 'URL', urls: 'URLs', id: 'id' };
 
-/** A tool's name for people: `get_ai_traffic` is `Get AI traffic`. */
+/** Returns a tool's title: `get_ai_traffic` becomes `Get AI traffic`. */
 export function titleOf(tool: string): string {
   const words = tool.split('_').map((word) => SPELLINGS[word] ?? word);
   const text = words.join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Tells a model what a tool gives, what it needs, its defaults and bounds, and how to go on. */
+/** Returns a tool's description for a model: result, arguments, defaults, limits, paging. */
 export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
   const { resource, inPath, inQuery } = shape;
   const sentences = [resource.about, ...answerParts(catalogue, resource).map(partSentence)];
@@ -25,7 +25,7 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
   const kinds = (kind: Parameter['kind']) => inQuery.filter(({ parameter }) => parameter.kind === kind);
   if (kinds('day').length > 1) {
     const names = kinds('day').map(({ name }) => `\`${name}\``);
-    sentences.push(`${names.join(' and ')} are days, YYYY-MM-DD, both included, at most ${RANGE_DAYS_MAX} in all.`);
+    sentences.push(`${names.join(' and ')} are inclusive days, YYYY-MM-DD, at most ${RANGE_DAYS_MAX} in total.`);
   }
   for (const { name, parameter } of kinds('limit')) sentences.push(`\`${name}\` is from 1 to ${parameter.max}.`);
   for (const { name, parameter } of inQuery) {
@@ -33,24 +33,24 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
   }
   for (const { name } of kinds('cursor')) {
     sentences.push(
-      `There are more rows while \`nextCursor\` is not null: call again with it as \`${name}\` and all else as it was.`,
+      `While \`nextCursor\` is not null there are more rows: call again with it as \`${name}\` and all other arguments unchanged.`,
     );
   }
   return sentences.join(' ');
 }
 
-/** Tells what a query parameter means and where its values come from. */
+/** Returns the meaning of a query parameter and the tool that lists its values. */
 export function describeParameter(catalogue: Catalogue, name: string, parameter: Parameter): string {
   const from = sourceOf(catalogue, name, parameter);
   return from === null ? parameter.about : `${parameter.about} \`${from.tool}\` lists them.`;
 }
 
-/** Tells where the values of a path parameter come from. */
+/** Returns the description of a path parameter: the tool that lists its values. */
 export function describePathParameter(lister: Resource): string {
-  return `An id that \`${lister.tool}\` lists.`;
+  return `An id listed by \`${lister.tool}\`.`;
 }
 
-/** The fields of a table's rows with what they mean, nested ones included: `topic.name`, `tags[].name`. */
+/** Returns the fields of a table's rows with their meaning, including nested ones: `topic.name`, `tags[].name`. */
 export function fieldsOf(fields: Fields, prefix = ''): { readonly name: string; readonly about: string }[] {
   return Object.entries(fields).flatMap(([field, schema]) => {
     const meta = metaOf(schema);
@@ -63,9 +63,9 @@ export function fieldsOf(fields: Fields, prefix = ''): { readonly name: string; 
 
 function partSentence({ list, fields, beside, isUnknown }: AnswerPart): string {
   const names = (of: Fields): string => Object.keys(of).join(', ');
-  if (list === null) return isUnknown ? 'Gives it as upstream sends it.' : `Gives ${names(fields)}.`;
-  const rows = isUnknown ? 'rows as upstream sends them' : `rows with ${names(fields)}`;
-  return `Gives \`${list}\`, a list of ${rows}${Object.keys(beside).length === 0 ? '' : `; beside it ${names(beside)}`}.`;
+  if (list === null) return isUnknown ? 'Returns it as received from upstream.' : `Returns ${names(fields)}.`;
+  const rows = isUnknown ? 'rows as received from upstream' : `rows with ${names(fields)}`;
+  return `Returns \`${list}\`, a list of ${rows}${Object.keys(beside).length === 0 ? '' : `; also ${names(beside)}`}.`;
 }
 
 function orderSentence({ order, tables }: Resource): string | null {
@@ -79,21 +79,22 @@ function orderSentence({ order, tables }: Resource): string | null {
   return `Sorted by ${field}, ${first.startsWith('-') ? words[0] : words[1]} first.`;
 }
 
-// Whose arguments are this list's ids.
+// Returns the tools that take this list's ids as arguments.
 function usesOf(catalogue: Catalogue, resource: Resource): string[] {
   if (resource.provides !== undefined) {
     return [
-      `Call it first: its \`${resource.provides.id}\` is what most other tools need as \`${resource.provides.scope}Id\`.`,
+      `Call it first: most other tools need its \`${resource.provides.id}\` as \`${resource.provides.scope}Id\`.`,
     ];
   }
   return catalogue.resources.flatMap(({ change, tool }) =>
     change.kind === 'detail' && change.of === resource.name
-      ? [`\`${tool}\` gives one of them in full, by its id as \`${change.parameter}\`.`]
+      ? [`\`${tool}\` returns one of them in full; pass its id as \`${change.parameter}\`.`]
       : [],
   );
 }
 
-// A parameter says itself which list has its values, or is called like a list's row: `thingId` for a list of `things`.
+// A parameter either declares the list of its values, or is named after a row of a list: `thingId` for a list of
+// `things`.
 function sourceOf(catalogue: Catalogue, name: string, parameter: Parameter): Resource | null {
   if (parameter.oneOf !== undefined) return catalogue.get(parameter.oneOf.resource);
   const row = /^(\w+)Id$/.exec(name)?.[1];

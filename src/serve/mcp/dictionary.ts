@@ -2,11 +2,11 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import { fieldsOf } from './describe.ts';
 import { answerParts, type Tool, type ToolSet } from './tool.ts';
 
-/** The data dictionary as Markdown: every tool with its arguments and fields, every table with its columns. */
+/** Returns the data dictionary as Markdown: tools with arguments and fields, tables with columns. */
 export function describeData(catalogue: Catalogue, tools: ToolSet): string {
   const parts = [
     '# Data dictionary',
-    'What the tools give, and the tables in which it is kept. Times and days are UTC; any field may be null, and there may be fields that are not listed here.',
+    'The results of the tools, and the tables that store them. Times and days are UTC; any field may be null, and there may be fields that are not listed here.',
     '## Tools',
     ...[...tools.values()].flatMap((tool) => describeTool(catalogue, tool)),
     '## Tables',

@@ -3,13 +3,13 @@ import { errorTable, type SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { listerOf, type Tool } from './tool.ts';
 
-/** An error as a result that a model can act on: what is wrong, what is allowed, what to do. Text only. */
+/** Converts an error to a result for a model: what is wrong, what is allowed, the next step. Text only. */
 export function toErrorResult(error: SightlineError, catalogue: Catalogue, tool: Tool): CallToolResult {
   const text = `${error.code}: ${sentenceOf(error)}\n${adviceOn(error, catalogue, tool)}`;
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-// What should not have happened is for the log; its words may hold more than a client should read.
+// The message of an internal error goes to the log only, because it may contain details that clients must not see.
 function sentenceOf({ code, message }: SightlineError): string {
   return code === 'internal' ? errorTable.internal.about : message;
 }
@@ -22,10 +22,10 @@ function adviceOn({ code, hint }: SightlineError, catalogue: Catalogue, tool: To
       const takes = names.length === 0 ? 'no arguments' : names.join(', ');
       return `${hint} ${tool.definition.name} takes ${takes}.`;
     }
-    // The hint of the table is for people who have set up a sync.
+    // The hint of the error table is for operators of a sync.
     case 'not_found': {
       const sources = tool.inPath.map((name) => `${name} from ${listerOf(catalogue, tool.resource, name).tool}`);
-      return sources.length === 0 ? 'There is nothing to ask for.' : `Take ${sources.join(', ')}.`;
+      return sources.length === 0 ? 'There is no such resource.' : `Take ${sources.join(', ')}.`;
     }
     case 'overloaded':
       return 'Try again in a few seconds.';

@@ -1,25 +1,25 @@
 import { isRecord } from '../../base/json.ts';
 
-/** What a result holds: an object, as MCP wants it. */
+/** Content of a result; MCP requires an object. */
 export type Content = Readonly<Record<string, unknown>>;
 
 /** A part of a body's rows. */
 export interface Window {
   readonly content: Content;
-  /** Rows of the whole body, and how many of them come before those that are shown. */
+  /** `total` counts all rows of the body, `skipped` those before the rows that are included. */
   readonly total: number;
   readonly skipped: number;
   readonly shown: number;
 }
 
-/** The body as an object: what is none, a bare list or a number, stands under `data`. */
+/** Returns the body as an object; other values, such as a bare list, are wrapped in `data`. */
 export function toContent(body: unknown): Content {
   return isRecord(body) ? body : { data: body };
 }
 
 /**
- * The rows of the content's `lists`, taken as one list after the other, from the `skip`th on and as many as fit into
- * `characters` of JSON with all that is beside them; one at least, even where it does not fit.
+ * Returns the rows of `lists`, concatenated, from the `skip`th on, as many as fit into `characters` of JSON together
+ * with the other content. Returns at least one row, even if it does not fit.
  */
 export function takeRows(content: Content, lists: readonly string[], skip: number, characters: number): Window {
   const rows = lists.flatMap((list) => {

@@ -1,22 +1,24 @@
 import { SightlineError } from '../../base/errors.ts';
 import type { Tool } from './tool.ts';
 
-/** Greatest number of rows that can be skipped. */
+/** Maximum number of rows that can be skipped. */
 const SKIP_MAX = 10_000_000;
 
-/** A tool's arguments, in the form in which REST is asked. */
+/** A tool's arguments, converted to a REST request. */
 export interface ToolInput {
-  /** Values of the path's parameters, by name. */
+  /** Values of the path parameters, by name. */
   readonly path: Readonly<Record<string, string>>;
   readonly given: URLSearchParams;
-  /** Rows of the list to leave out from its start. */
+  /** Number of rows to skip at the start of the list. */
   readonly skip: number;
 }
 
 /**
- * Reads a tool's arguments. What they are worth is checked where REST's are; here only what REST cannot be sent: a
- * missing path parameter, a value that is no scalar, a wrong `skip`. Throws `invalid_parameter`. Models send null for
- * what they leave out, so null is left out.
+ * Converts a tool's arguments. Values are validated by the service, like those of REST; here only what REST cannot
+ * express: missing path parameters, values that are not scalars, and `skip`. Null arguments are ignored, because models
+ * send null for arguments that they leave out.
+ *
+ * @throws SightlineError `invalid_parameter`
  */
 export function readInput(tool: Tool, values: Readonly<Record<string, unknown>>): ToolInput {
   const path: Record<string, string> = {};
@@ -30,7 +32,7 @@ export function readInput(tool: Tool, values: Readonly<Record<string, unknown>>)
     else given.append(name, text);
   }
   for (const name of tool.inPath) {
-    if (path[name] === undefined) throw new SightlineError('invalid_parameter', `${name} must be given, a UUID`);
+    if (path[name] === undefined) throw new SightlineError('invalid_parameter', `${name} is missing; allowed: a UUID`);
   }
   return { path, given, skip };
 }
@@ -39,7 +41,7 @@ function toText(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const shown = JSON.stringify(value).slice(0, 80);
-  throw new SightlineError('invalid_parameter', `${name} must be one text, number, true or false; got ${shown}`);
+  throw new SightlineError('invalid_parameter', `${name} must be a string, number or boolean; got ${shown}`);
 }
 
 function toSkip(name: string, text: string): number {

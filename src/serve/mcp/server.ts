@@ -18,19 +18,19 @@ import { toErrorResult } from './errors.ts';
 import type { ToolSet } from './tool.ts';
 import { createTools } from './tools.ts';
 
-/** Resources that clients can read beside the tools. */
+/** Resources that clients can read. */
 export const DICTIONARY_URI = 'sightline://dictionary';
 export const FRESHNESS_URI = 'sightline://freshness';
 
-/** What can be set about an MCP server. */
+/** Options of an MCP server. */
 export interface McpOptions {
-  /** Told of errors that clients are not told the words of. */
+  /** Called with errors whose message is not sent to clients. */
   readonly onError?: (error: Error) => void;
-  /** JSON characters of a result, by default `RESULT_CHARACTERS_MAX`. */
+  /** Maximum JSON characters of a result; default `RESULT_CHARACTERS_MAX`. */
   readonly charactersMax?: number;
 }
 
-/** Makes MCP servers, one a request or one a connection; tools are derived once for all of them. */
+/** Creates a factory of MCP servers, one per request or connection. All of them share the derived tools. */
 export function createServerFactory(service: Service, options: McpOptions = {}): () => Server {
   const derived = deriveOnce(service);
   const instructions = instructionsOf(service);
@@ -55,7 +55,7 @@ export function createServerFactory(service: Service, options: McpOptions = {}):
   };
 }
 
-// Until the data were opened once, nobody knows the names that were learned from them.
+// Parameter names learned from the data are known only after the replica was opened.
 async function opened(service: Service): Promise<void> {
   await service.freshness();
 }
@@ -75,7 +75,7 @@ async function call(
   try {
     return await callTool(service, tool, params.arguments ?? {}, { signal, charactersMax });
   } catch (thrown) {
-    // Nobody waits for this answer any more.
+    // The client no longer waits for this response.
     if (signal.aborted) throw thrown;
     const error = toSightlineError(thrown);
     if (error.code === 'internal') onError?.(error);
@@ -88,14 +88,14 @@ const entries: ResourceEntry[] = [
     uri: DICTIONARY_URI,
     name: 'dictionary',
     title: 'Data dictionary',
-    description: 'Every tool, argument, field, table and column, with what it means.',
+    description: 'Every tool, argument, field, table and column, with its meaning.',
     mimeType: 'text/markdown',
   },
   {
     uri: FRESHNESS_URI,
     name: 'freshness',
     title: 'Freshness of the data',
-    description: 'When the data were last synced, and how current and complete each part is.',
+    description: 'Time of the last sync, and freshness and completeness of each resource.',
     mimeType: 'application/json',
   },
 ];
@@ -109,11 +109,11 @@ async function read(service: Service, dictionary: () => string, uri: string): Pr
       return { contents: [{ uri, mimeType: 'application/json', text }] };
     }
     default:
-      throw new ResourceNotFoundError(uri, `There is no resource ${uri}; known: ${DICTIONARY_URI}, ${FRESHNESS_URI}`);
+      throw new ResourceNotFoundError(uri, `Unknown resource: ${uri}; known: ${DICTIONARY_URI}, ${FRESHNESS_URI}`);
   }
 }
 
-// Models read dates better than milliseconds, and know the tools' names.
+// Uses ISO dates and tool names, which models understand better than milliseconds and resource names.
 function toReadable({ catalogue }: Service, freshness: Freshness): object {
   const toTime = (epochMs: number | null): string | null => (epochMs === null ? null : new Date(epochMs).toISOString());
   const resources = freshness.resources.map(({ name, asOf, partial }) => {
@@ -122,7 +122,7 @@ function toReadable({ catalogue }: Service, freshness: Freshness): object {
   return { ...freshness, syncedAt: toTime(freshness.syncedAt), resources };
 }
 
-/** Tools and dictionary as they follow from the names that parameters are served under; those may change with the data. */
+/** Derives tools and dictionary, and again only when the served parameter names change with the data. */
 function deriveOnce(service: Service): () => { readonly tools: ToolSet; readonly dictionary: () => string } {
   const { catalogue } = service;
   let known: { readonly names: string; readonly tools: ToolSet; readonly dictionary: () => string } | undefined;
@@ -138,11 +138,11 @@ function deriveOnce(service: Service): () => { readonly tools: ToolSet; readonly
 
 function instructionsOf({ catalogue }: Service): string {
   return [
-    "sightline holds a copy of a workspace's AI-visibility data: how AI answer engines mention, rank and cite brands.",
+    "sightline serves a copy of a workspace's AI-visibility data: how AI answer engines mention, rank and cite brands.",
     `Start with ${providerOf(catalogue, 'brand').tool}: nearly every tool needs a brandId from it.`,
-    `Days are UTC, YYYY-MM-DD; both ends of a range are included, and a range covers at most ${RANGE_DAYS_MAX} days.`,
-    'Nothing can be changed. Data are as current as the last sync: each result ends with X-Data-As-Of, and with ' +
-      'X-Data-Coverage: partial where something was never read whole; say so when you report such numbers.',
-    `${DICTIONARY_URI} explains every field, ${FRESHNESS_URI} says how current each part is.`,
+    `Days are UTC, YYYY-MM-DD; ranges are inclusive and cover at most ${RANGE_DAYS_MAX} days.`,
+    'All data are read-only and as current as the last sync. Each result ends with X-Data-As-Of, and with ' +
+      'X-Data-Coverage: partial if some data were never read completely; mention this when you report such numbers.',
+    `${DICTIONARY_URI} explains every field, ${FRESHNESS_URI} shows how current each resource is.`,
   ].join('\n');
 }

@@ -1,21 +1,21 @@
 import { isRecord } from '../../base/json.ts';
 
-/** Texts up to this length are never cut: ids, names, days, addresses. */
+/** Texts up to this length are never cut: ids, names, days, URLs. */
 const TEXT_CHARACTERS_MIN = 400;
 
-/** A value cut to size. */
+/** A shortened value. */
 export interface Shortened {
   readonly value: unknown;
-  /** How many texts were cut. */
+  /** Number of texts that were cut. */
   readonly textsCut: number;
-  /** What is kept at most of each nested list; null where all of them are whole. */
+  /** Maximum items kept of each nested list; null if no list was cut. */
   readonly itemsMax: number | null;
 }
 
 /**
- * Cuts a value so that its JSON has at most `characters`: first its long texts, the last of them first, with a mark of how
- * much is missing, so that of several forms of a text the first stays whole as long as it can; then its nested lists.
- * Null when even that is not enough.
+ * Shortens a value so that its JSON has at most `characters`. First cuts long texts, starting with the last one, so
+ * that of several versions of a text the first remains complete as long as possible; each cut text ends with the number
+ * of characters left out. Then cuts nested lists. Returns null if that is not enough.
  */
 export function shorten(value: unknown, characters: number): Shortened | null {
   const tooLong = JSON.stringify(value).length - characters;
@@ -38,7 +38,7 @@ function cutTexts(value: unknown, tooLong: number): { value: unknown; textsCut: 
   for (let index = texts.length - 1; index >= 0 && left > 0; index -= 1) {
     const text = texts[index] as string;
     const saved = (kept: number): number => JSON.stringify(text).length - JSON.stringify(cutText(text, kept)).length;
-    // The mark takes room too: a text that is cut may be longer than it was.
+    // The mark needs space too, so a cut text may be longer than the original.
     const kept = greatest(TEXT_CHARACTERS_MIN, text.length, (candidate) => saved(candidate) >= left);
     const used = kept ?? TEXT_CHARACTERS_MIN;
     if (saved(used) <= 0) continue;
@@ -69,12 +69,12 @@ function cutLists(value: unknown, itemsMax: number): unknown {
 }
 
 function cutText(text: string, max: number): string {
-  // Half of a character that is written as two would be no text any more.
+  // Do not cut a surrogate pair in half.
   const kept = text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
   return `${kept} [… ${(text.length - kept.length).toLocaleString('en-US')} characters left out]`;
 }
 
-/** The greatest whole number from `least` to `most` that fits, or null when the least does not. */
+/** Returns the greatest whole number from `least` to `most` that fits; null if `least` does not fit. */
 function greatest(least: number, most: number, fits: (candidate: number) => boolean): number | null {
   if (!fits(least)) return null;
   let [good, bad] = [least, most + 1];

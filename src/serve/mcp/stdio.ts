@@ -14,17 +14,17 @@ import { serveStdio as serveWithLibrary } from '@modelcontextprotocol/server/std
 import type { Service } from '../service.ts';
 import { createServerFactory, type McpOptions } from './server.ts';
 
-/** Longest wait for answers under way after the input has ended. */
+/** Maximum wait for pending responses after the input has ended. */
 const DRAIN_MS_MAX = 60_000;
 
-/** Where a server over stdio reads and writes; nothing but protocol is written. */
+/** Streams of a server over stdio. Only protocol messages are written. */
 export interface Streams {
   readonly input: Readable;
   readonly output: Writable;
 }
 
 /**
- * Serves MCP over a pair of streams until the input has ended and every request was answered, or until the signal is
+ * Serves MCP over a pair of streams until the input has ended and every request has a response, or until the signal is
  * aborted.
  */
 export async function serveStdio(
@@ -44,7 +44,8 @@ export async function serveStdio(
   await handle.close();
 }
 
-// The library's own transport drops what is under way when the input ends; who pipes requests in wants their answers.
+// The library's transport drops pending requests when the input ends, but clients that pipe requests need the
+// responses.
 function createTransport({ input, output }: Streams): { transport: Transport; ended: Promise<void> } {
   const buffer = new ReadBuffer();
   const waiting = new Set<RequestId>();
@@ -66,7 +67,7 @@ function createTransport({ input, output }: Streams): { transport: Transport; en
     try {
       buffer.append(chunk);
     } catch (thrown) {
-      // A message beyond all measure leaves no way to tell where the next one begins.
+      // After a message that exceeds the size limit, the start of the next one cannot be found.
       transport.onerror?.(thrown as Error);
       finish();
     }

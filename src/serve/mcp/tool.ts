@@ -3,55 +3,55 @@ import { type Catalogue, providerOf, type Resource } from '../../contract/catalo
 import type { Fields } from '../../contract/fields.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 
-/** Field of a result that says what was left out of it because it was too long; missing from whole results. */
+/** Field that describes what was omitted from a result because it was too long; absent from complete results. */
 export const OMITTED = '_omitted';
 
-/** An endpoint as a tool: what it takes and under which names. */
+/** An endpoint as a tool: its arguments and their names. */
 export interface ToolShape {
   readonly resource: Resource;
   readonly inPath: readonly string[];
   readonly inQuery: readonly { readonly name: string; readonly parameter: Parameter }[];
-  /** The argument that goes on in a list without pages; null where the tool has pages, or no list. */
+  /** Name of the argument that continues an unpaged list; null for paged tools and tools without a list. */
   readonly skipName: string | null;
 }
 
-/** A tool with what clients are told about it. */
+/** A tool and its definition for clients. */
 export interface Tool extends ToolShape {
   readonly definition: ToolDefinition;
 }
 
-/** A tool for each resource, by its name, in the catalogue's order. */
+/** The tools by name, one per resource, in catalogue order. */
 export type ToolSet = ReadonlyMap<string, Tool>;
 
-/** The parameters in a resource's path. */
+/** Returns the names of the parameters in a resource's path. */
 export function pathParametersOf(resource: Resource): string[] {
   return [...resource.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
 }
 
-/** The resource that lists the ids which a path parameter takes. */
+/** Returns the resource that lists the ids for a path parameter. */
 export function listerOf(catalogue: Catalogue, resource: Resource, parameter: string): Resource {
   const { change } = resource;
   const isDetail = change.kind === 'detail' && change.parameter === parameter;
   return isDetail ? catalogue.get(change.of) : providerOf(catalogue, 'brand');
 }
 
-/** Names of the lists in a resource's answer. */
+/** Returns the names of the lists in a resource's response. */
 export function listsOf(resource: Resource): string[] {
   return resource.tables.flatMap(({ at }) => (at === 'body' ? [] : [at.list]));
 }
 
-/** A part of an answer: a list of rows, or the fields of the one object that it is. */
+/** A part of a response: a list of rows, or the fields of a single object. */
 export interface AnswerPart {
-  /** Null where the body is the object. */
+  /** Null if the body is the object. */
   readonly list: string | null;
   readonly fields: Fields;
   /** Fields beside the list. */
   readonly beside: Fields;
-  /** Whether it is served as upstream sent it, in a form that no one knows. */
+  /** Whether it is served as received from upstream, without a declared form. */
   readonly isUnknown: boolean;
 }
 
-/** What a resource's answer consists of; a detail has the fields of its list too. */
+/** Returns the parts of a resource's response. A detail also has the fields of its list. */
 export function answerParts(catalogue: Catalogue, { tables, change }: Resource): AnswerPart[] {
   const listed = change.kind === 'detail' ? catalogue.get(change.of).tables : [];
   return tables.map(({ name, at, fields, beside = {}, whole }) => ({

@@ -5,7 +5,7 @@ import { type ServedNames, servedName } from '../../contract/query.ts';
 import { describeParameter, describePathParameter, describeTool, titleOf } from './describe.ts';
 import { listerOf, listsOf, OMITTED, pathParametersOf, type Tool, type ToolSet, type ToolShape } from './tool.ts';
 
-/** Derives the tools; `namesOf` gives the names of parameters that the specification leaves open. */
+/** Derives the tools. `namesOf` returns the served names of parameters whose name the specification leaves open. */
 export function createTools(catalogue: Catalogue, namesOf: (resource: Resource) => ServedNames): ToolSet {
   const tools = new Map<string, Tool>();
   for (const resource of catalogue.resources) {
@@ -30,7 +30,7 @@ function createTool(catalogue: Catalogue, resource: Resource, names: ServedNames
 function define(catalogue: Catalogue, shape: ToolShape): ToolDefinition {
   const { resource } = shape;
   const title = titleOf(resource.tool);
-  // The library's type knows schemas only as JSON values, which a declaration's readonly lists are not.
+  // The library types schemas as mutable JSON values, which readonly declarations are not.
   const definition: unknown = {
     name: resource.tool,
     title,
@@ -53,21 +53,21 @@ function inputSchema(catalogue: Catalogue, { resource, inPath, inQuery, skipName
   }
   if (skipName !== null) {
     const description =
-      'Rows to leave out from the start: a result that was too long to show whole says with which number to go on.';
+      'Number of rows to skip. A result that was too long to be complete states the number with which to continue.';
     properties[skipName] = { type: 'integer', minimum: 0, default: 0, description };
   }
   return { type: 'object', properties, required: inPath, additionalProperties: false };
 }
 
-// A result is an object, so a body that may also be a bare list, or anything at all, is described by its object form:
-// what is no object is wrapped under `data`.
+// A result must be an object. If the body can also have another form, such as a bare list, the schema describes its
+// object form, because other values are wrapped in `data`.
 function outputSchema(catalogue: Catalogue, resource: Resource): JsonSchema {
   const body = bodySchema(resource, catalogue.resources);
   const forms = Array.isArray(body['anyOf']) ? (body['anyOf'] as JsonSchema[]) : [body];
   const object = forms.find((form) => form['type'] === 'object') ?? body;
   const omitted = {
     type: 'string',
-    description: 'Only where the answer was too long: what is left out, and how to get it.',
+    description: 'Present only if the result was too long: what is omitted, and how to get it.',
   };
   const properties = { ...(object['properties'] as object | undefined), [OMITTED]: omitted };
   return { ...object, type: 'object', properties };

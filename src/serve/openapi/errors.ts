@@ -9,14 +9,14 @@ const WAIT_SECONDS = 12;
 /** The documented envelope of errors. */
 export const errorSchema: JsonSchema = {
   type: 'object',
-  description: 'What every error answers.',
+  description: 'Body of every error response.',
   properties: {
     error: {
       type: 'object',
       properties: {
-        code: { type: 'string', description: 'What kind of error it is, for programs.' },
-        message: { type: 'string', description: 'What is wrong, for people.' },
-        requestId: { type: 'string', format: 'uuid', description: 'Names the request in the log of the server.' },
+        code: { type: 'string', description: 'Error code, for programs.' },
+        message: { type: 'string', description: 'Description of the error, for people.' },
+        requestId: { type: 'string', format: 'uuid', description: "Id of the request in the server's log." },
       },
       required: ['code', 'message', 'requestId'],
     },
@@ -24,13 +24,13 @@ export const errorSchema: JsonSchema = {
   required: ['error'],
 };
 
-/** A response of the document, and the name of its component. */
+/** A response object of the document and the name of its component. */
 export interface ErrorResponse {
   readonly name: string;
   readonly response: Json;
 }
 
-/** A response for each status of the error table, by status, with an example for each code. */
+/** Returns a response object for each status of the error table, with an example for each code. */
 export function errorResponses(rateLimit: number | null): Readonly<Record<number, ErrorResponse>> {
   const codes = (Object.keys(errorTable) as ErrorCode[]).filter((code) => statusOf(code) !== null);
   const statuses = [...new Set(codes.map((code) => statusOf(code) as number))].sort((a, b) => a - b);

@@ -5,13 +5,13 @@ import type { TableDeclaration } from '../../contract/resource.ts';
 import { toCsv } from '../formats/csv.ts';
 import { toRowSet } from '../rows.ts';
 
-/** An example of an answer: the body, and its list as CSV. */
+/** An example response: the body, and its list as CSV. */
 export interface ExampleAnswer {
   readonly body: unknown;
   readonly csv: string;
 }
 
-/** Makes up an answer to a resource; always the same one. */
+/** Returns an example response of a resource; the result is deterministic. */
 export function exampleAnswer(resource: Resource, all: readonly Resource[]): ExampleAnswer {
   const guess = (name: string, schema: JsonSchema): JsonSchema => {
     const table = resource.tables.find((candidate) => rowName(candidate.name) === name);
@@ -28,7 +28,7 @@ export function exampleAnswer(resource: Resource, all: readonly Resource[]): Exa
   return { body, csv: toCsv(names, rows()) };
 }
 
-/** A value that the schema allows, the same for the same name; `known` may have a better one for a text. */
+/** Returns a value that the schema allows, the same for the same name. `known` may return a better value for a text. */
 export function exampleOf(
   schema: JsonSchema,
   name: string,
@@ -73,12 +73,12 @@ function typeOf({ type }: Schema): string | undefined {
   return typeof type === 'string' ? type : type?.find((one) => one !== 'null');
 }
 
-// A form that nobody specified is shown with what is looked for in it.
+// For unspecified item forms, show the fields that are recognized in them.
 function guessedFields({ fields, whole }: TableDeclaration): TableDeclaration['fields'] {
   return Object.fromEntries(Object.entries(fields).filter(([field]) => field !== whole));
 }
 
-// A field called like a parameter has its values.
+// A field with the name of a parameter gets one of the parameter's values.
 function valueOfParameter({ query }: Resource, name: string): string | undefined {
   const parameter = Object.hasOwn(query, name) ? query[name] : undefined;
   return parameter?.values?.[0] ?? (parameter?.oneOf === undefined ? undefined : `example-${name}`);
@@ -95,7 +95,7 @@ function textOf({ format, description }: Schema, name: string, known: (name: str
   }
   const value = known(name);
   if (value !== undefined) return value;
-  // Descriptions that begin with a value give the one to show.
+  // A description that begins with a value in backquotes provides the example.
   const described = /^`([^`]+)`/.exec(description ?? '')?.[1];
   if (described !== undefined) return described;
   const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
@@ -109,7 +109,7 @@ function numberFrom(name: string): number {
   return createHash('sha256').update(name).digest().readUInt32BE(0);
 }
 
-// Version 4, variant 1, as random ids are.
+// Version 4, variant 1, like random ids.
 function uuidFrom(name: string): string {
   const digits = createHash('sha256').update(name).digest('hex');
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;

@@ -1,24 +1,24 @@
 /** A part of the document. */
 export type Json = Record<string, unknown>;
 
-/** Headers by the names of their components. */
+/** Header objects by component name. */
 type Headers = Readonly<Record<string, Json>>;
 
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining'];
 
-/** The headers that answers carry, each described once; the limit's are left out where there is none. */
+/** Returns the header components; rate limit headers are left out if there is no limit. */
 export function headerComponents(rateLimit: number | null): Headers {
   const limited = rateLimit === null ? {} : rateHeaders(rateLimit);
   return { ...limited, ...common };
 }
 
-/** References to the headers of an answer, with or without the cursor of the next page. */
+/** Returns references to the headers of a successful response, with or without the next cursor. */
 export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Headers {
   const paged = hasCursor ? ['X-Next-Cursor'] : [];
   return references(rateLimit, ['ETag', 'X-Data-As-Of', 'X-Data-Coverage', ...paged, 'X-Request-Id']);
 }
 
-/** References to the headers of an error. */
+/** Returns references to the headers of an error. */
 export function errorHeaders(rateLimit: number | null, status: number): Headers {
   const own: Readonly<Record<number, readonly string[]>> = {
     401: ['WWW-Authenticate'],
@@ -52,22 +52,23 @@ function rateHeaders(rateLimit: number): Headers {
 
 const common: Headers = {
   ETag: {
-    description: 'Stands for the answer: send it as If-None-Match to learn whether the answer still holds.',
+    description:
+      'Identifies this version of the response; send it as If-None-Match to check whether it is still current.',
     schema: { type: 'string' },
     example: '"6f1c1c5e0f6e4f0e-json"',
   },
   'X-Data-As-Of': {
-    description: 'When upstream last confirmed what the answer rests on; left out where it never did.',
+    description: 'When upstream last confirmed the data of the response; absent if never.',
     schema: { type: 'string', format: 'date-time' },
     example: '2026-03-15T02:15:00.000Z',
   },
   'X-Data-Coverage': {
-    description: '`partial` where a part of the range, or of the list, was never read whole from upstream.',
+    description: '`partial` if part of the range or list was never read completely from upstream.',
     schema: { type: 'string', enum: ['complete', 'partial'] },
     example: 'complete',
   },
   'X-Next-Cursor': {
-    description: 'The cursor of the next page, as in the body; left out on the last.',
+    description: 'Cursor of the next page, as in the body; absent on the last page.',
     schema: { type: 'string' },
     example: 'the-cursor-of-the-next-page',
   },
@@ -87,7 +88,7 @@ const common: Headers = {
     example: 'Bearer',
   },
   Allow: {
-    description: 'The methods that the address takes.',
+    description: 'Allowed methods.',
     schema: { type: 'string' },
     example: 'GET, HEAD',
   },

@@ -7,21 +7,21 @@ interface Headers {
   readonly [name: string]: string | readonly string[] | undefined;
 }
 
-/** Headers by which proxies say for whom they ask. */
+/** Headers that proxies add to report their client. */
 const PROXY_HEADERS =
   /^(x-forwarded(-.+)?|forwarded(-.+)?|via|(x-)?([a-z]+-)*client-ip|x-real-ip|x-original-.+|cf-.+|x-envoy-.+|x-azure-.+|x-amzn-.+)$/;
 
-/** Where a request comes from. */
+/** Source of a request. */
 interface Origin {
   readonly headers: Headers;
   readonly remoteAddress: string | undefined;
-  /** As the request line has it, such as 1.1. */
+  /** Version in the request line, such as 1.1. */
   readonly httpVersion: string;
 }
 
 /**
- * Whether a request comes from this machine itself, under this machine's name, and through nobody. Browsers have long
- * ceased to speak HTTP/1.0; a proxy may, and nginx does unless it is told otherwise.
+ * Returns whether a request comes directly from this machine, with a loopback Host header and without a proxy. HTTP/1.0
+ * is rejected, because browsers do not use it but proxies may; nginx does by default.
  */
 export function isDirect({ headers, remoteAddress, httpVersion }: Origin): boolean {
   if (httpVersion === '1.0' || remoteAddress === undefined || !isLoopback(remoteAddress)) return false;
@@ -31,8 +31,8 @@ export function isDirect({ headers, remoteAddress, httpVersion }: Origin): boole
 }
 
 /**
- * Whether a page of another site asks. Browsers say so themselves; a link from elsewhere that opens the page, which has
- * no data in it, is let through by those who ask for `mayNavigate`.
+ * Returns whether a request comes from a page of another site, as reported by the browser. With `mayNavigate`, links
+ * from other sites are allowed, because the page itself contains no data.
  */
 export function isForeign({ origin, host, ...headers }: Headers, mayNavigate: boolean): boolean {
   if (origin !== undefined && !isSameOrigin(origin, host)) return true;
@@ -41,7 +41,7 @@ export function isForeign({ origin, host, ...headers }: Headers, mayNavigate: bo
   return !(mayNavigate && headers['sec-fetch-mode'] === 'navigate');
 }
 
-// A proxy that speaks TLS leaves the host as it is, and not the scheme.
+// A TLS-terminating proxy keeps the host but not the scheme, so compare only hosts.
 function isSameOrigin(origin: string, host: string | undefined): boolean {
   const named = /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1];
   return named !== undefined && host !== undefined && named.toLowerCase() === host.toLowerCase();

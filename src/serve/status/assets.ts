@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { themeRules } from '../../report/theme.ts';
 
-/** What may be shown and run on the page: its own files, and nothing from anywhere else. */
+/** Content security policy of the page: only its own files. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -14,7 +14,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What is said beside everything that belongs to the status page. */
+/** Headers of every response of the status page. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': PAGE_POLICY,
   'x-content-type-options': 'nosniff',
@@ -35,17 +35,17 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml; charset=utf-8',
 };
 
-/** A file of the page. */
+/** A file of the status page. */
 export interface Asset {
-  /** Where it is served, below the page's folder; empty for the page itself. */
+  /** Path below the page's folder; empty for the page itself. */
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Buffer;
-  /** Hex digits, different for different bytes. */
+  /** Hash of the bytes, in hex. */
   readonly version: string;
 }
 
-/** Reads the files of the page, which stand beside this one; the styles begin with the colours that charts have. */
+/** Reads the files of the page from the folder `page`. The style sheet begins with the colours of the charts. */
 export function readAssets(): readonly Asset[] {
   const folder = new URL('./page/', import.meta.url);
   return readdirSync(folder)

@@ -1,30 +1,30 @@
 import type { RunningSync } from '../../sync/progress-file.ts';
 
-/** Requests a minute that the API's documentation allows; upstream may say otherwise. */
+/** Documented requests per minute; upstream may report another limit. */
 const DOCUMENTED_LIMIT = 120;
 const MINUTES = 60;
 const MINUTE_MS = 60_000;
 
-/** What was sent to upstream in the last hour. */
+/** Requests sent to upstream in the last hour. */
 export interface BudgetHour {
-  /** Requests a minute that upstream allows: what a sync was told, or else what the API's documentation says. */
+  /** Allowed requests per minute: as reported to a running sync, otherwise as documented. */
   readonly limit: number;
   readonly isDocumented: boolean;
-  /** Requests that can be sent at this moment; null where no sync runs. */
+  /** Requests that can be sent now; null if no sync is running. */
   readonly left: number | null;
-  /** Requests of each of the last 60 minutes, the present one last. */
+  /** Requests in each of the last 60 minutes, the current minute last. */
   readonly minutes: readonly number[];
 }
 
-/** Follows what running syncs send, which no published copy has yet. */
+/** Tracks the requests of running syncs, which are not in any replica yet. */
 export interface BudgetWatch {
-  /** Takes note of how far a sync is, or that none runs. */
+  /** Records the progress of a sync, or that none is running. */
   note(progress: RunningSync | null, nowMs: number): void;
-  /** The last hour, from what was noted and from what a copy has by minutes since 1970. */
+  /** Returns the last hour, combining recorded requests with those in a replica; minutes since 1970. */
   hour(copied: readonly (readonly [minute: number, requests: number])[], nowMs: number): BudgetHour;
 }
 
-/** Builds one that has seen nothing. */
+/** Creates an empty watch. */
 export function createBudgetWatch(): BudgetWatch {
   const seen = new Map<number, number>();
   let last: { readonly startedAt: string; readonly requests: number } | null = null;
@@ -61,7 +61,7 @@ export function createBudgetWatch(): BudgetWatch {
   };
 }
 
-// What was sent before it was first looked at is taken to have gone out evenly.
+// Requests sent before the first observation are distributed evenly over the elapsed minutes.
 function spread(
   requests: number,
   first: number,

@@ -3,7 +3,7 @@ import { DAY_MS, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
 
-/** What a day of a brand can be, each with the letter that stands for it; a point stands for a day that does not count. */
+/** States of a day and their letters; a point marks a day outside the calendar. */
 export const DAY_STATES = {
   verified: 'v',
   whole: 'w',
@@ -15,22 +15,22 @@ export const DAY_STATES = {
 /** The days of one brand, by month. */
 export interface BrandCalendar {
   readonly brandId: string;
-  /** A letter for each day of the month from its first; the newest month last. */
+  /** One letter per day, starting with the first of the month; the newest month last. */
   readonly months: readonly { readonly month: string; readonly days: string }[];
-  /** How many days there are of each state. */
+  /** Number of days per state. */
   readonly counts: Readonly<Record<keyof typeof DAY_STATES, number>>;
 }
 
-/** A brand, and the day from which it has data, where that is known. */
+/** A brand and the first day with data, or null if not known. */
 export interface CalendarBrand {
   readonly id: string;
   readonly since: string | null;
 }
 
 /**
- * What is known of every day of each brand, over the last 366 days at most. A day is whole when it was read after its
- * end, partial when before, verified when its numbers agree with upstream's, and differs when they do not. Of upstream's
- * lists it is those whose days upstream counts itself.
+ * Returns the state of each day of each brand, for at most the last 366 days. A day is `whole` if it was read after its
+ * end, `partial` if before; `verified` if its numbers agree with upstream's, `differs` if not. Only resources with day
+ * counts are considered.
  */
 export async function readCalendars(
   query: Query,
@@ -47,10 +47,10 @@ export async function readCalendars(
   return brands.map((brand) => calendarOf(brand, known.get(brand.id) ?? new Map(), nowMs));
 }
 
-/** Days, counted from 1970 on, with the letters that stand for them. */
+/** State letters by day, counted from 1970. */
 type Letters = ReadonlyMap<number, string>;
 
-// The last comparison of a day has the say, whichever command made it; a day whose count agrees is as good as read.
+// The last comparison of a day decides, from any command. A day whose count agrees also counts as read.
 async function readLetters(query: Query, resources: readonly string[], after: number): Promise<Map<string, Letters>> {
   if (resources.length === 0) return new Map();
   const named = resources.map(literal).join(', ');
@@ -110,7 +110,7 @@ function calendarOf({ id, since }: CalendarBrand, known: Letters, nowMs: number)
   return { brandId: id, months, counts };
 }
 
-// Of today nothing can be missing yet, and nothing is whole.
+// Today cannot be missing or whole before it has ended.
 function letterOf(day: number, today: number, known: string | undefined): string {
   if (day < today) return known ?? DAY_STATES.missing;
   return known === undefined ? '.' : DAY_STATES.partial;

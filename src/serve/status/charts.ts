@@ -6,38 +6,38 @@ import { pageTheme } from '../../report/theme.ts';
 import type { Question, Service } from '../service.ts';
 import { toShown } from './text.ts';
 
-/** Answers that are kept, the least recently used forgotten first. */
+/** Number of cached charts; the least recently used is dropped first. */
 const KEPT_MAX = 32;
-/** Engines that have a line of their own in a chart; the table has all. */
+/** Maximum number of lines in a chart; the table shows all engines. */
 const LINES_MAX = 7;
-/** What is shown of a name in a sentence, beside a line, or over a column. */
+/** Maximum characters of a name in sentences, line labels and column headers. */
 const NAME_CHARACTERS_MAX = 60;
 
-/** A chart, drawn, and the numbers that it was drawn from, as the API gives them. */
+/** A drawn chart and its numbers, as the API returns them. */
 export interface DrawnChart {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** An SVG document; null where there is nothing to draw. */
+  /** An SVG document; null if there is nothing to draw. */
   readonly svg: string | null;
   readonly engines: readonly string[];
-  /** What a whole is written as: 1 or 100. */
+  /** The value that represents 100 %: 1 or 100. */
   readonly whole: number;
-  /** A row a day that has any: the day, then a value for each engine, null where that had no answers. */
+  /** One row per day with data: the day, then a value per engine, null if it had no responses. */
   readonly rows: readonly (readonly [day: string, ...values: (number | null)[]])[];
 }
 
-/** The charts of a brand and a range of days. */
+/** Charts of a brand for a range of days. */
 export interface Charts {
   readonly brandId: string;
   readonly from: string;
   readonly to: string;
-  /** Whether a part of the range was never read whole. */
+  /** Whether part of the range was never read completely. */
   readonly partial: boolean;
   readonly charts: readonly DrawnChart[];
 }
 
-/** What charts are asked for, as a client wrote it; missing days are those of the API's defaults. */
+/** Parameters of a chart request as sent by a client. Missing days default like those of the API. */
 export interface ChartRequest {
   readonly brandId: string;
   readonly from: string | null;
@@ -45,7 +45,9 @@ export interface ChartRequest {
   readonly width: Width;
 }
 
-/** Draws the charts, once for each version of their numbers. Throws what `Service.ask` does, and what its answer does. */
+/**
+ * Returns the charts, drawn once per version of their numbers. Throws what `Service.ask` and `Question.answer` throw.
+ */
 export type DrawCharts = (request: ChartRequest) => Promise<Charts>;
 
 interface Measure {
@@ -60,20 +62,20 @@ const measures: readonly Measure[] = [
     name: 'visibility',
     field: 'visibility',
     title: 'Visibility by engine',
-    about: (brand) => `Share of each engine's answers that mention ${brand}, by day.`,
+    about: (brand) => `Share of each engine's responses that mention ${brand}, by day.`,
   },
   {
     name: 'share-of-voice',
     field: 'shareOfVoice',
     title: 'Share of voice by engine',
-    about: (brand) => `Share of all mentions that are of ${brand}, its competitors' among them, by engine and day.`,
+    about: (brand) => `Mentions of ${brand} as a share of all mentions, including competitors, by engine and day.`,
   },
 ];
 
-/** Builds what draws charts from the numbers that the API itself answers with. */
+/** Creates the function that draws charts from the API's own numbers. */
 export function createCharts(service: Service): DrawCharts {
   const daily = service.catalogue.resources.find(({ computes }) => computes === 'by-day');
-  if (daily === undefined) throw new TypeError('no resource has numbers by day');
+  if (daily === undefined) throw new TypeError('no resource computes numbers by day');
   const kept = new Map<string, Promise<Charts>>();
   return async ({ brandId, from, to, width }) => {
     const given = new URLSearchParams();
@@ -93,7 +95,11 @@ export function createCharts(service: Service): DrawCharts {
   };
 }
 
-/** Reads how wide a chart is to be; throws `invalid_parameter`. */
+/**
+ * Parses the width of a chart; null means wide.
+ *
+ * @throws SightlineError `invalid_parameter`
+ */
 export function toWidth(text: string | null): Width {
   if (text === null || text === 'wide') return 'wide';
   if (text === 'narrow') return 'narrow';
@@ -120,7 +126,7 @@ async function draw(
   const { body } = await question.answer();
   const { from, to, data } = body as { from: string; to: string; data: readonly Row[] };
   const own = data.filter(({ competitorId, responses }) => competitorId === null && responses > 0);
-  // Nobody was mentioned, so there is nothing to have a share of.
+  // Groups without any mention have no share of voice.
   const silent = silentGroups(data);
   const engines = [...new Set(own.map(({ engine }) => String(engine)))].sort();
   const days = Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));

@@ -12,34 +12,34 @@ import { toShownTexts } from './text.ts';
 
 const RUNS_MAX = 20;
 const EXAMPLES_MAX = 10;
-/** More than is shown of an item in quarantine. */
+/** Maximum characters read of a quarantined item, more than the page shows. */
 const ITEM_CHARACTERS_MAX = 1_000;
-/** Brands whose parts are told one by one; there are as many as a workspace has. */
+/** Maximum number of brands reported individually. */
 const BRANDS_MAX = 100;
 const HOUR_MS = 3_600_000;
 
-/** How current each resource is for each brand: when it was read, in seconds since 1970, null when never. */
+/** Freshness of a resource per brand: when it was read, in seconds since 1970, null if never. */
 export interface FreshnessRow {
   readonly resource: string;
   readonly scope: string;
-  /** In the order of the brands; one value for what belongs to the workspace. */
+  /** In the order of the brands; a single value for resources of the workspace. */
   readonly readAt: readonly (number | null)[];
-  /** Whether a part of it was never read whole, in the same order: `1` or `0` each. */
+  /** Whether a part was never read completely, in the same order, as a string of `1` and `0`. */
   readonly partial: string;
 }
 
-/** An item that could not be taken as a row. */
+/** An item that could not be stored as a row. */
 export interface QuarantinedItem {
   readonly resource: string;
   readonly reason: string;
   readonly lastSeenAt: string;
-  /** Its beginning, as JSON. */
+  /** The beginning of the item, as JSON. */
   readonly item: string;
 }
 
-/** What one published copy tells, however often it is asked. */
+/** The part of the status report that depends only on the replica. */
 export interface CopyReport {
-  /** As `sightline status --json` has it under `data`. */
+  /** Same as `data` of `sightline status --json`. */
   readonly status: WarehouseStatus;
   readonly freshness: readonly FreshnessRow[];
   readonly calendars: readonly BrandCalendar[];
@@ -47,11 +47,11 @@ export interface CopyReport {
   readonly runs: readonly RunCost[];
   readonly quarantine: readonly QuarantinedItem[];
   readonly drift: readonly DriftRow[];
-  /** Requests by the minute in which they were sent, minutes since 1970, of the hour before it was read. */
+  /** Requests by minute of sending, minutes since 1970, in the hour before the report. */
   readonly requests: readonly (readonly [minute: number, requests: number])[];
 }
 
-/** Reads what a copy tells at a time; the time decides which days are over, and which hour is the last. */
+/** Reads the report of a replica. `nowMs` determines which days are over, and the last hour. */
 export function readCopy(edition: Edition, catalogue: Catalogue, nowMs: number): Promise<CopyReport> {
   return edition.replica.work(async (query) => {
     const status = await readStatus(query, catalogue, nowMs);

@@ -2,37 +2,39 @@ import type { Clock } from '../../base/clock.ts';
 import type { RunningSync } from '../../sync/progress-file.ts';
 import type { Reporter } from './report.ts';
 
-const LOOK_EVERY_MS = 1_000;
-/** A connection on which nothing is said for longer may be taken for dead on its way. */
+const POLL_INTERVAL_MS = 1_000;
+/** Interval of heartbeats, because proxies may close connections that are silent for longer. */
 const HEARTBEAT_MS = 15_000;
-/** Jobs are in a file that is read whole, and end seldom. */
-const MARKS_EVERY_MS = 2_000;
+/** Less often than progress, because the job log is read completely and jobs end rarely. */
+const MARKS_INTERVAL_MS = 2_000;
 
-/** Something that a listener is told, as server-sent events have it. */
+/** A server-sent event. */
 export interface FeedEvent {
-  /** `progress` of a running sync, null once it has ended; `changed` names what; `refused` and `bye` end the stream. */
+  /**
+   * `progress` of a running sync, null when it ends; `changed` lists what changed; `refused` and `bye` end the stream.
+   */
   readonly event: 'progress' | 'changed' | 'refused' | 'bye';
   readonly data: unknown;
 }
 
-/** Someone who listens. */
+/** A connected page. */
 export interface Listener {
-  /** Takes an event, or null for a sign of life; false where it is not kept up with, which ends it. */
+  /** Sends an event, or a heartbeat for null. Returns false if the listener is too slow, which removes it. */
   take(event: FeedEvent | null): boolean;
-  /** Whether it may still listen: its key may have been revoked since. */
+  /** Whether the listener is still authorized; its key may have been revoked. */
   isAllowed(): boolean;
   end(): void;
 }
 
-/** Tells listeners what happens, while there are any. */
+/** Sends events to listeners. */
 export interface Feed {
-  /** Adds a listener, and returns what takes it away; null where there are as many as can be. */
+  /** Adds a listener and returns a function that removes it; null if the maximum is reached. */
   add(listener: Listener): (() => void) | null;
-  /** Says goodbye to all; nobody can be added any more. */
+  /** Sends `bye` to all listeners and rejects new ones. */
   close(): void;
 }
 
-/** Builds a feed. Files are looked at once a second while somebody listens, and not at all while nobody does. */
+/** Creates a feed. It checks the files once a second while there are listeners, and not at all otherwise. */
 export function createFeed(reporter: Reporter, clock: Clock, listenersMax: number): Feed {
   const listeners = new Set<Listener>();
   const stop = new AbortController();
@@ -40,16 +42,16 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
   const end = (listener: Listener): void => {
     if (listeners.delete(listener)) listener.end();
   };
-  const tell = (event: FeedEvent | null): void => {
+  const send = (event: FeedEvent | null): void => {
     for (const listener of listeners) if (!listener.take(event)) end(listener);
   };
   const run = async (): Promise<void> => {
     let marks = await reporter.marks();
     let progress = 'null';
-    let spokeAt = clock.monotonic();
-    let marksAt = spokeAt;
+    let sentAt = clock.monotonic();
+    let marksAt = sentAt;
     while (listeners.size > 0 && !stop.signal.aborted) {
-      await clock.sleep(LOOK_EVERY_MS, stop.signal);
+      await clock.sleep(POLL_INTERVAL_MS, stop.signal);
       for (const listener of listeners) {
         if (listener.isAllowed()) continue;
         listener.take({ event: 'refused', data: null });
@@ -57,22 +59,22 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
       }
       const now = clock.monotonic();
       const running = JSON.stringify(await reporter.progress());
-      if (running !== progress) tell({ event: 'progress', data: JSON.parse(running) as RunningSync | null });
-      let hasSpoken = running !== progress;
-      // What a sync published, and how its job ended, show just after its progress has gone.
-      if (now - marksAt >= MARKS_EVERY_MS || (running === 'null' && hasSpoken)) {
+      if (running !== progress) send({ event: 'progress', data: JSON.parse(running) as RunningSync | null });
+      let hasSent = running !== progress;
+      // Check marks right after a sync ends, to report its replica and the result of its job.
+      if (now - marksAt >= MARKS_INTERVAL_MS || (running === 'null' && hasSent)) {
         const after = await reporter.marks();
-        const what = (['data', 'jobs', 'keys'] as const).filter((name) => after[name] !== marks[name]);
-        if (what.length > 0) tell({ event: 'changed', data: what });
-        hasSpoken ||= what.length > 0;
+        const changed = (['data', 'jobs', 'keys'] as const).filter((name) => after[name] !== marks[name]);
+        if (changed.length > 0) send({ event: 'changed', data: changed });
+        hasSent ||= changed.length > 0;
         marks = after;
         marksAt = now;
       }
       progress = running;
-      if (hasSpoken) spokeAt = now;
-      else if (now - spokeAt >= HEARTBEAT_MS) {
-        tell(null);
-        spokeAt = now;
+      if (hasSent) sentAt = now;
+      else if (now - sentAt >= HEARTBEAT_MS) {
+        send(null);
+        sentAt = now;
       }
     }
   };
@@ -80,7 +82,7 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
     if (isRunning) return;
     isRunning = true;
     void run()
-      // What cannot be looked at now is looked at again when listeners come back.
+      // On an error, end all listeners; they reconnect and the check is repeated.
       .catch(() => {
         for (const listener of listeners) end(listener);
       })
@@ -97,7 +99,7 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
       return () => void listeners.delete(listener);
     },
     close: () => {
-      tell({ event: 'bye', data: null });
+      send({ event: 'bye', data: null });
       for (const listener of listeners) end(listener);
       stop.abort(new Error('the feed is closed'));
     },

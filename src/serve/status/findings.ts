@@ -4,30 +4,32 @@ import type { WarehouseStatus } from '../../warehouse/status.ts';
 import type { JobLine } from './parts.ts';
 import { toShown } from './text.ts';
 
-/** A nightly sync that did not take place, and the day until the next. */
+/** Data older than this are reported: the nightly sync is half a day late. */
 const STALE_MS = 1.5 * DAY_MS;
-/** How long before its end a key of this server is told of. */
+/** How long before its expiry a key is reported. */
 const EXPIRY_MS = 7 * DAY_MS;
 
-/** How bad something is: all is well, something is under way, something should be looked at, something does not work. */
+/** Severity: `good`, `busy` (work in progress), `attention` (should be checked), `problem` (does not work). */
 export type Level = 'good' | 'busy' | 'attention' | 'problem';
 
-/** Something to know, in a sentence, and the command that does something about it. */
+/** A message for the operator, and the command that helps. */
 export interface Finding {
   readonly level: Level;
   readonly sentence: string;
   readonly command: string | null;
 }
 
-/** The published copy: not there yet, not readable, readable only as it was before the newest, or in order. */
+/**
+ * State of the replica: none yet, unreadable, outdated (the newest is unreadable, the previous one is shown), current.
+ */
 export type CopyState = 'none' | 'unreadable' | 'outdated' | 'current';
 
-/** What is judged. */
+/** Input of the findings. */
 export interface Facts {
   readonly nowMs: number;
   readonly workspace: string;
   readonly copy: CopyState;
-  /** Why it cannot be read, where it cannot. */
+  /** Why the replica cannot be read; null if it can. */
   readonly why: string | null;
   readonly status: WarehouseStatus | null;
   /** When the newest data were read from upstream, epoch milliseconds. */
@@ -41,14 +43,14 @@ const endings: Readonly<Record<string, string>> = { partial: 'ended partial', in
 
 const urgency: readonly Level[] = ['problem', 'attention', 'busy', 'good'];
 
-/** What there is to know, the most urgent first; never nothing. */
+/** Returns the findings, most urgent first. */
 export function findingsOf(facts: Facts): readonly Finding[] {
   const found = [...ofCopy(facts), ...ofUpstream(facts), ...ofData(facts), ...ofJobs(facts), ...ofKeys(facts)];
   if (facts.progress !== null && found.every(({ level }) => level !== 'busy')) {
     found.push({ level: 'busy', sentence: 'A sync is running.', command: null });
   }
   if (found.every(({ level }) => level === 'busy') && facts.status !== null) {
-    found.push({ level: 'good', sentence: 'All is well: the copy is current and whole.', command: null });
+    found.push({ level: 'good', sentence: 'All is well: the copy is current and complete.', command: null });
   }
   const at = flagOf(facts.workspace);
   return found
@@ -63,21 +65,21 @@ function ofCopy({ copy, why, progress, status }: Facts): Finding[] {
   switch (copy) {
     case 'none':
       return progress === null
-        ? [attention('Nothing was synced yet.', 'sync')]
-        : [{ level: 'busy', sentence: 'The first sync is running; data show when it ends.', command: null }];
+        ? [attention('No data synced yet.', 'sync')]
+        : [{ level: 'busy', sentence: 'The first sync is running; data appear when it ends.', command: null }];
     case 'unreadable':
       return [problem(sentenceOf(why ?? 'the published copy cannot be read'), 'doctor --fix')];
     case 'outdated':
-      return [problem('The newest published copy cannot be read; the one before is shown.', 'doctor --fix')];
+      return [problem('The newest published copy cannot be read; the previous one is shown.', 'doctor --fix')];
     case 'current':
-      return status?.lastRun === null ? [attention('No sync was run yet.', 'sync')] : [];
+      return status?.lastRun === null ? [attention('No sync has run yet.', 'sync')] : [];
   }
 }
 
 function ofUpstream({ status }: Facts): Finding[] {
   if (status?.key.state !== 'refused') return [];
   const said = status.key.lastRefusal === null ? '' : ` (${status.key.lastRefusal.status})`;
-  return [problem(`Upstream refuses the workspace's key${said}: replace it in the settings, then sync.`, 'doctor')];
+  return [problem(`Upstream rejects the workspace's key${said}: replace it in the settings, then sync.`, 'doctor')];
 }
 
 function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
@@ -88,12 +90,12 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
     found.push(problem(`The last sync failed${reasonOf(lastRun.error)}`, 'sync'));
   } else if (progress === null && lastRun !== null && lastRun.status !== 'complete') {
     found.push(
-      attention(`The last sync ${endings[lastRun.status] ?? 'did not end'}: the next goes on from there.`, 'sync'),
+      attention(`The last sync ${endings[lastRun.status] ?? 'did not end'}; the next one resumes it.`, 'sync'),
     );
   }
   if (progress === null && readAtMs !== null && nowMs - readAtMs > STALE_MS) {
     const days = Math.floor((nowMs - readAtMs) / DAY_MS);
-    found.push(attention(`Nothing was read for ${days === 1 ? 'more than a day' : `${days} days`}.`, 'sync'));
+    found.push(attention(`Data is ${days === 1 ? 'more than a day' : `${days} days`} old.`, 'sync'));
   }
   const differing = brands.reduce((sum, brand) => sum + brand.differingDays, 0);
   if (differing > 0) {
@@ -106,25 +108,25 @@ function ofData({ status, nowMs, readAtMs, progress }: Facts): Finding[] {
     found.push(attention(`${what} from upstream's day counts; the next syncs retry.`, 'status'));
   }
   for (const { resource, lost, before } of status.heldDeletions) {
-    const what = `Upstream no longer lists ${lost} of ${before} stored rows of ${resource}; they stay until that is confirmed.`;
+    const what = `Upstream no longer lists ${lost} of ${before} stored rows of ${resource}; they are kept until you confirm.`;
     found.push(attention(what, 'sync --accept-deletions'));
   }
   const missing = resources.reduce((sum, { gapDays }) => sum + gapDays, 0);
   if (missing > 0) {
     const what = missing === 1 ? '1 day was' : `${missing} days were`;
-    found.push(attention(`${what} never read whole, over all resources and brands.`, 'sync'));
+    found.push(attention(`${what} never read completely, over all resources and brands.`, 'sync'));
   }
   if (quarantined > 0) {
     const what =
       quarantined === 1
-        ? '1 item is in quarantine: it could not be taken as a row.'
-        : `${quarantined} items are in quarantine: they could not be taken as rows.`;
+        ? '1 item is in quarantine: it could not be stored as a row.'
+        : `${quarantined} items are in quarantine: they could not be stored as rows.`;
     found.push(attention(what, 'sql "from sync.quarantine"'));
   }
   const fresh = drift.filter(({ isNew }) => isNew).length;
   if (fresh > 0) {
     found.push(
-      attention(`Upstream's answers changed in ${fresh} ${fresh === 1 ? 'way' : 'ways'}.`, 'sql "from sync.drift"'),
+      attention(`Upstream's responses changed in ${fresh} ${fresh === 1 ? 'way' : 'ways'}.`, 'sql "from sync.drift"'),
     );
   }
   return found;
@@ -141,7 +143,7 @@ function ofJobs({ jobs }: Facts): Finding[] {
 }
 
 function ofKeys({ keys, nowMs }: Facts): Finding[] {
-  if (keys === null) return [problem("The file of this server's keys is damaged.", 'keys list')];
+  if (keys === null) return [problem("This server's key file is damaged.", 'keys list')];
   return keys.flatMap(({ name, expiresAt }) => {
     const left = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - nowMs;
     if (left <= 0 || left > EXPIRY_MS) return [];

@@ -1,7 +1,9 @@
-/** Who is shown the status page's data: holders of a key, or whoever asks from this machine itself. */
+/**
+ * Who may read the status page's data: `key` requires a key, `loopback` also allows direct requests from this machine.
+ */
 export type StatusAccess = 'key' | 'loopback';
 
-/** A job, when it is due next, and how it ended last; times are ISO 8601, UTC. */
+/** A job, its next due time and its last result; times are ISO 8601, UTC. */
 export interface JobLine {
   readonly name: string;
   readonly about: string;
@@ -18,14 +20,14 @@ export interface JobLine {
   } | null;
 }
 
-/** What the status page is told from above: the rest it finds in the workspace's folder and the published copy. */
+/** Input of the status page. The rest is read from the workspace's folder and the replica. */
 export interface StatusParts {
   readonly access: StatusAccess;
   readonly workspace: string;
-  /** The workspace's folder. */
+  /** Path of the workspace's folder. */
   readonly folder: string;
-  /** Whether jobs run in this process when they are due. */
+  /** Whether this process runs jobs when they are due. */
   readonly runsJobs: boolean;
-  /** The jobs, by what their book says now. */
+  /** Returns the jobs, with their results from the job log. */
   jobs(nowMs: number): Promise<readonly JobLine[]>;
 }

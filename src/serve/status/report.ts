@@ -13,7 +13,7 @@ import { type CopyReport, readCopy } from './copy.ts';
 import { type CopyState, type Finding, findingsOf } from './findings.ts';
 import type { JobLine, StatusParts } from './parts.ts';
 
-/** Published snapshots that are told one by one. */
+/** Maximum number of snapshots reported individually. */
 const SNAPSHOTS_MAX = 50;
 
 /** A published snapshot, as /snapshots lists it. */
@@ -26,23 +26,23 @@ export interface SnapshotLine {
   readonly manifest: string;
 }
 
-/** Everything that the status page shows; times are ISO 8601, UTC, unless they say otherwise. */
+/** Data of the status page; times are ISO 8601, UTC, unless stated otherwise. */
 export interface StatusReport {
   readonly now: string;
   readonly version: string;
   readonly workspace: string;
   readonly access: string;
   readonly runsJobs: boolean;
-  /** The most urgent first. */
+  /** Most urgent first. */
   readonly findings: readonly Finding[];
   readonly copyState: CopyState;
-  /** Differs when the numbers that can be asked for do; null where there are none. */
+  /** Changes when the numbers of the charts change; null without data. */
   readonly dataVersion: string | null;
   readonly copy: CopyReport | null;
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
   readonly jobs: readonly JobLine[];
-  /** Null where their file is damaged; `lastUsedAt` is known since the server started. */
+  /** Null if the key file is damaged; `lastUsedAt` covers the time since the server started. */
   readonly keys: readonly (Key & { readonly lastUsedAt: string | null })[] | null;
   readonly snapshots: {
     readonly latest: string | null;
@@ -52,31 +52,32 @@ export interface StatusReport {
   readonly bytes: { readonly warehouse: number; readonly copy: number };
 }
 
-/** What a reader is made of. */
+/** Dependencies of a reporter. */
 export interface ReporterParts extends StatusParts {
   readonly service: Service;
   readonly clock: Clock;
-  /** When each key was used last, epoch milliseconds, by its id. */
+  /** Last use of each key by id, epoch milliseconds. */
   readonly usedAt: ReadonlyMap<string, number>;
   snapshotList(): Promise<{ readonly latest: string | null; readonly snapshots: readonly SnapshotLine[] }>;
 }
 
-/** Says how a workspace is. */
+/** Reports the state of a workspace. */
 export interface Reporter {
   read(): Promise<StatusReport>;
   progress(): Promise<RunningSync | null>;
-  /** Texts that change when what they are named after does. */
+  /** Returns texts that change when the data, jobs or keys change. */
   marks(): Promise<Readonly<Record<'data' | 'jobs' | 'keys', string>>>;
 }
 
-/** Builds a reporter. What follows from a published copy alone is read once for each copy and day. */
+/** Creates a reporter. The part that depends only on the replica is read once per replica and day. */
 export function createReporter(parts: ReporterParts): Reporter {
   const { service, clock, folder } = parts;
   const { catalogue } = service;
   const layout = layoutOf(folder);
   const watch = createBudgetWatch();
   const reports = new WeakMap<Edition, { readonly day: string; readonly report: Promise<CopyReport> }>();
-  // Of which file each copy was opened: a file that another has replaced, and that still stands for it, is the last good one.
+  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
+  // use.
   const files = new WeakMap<Edition, string>();
 
   const reportOf = (edition: Edition, nowMs: number): Promise<CopyReport> => {
@@ -102,7 +103,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     }
   };
 
-  // Putting a snapshot there, or letting one go, changes the folder.
+  // Publishing or deleting a snapshot changes the folder, so the list is cached by the folder's identity.
   let listed: { readonly folder: string; readonly list: ReturnType<ReporterParts['snapshotList']> } | null = null;
   const snapshots = (): ReturnType<ReporterParts['snapshotList']> => {
     const now = identityOf(layout.snapshots);

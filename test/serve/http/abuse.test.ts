@@ -7,7 +7,7 @@ import { openServer, publishBefore, readRaw, requestText, sendRaw, type TestServ
 const published = publishBefore();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Checks that a refusal is told as every other: status, code, envelope, request id in both places. */
+/** Checks that an error has the usual form: status, code, envelope, request id in header and body. */
 function expectRefusal(text: string, code: ErrorCode, body = true): Record<string, string> {
   const answer = readRaw(text);
   const kind = errorTable[code];
@@ -28,8 +28,8 @@ async function ask(server: TestServer, method: string, target: string, headers: 
   return sendRaw(server.port, requestText(method, target, { Authorization: `Bearer ${server.key}`, ...headers }));
 }
 
-describe('what is odd about an address', () => {
-  it('is refused by name, or is not there', async () => {
+describe('a malformed URL', () => {
+  it('is rejected with the name of the parameter or with 404', async () => {
     const { copy, brandId } = published();
     const server = await openServer(copy);
     const brand = `/v1/brands/${brandId}`;
@@ -76,7 +76,7 @@ describe('what is odd about an address', () => {
     expect(absolute.status).toBe(200);
   });
 
-  it('is a 414 from 8 kB on, also where the parser sees it first', async () => {
+  it('is rejected with 414 from 8 kB, even if the parser rejects it first', async () => {
     const server = await openServer(published().copy);
     for (const length of [8_193, 12_000, 16_384, 20_000, 31_000, 40_000, 60_000]) {
       expectRefusal(await ask(server, 'GET', `/v1/brands?${'x'.repeat(length)}`), 'uri_too_long');
@@ -85,8 +85,8 @@ describe('what is odd about an address', () => {
   });
 });
 
-describe('what is no request', () => {
-  it('is refused in the same envelope', async () => {
+describe('invalid HTTP', () => {
+  it('is rejected with the usual error envelope', async () => {
     const server = await openServer(published().copy);
     const refused: [string, ErrorCode][] = [
       ['GET /v1/bra\u0000nds HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n', 'bad_request'],
@@ -113,7 +113,7 @@ describe('what is no request', () => {
     expect(logged.filter(({ status }) => status === 431)).toHaveLength(2);
   });
 
-  it('is cut off when it takes too long', async () => {
+  it('is disconnected if the request takes too long', async () => {
     const server = await openServer(published().copy, { limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } });
     const slow = sendRaw(server.port, 'GET /v1/brands HTTP/1.1\r\nHost: 127.0.0.1\r\n');
     const slowBody = sendRaw(
@@ -133,7 +133,7 @@ describe('what is no request', () => {
 });
 
 describe('keys', () => {
-  it('come in either header, and Authorization counts where both come', async () => {
+  it('are accepted in either header, and Authorization takes precedence', async () => {
     const { copy } = published();
     const server = await openServer(copy);
     const status = async (headers: Record<string, string>): Promise<number> =>
@@ -159,7 +159,7 @@ describe('keys', () => {
     expect(logged).toContain(server.keyId);
   });
 
-  it('are asked for before anything is told: also of unknown paths and methods', async () => {
+  it('are required before anything is revealed, including for unknown paths and methods', async () => {
     const { copy, brandId } = published();
     const server = await openServer(copy);
     for (const target of [
@@ -177,7 +177,7 @@ describe('keys', () => {
     }
   });
 
-  it('stop at once when they are revoked, and work at once when they are made', async () => {
+  it('take effect immediately when created and when revoked', async () => {
     const server = await openServer(published().copy);
     const second = await createKey(server.folder, 'second', null, Date.now());
     const status = async (key: string): Promise<number> =>
@@ -190,7 +190,7 @@ describe('keys', () => {
     expect(await status(server.key)).toBe(401);
   });
 
-  it('expire', async () => {
+  it('are rejected after their expiry', async () => {
     const server = await openServer(published().copy);
     const short = await createKey(server.folder, 'short', Date.now() + 300, Date.now());
     const ask = () => server.get('/brands', { headers: { 'x-api-key': short.text } });
@@ -201,7 +201,7 @@ describe('keys', () => {
     expect(await answer.json()).toMatchObject({ error: { message: 'The API key has expired.' } });
   });
 
-  it('cost who guesses them, and nobody else', async () => {
+  it('are limited in wrong attempts per address, without affecting other addresses', async () => {
     const server = await openServer(published().copy);
     const guess = () => server.get('/brands', { headers: { 'x-api-key': `gsk_${Math.random()}` } });
     for (let times = 0; times < 30; times++) expect((await guess()).status).toBe(401);
@@ -217,8 +217,8 @@ describe('keys', () => {
   });
 });
 
-describe('methods', () => {
-  it('other than the known ones are told which are', async () => {
+describe('HTTP methods', () => {
+  it('that are not supported get 405 with the allowed methods', async () => {
     const server = await openServer(published().copy);
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
       const headers = expectRefusal(await ask(server, method, '/v1/brands'), 'method_not_allowed');
@@ -232,7 +232,7 @@ describe('methods', () => {
     expectRefusal(await ask(server, 'POST', '/v1/nothing'), 'not_found');
   });
 
-  it('HEAD tells what GET does, without the body', async () => {
+  it('HEAD returns the headers of GET without the body', async () => {
     const server = await openServer(published().copy);
     const get = await server.get('/brands', { headers: { 'accept-encoding': 'identity' } });
     const body = await get.text();
@@ -248,8 +248,8 @@ describe('methods', () => {
   });
 });
 
-describe('bodies', () => {
-  it('are refused above 1 MB, whether they say so or not', async () => {
+describe('request bodies', () => {
+  it('above 1 MB are rejected, with or without Content-Length', async () => {
     const server = await openServer(published().copy);
     const headers = { Authorization: `Bearer ${server.key}`, 'Content-Type': 'application/json' };
     const big = 'x'.repeat(1024 * 1024 + 1);
@@ -265,7 +265,7 @@ describe('bodies', () => {
     expectRefusal(await sendRaw(server.port, without), 'unauthorized');
   });
 
-  it('that are no JSON are told so in the words of MCP', async () => {
+  it('that are not JSON get an MCP parse error', async () => {
     const server = await openServer(published().copy);
     for (const body of ['{', 'null null', '']) {
       const answer = await fetch(server.mcpUrl, {

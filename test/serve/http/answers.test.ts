@@ -9,7 +9,7 @@ import { openServer, publishBefore, readRaw, requestText, sendRaw, type TestServ
 
 const published = publishBefore();
 
-/** Counts what is computed, and lets the test decide when: the answers themselves are the query layer's own. */
+/** Counts computations and lets the test delay them; responses come from the real query layer. */
 function watched() {
   const seen = { asked: 0, aborted: 0 };
   let gate: Promise<void> = Promise.resolve();
@@ -46,8 +46,8 @@ function responses(server: TestServer, headers: Record<string, string> = {}): Pr
   return server.get(`/brands/${published().brandId}/responses?limit=5&from=2026-01-01&to=2026-12-31`, { headers });
 }
 
-describe('an answer', () => {
-  it('is what upstream answers, byte for byte but for the cursor, with its freshness', async () => {
+describe('a response', () => {
+  it("equals upstream's byte for byte except for the cursor, and reports its freshness", async () => {
     const { copy, sandbox, brandId } = published();
     const server = await openServer(copy, { rateLimit: 120 });
     for (const path of ['/brands', `/brands/${brandId}`, `/brands/${brandId}/prompts`]) {
@@ -64,7 +64,7 @@ describe('an answer', () => {
     }
   });
 
-  it('is computed once, however many ask for it', async () => {
+  it('is computed once for concurrent identical requests', async () => {
     const { seen, around, hold, open } = watched();
     const server = await openServer(published().copy, { around });
     hold();
@@ -79,7 +79,7 @@ describe('an answer', () => {
     expect(seen.asked).toBe(1);
   });
 
-  it('is 304 without any query where the client has it', async () => {
+  it('is 304 without a query if the client is up to date', async () => {
     const { seen, around } = watched();
     const server = await openServer(published().copy, { around, rateLimit: 120 });
     const first = await responses(server, { 'accept-encoding': 'identity' });
@@ -105,7 +105,7 @@ describe('an answer', () => {
     expect((await server.get(missing, { headers: { 'if-none-match': '*' } })).status).toBe(404);
   });
 
-  it('is a tag of its own for each format and encoding', async () => {
+  it('has a different ETag for each format and encoding', async () => {
     const server = await openServer(published().copy);
     const tags = new Map<string, Buffer>();
     for (const accept of ['application/json', 'text/csv', 'application/vnd.apache.arrow.stream']) {
@@ -119,7 +119,7 @@ describe('an answer', () => {
     expect(tags.size).toBe(9);
   });
 
-  it('comes packed as the client likes it, where that gains something', async () => {
+  it('is compressed with the encoding that the client prefers, if that saves space', async () => {
     const server = await openServer(published().copy);
     const fetchRaw = async (encoding: string | null, path = `/brands/${published().brandId}/prompts`) => {
       const headers = {
@@ -164,7 +164,7 @@ describe('an answer', () => {
     expect((await fetchRaw('br', '/engines')).encoding).toBeUndefined();
   });
 
-  it('comes as a table for those who ask for one', async () => {
+  it('is a table in the requested format', async () => {
     const { copy, brandId } = published();
     const server = await openServer(copy);
     const path = `/brands/${brandId}/responses?limit=7&from=2026-01-01&to=2026-12-31`;
@@ -195,7 +195,7 @@ describe('an answer', () => {
     expect(await whole.json()).toMatchObject({ id: brandId });
   });
 
-  it('goes on being computed while one client is left, and is stopped when none is', async () => {
+  it('is computed as long as one client waits, and aborted when none is left', async () => {
     const { seen, around, hold, open } = watched();
     const server = await openServer(published().copy, { around });
     hold();
@@ -218,7 +218,7 @@ describe('an answer', () => {
     alone.abort();
     expect(await gone).toBe('left');
     await until(() => seen.aborted === 1);
-    // The next one does not wait for what was stopped.
+    // The next request does not wait for the aborted computation.
     const next = server.get('/engines');
     await until(() => seen.asked === 3);
     open();
@@ -227,7 +227,7 @@ describe('an answer', () => {
     expect(statuses.filter((status) => status === 499)).toHaveLength(2);
   });
 
-  it('is a 503 when too many are computed at once, and equal questions count once', async () => {
+  it('is 503 when too many are computed at once, and identical requests count once', async () => {
     const { seen, around, hold, open } = watched();
     const server = await openServer(published().copy, { around, limits: { computationsMax: 2 } });
     hold();
@@ -249,7 +249,7 @@ describe('an answer', () => {
     [new SightlineError('overloaded', 'too many queries'), 503, 'overloaded'],
     [new SightlineError('warehouse_invalid', 'the file /secret/path is broken'), 500, 'internal'],
     [new TypeError('cannot read gsk_secretsecretsecret of undefined'), 500, 'internal'],
-  ])('that fails with %s is told without its insides', async (thrown, status, code) => {
+  ])('that fails with %s hides internal details', async (thrown, status, code) => {
     const around = (service: Service): Service => ({ ...service, ask: () => Promise.reject(thrown) });
     const server = await openServer(published().copy, { around });
     const answer = await server.get('/brands');
@@ -264,8 +264,8 @@ describe('an answer', () => {
   });
 });
 
-describe('the limit', () => {
-  it('lets exactly as many through as it says, of a thousand at once', async () => {
+describe('the rate limit', () => {
+  it('admits exactly its number of 1,000 concurrent requests', async () => {
     const server = await openServer(published().copy, { rateLimit: 120 });
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, async (_none, index) => {
@@ -289,7 +289,7 @@ describe('the limit', () => {
     expect(remaining.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_none, index) => index));
   });
 
-  it('counts REST and MCP together, and not what needs no key', async () => {
+  it('counts REST and MCP together, and not requests without a key', async () => {
     const server = await openServer(published().copy, { rateLimit: 4 });
     const call = () =>
       fetch(server.mcpUrl, {
@@ -324,7 +324,7 @@ describe('the limit', () => {
     expect((await server.get('/brands')).status).toBe(429);
   });
 
-  it('can be off', async () => {
+  it('can be turned off', async () => {
     const server = await openServer(published().copy, { rateLimit: 'off' });
     const answers = await Promise.all(Array.from({ length: 300 }, () => server.get('/brands')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

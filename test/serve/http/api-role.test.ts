@@ -95,7 +95,7 @@ async function upstreamBrands(name: Name): Promise<unknown> {
 }
 
 describe('serve --role api', () => {
-  it('answers each key from its own workspace, also a key and a workspace that came later', async () => {
+  it('serves each key from its own workspace, including keys and workspaces added later', async () => {
     const north = await makeKey('north', 'n');
     const server = await serveAll('--metrics-port', '0');
     expect(server).toMatchObject({ workspaces: 2, keys: 1 });
@@ -109,7 +109,7 @@ describe('serve --role api', () => {
 
     const [brand] = (bodies[1] as { data: { id: string }[] }).data;
     expect((await server.get(`/brands/${brand?.id}/responses`, south)).status).toBe(200);
-    // What one workspace has is to the other as if it were not there.
+    // The data of one workspace do not exist for another.
     expect((await server.get(`/brands/${brand?.id}/responses`, north)).status).toBe(404);
     expect((await server.get('/brands', 'gsk_nobody')).status).toBe(401);
     expect((await fetch(`${server.baseUrl}/brands`)).status).toBe(401);
@@ -136,7 +136,7 @@ describe('serve --role api', () => {
     expect(stderr).not.toContain('gsk_');
   });
 
-  it('keeps a bounded number open, forgets no limit with one it closes, and serves assistants', async () => {
+  it('limits the number of open workspaces, keeps rate limits of closed ones, and serves MCP', async () => {
     const keys = [await makeKey('north', 'n2'), await makeKey('south', 's2')] as const;
     const server = await serveAll('--open-workspaces', '1', '--rate-limit', '12');
     for (let round = 0; round < 4; round++) {
@@ -157,7 +157,7 @@ describe('serve --role api', () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('reads workspaces that another machine syncs into a bucket, and goes over to what is checked in next', async () => {
+  it('serves workspaces that another machine syncs into a bucket, and switches to each new version', async () => {
     const store = await startS3Server();
     onTestFinished(() => store.close());
     const sandbox = sandboxes.get('north') as WorkspaceSandbox;
@@ -168,7 +168,7 @@ describe('serve --role api', () => {
       await mkdir(cwd, { recursive: true });
       await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ workspaces }));
     }
-    // Who only reads has no key of upstream's.
+    // A process that only reads has no key for upstream.
     const { NORTH_KEY: key = '' } = env;
     const sync = () => runCli(['sync'], { cwd: writer, env: { ...S3_KEY, NORTH_KEY: key } });
     const surroundings = { cwd: reader, env: S3_KEY };
@@ -182,11 +182,11 @@ describe('serve --role api', () => {
     expect(await responses()).toBe(0);
     const first = await sync();
     expect(first.code, first.stderr).toBe(0);
-    await until('what was checked in is served', async () => (await responses()) > 0);
+    await until('the first published version is served', async () => (await responses()) > 0);
     const before = await responses();
     sandbox.world.advance({ days: 1 });
     expect((await sync()).code).toBe(0);
-    await until('what was checked in next is served', async () => (await responses()) > before);
+    await until('the second published version is served', async () => (await responses()) > before);
     store.fault = () => 'busy';
     expect(await responses()).toBeGreaterThan(before);
     const { code, stderr } = await server.stop();
@@ -194,7 +194,7 @@ describe('serve --role api', () => {
     expect(stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
   }, 120_000);
 
-  it('refuses what makes no sense, and is not stopped by one file of keys that is damaged', async () => {
+  it('rejects invalid flags, and keeps running with one damaged key file', async () => {
     const run = (...args: string[]) => runCli(['serve', '--role', 'api', '--port', '0', ...args], { cwd: folder, env });
     expectRefusal(await run('--workspace', 'north'), 'usage', false);
     expectRefusal(await run('--open-workspaces', '0'), 'usage', false);
@@ -207,7 +207,7 @@ describe('serve --role api', () => {
     const south = await makeKey('south', 's3');
     const server = await serveAll();
     expect((await server.get('/brands', south)).status).toBe(200);
-    // As while an editor writes it anew.
+    // Simulates an editor that is rewriting the file.
     await rm(join(folder, 'sightline.config.json'));
     for (let look = 0; look < 25; look++) {
       expect((await server.get('/brands', south)).status).toBe(200);

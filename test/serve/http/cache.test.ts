@@ -9,8 +9,8 @@ function content(bytes: number): Content {
   return { body: toBody(Buffer.alloc(bytes, 'x')), mediaType: 'application/json', encoding: null, nextCursor: null };
 }
 
-describe('the cache', () => {
-  it('never exceeds its bytes, and keeps what was used last', () => {
+describe('the response cache', () => {
+  it('never exceeds its size, and keeps the most recently used', () => {
     const operations = fc.array(fc.tuple(fc.boolean(), fc.nat(30), fc.nat(3_000)), { maxLength: 200 });
     fc.assert(
       fc.property(operations, (steps) => {
@@ -27,7 +27,7 @@ describe('the cache', () => {
     );
   });
 
-  it('forgets the least recently used', () => {
+  it('drops the least recently used', () => {
     const cache = createContentCache(8 * 1_512);
     for (let key = 0; key < 8; key++) cache.set(`${key}`, content(1_000));
     cache.get('0');
@@ -37,7 +37,7 @@ describe('the cache', () => {
     expect(cache.bytes).toBe(8 * 1_512);
   });
 
-  it('keeps every byte, in either form', () => {
+  it('preserves every byte, as string and as buffer', () => {
     for (const length of [0, 1, 256, 16_384, 16_385, 100_000]) {
       const bytes = Buffer.from(Array.from({ length }, (_none, index) => index % 256));
       expect(toBody(bytes)).toHaveLength(length);
@@ -46,8 +46,8 @@ describe('the cache', () => {
   });
 });
 
-describe('flights', () => {
-  it('fail for all who wait, and start anew afterwards', async () => {
+describe('single-flight', () => {
+  it('rejects all waiting clients on failure, and starts anew for the next', async () => {
     const flights = createFlights<number>(5);
     const { signal } = new AbortController();
     let started = 0;
@@ -64,7 +64,7 @@ describe('flights', () => {
     await expect(flights.join('a', signal, fail)).rejects.toThrow('try 2');
   });
 
-  it('do not take in who has left already', async () => {
+  it('does not start work for an aborted client', async () => {
     const flights = createFlights<number>(5);
     const start = (): Promise<number> => Promise.reject(new Error('it was started'));
     await expect(flights.join('a', AbortSignal.abort(new Error('left')), start)).rejects.toThrow('left');
@@ -72,8 +72,8 @@ describe('flights', () => {
   });
 });
 
-describe('what is remembered', () => {
-  it('holds for one scope and one day', () => {
+describe('the cache of validated requests', () => {
+  it('is valid for one scope and one day', () => {
     const remembered = createRemembered<number>();
     const [first, second] = [{}, {}];
     let made = 0;
@@ -92,7 +92,7 @@ describe('what is remembered', () => {
   });
 });
 
-describe('who guesses', () => {
+describe('wrong keys', () => {
   it.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -102,7 +102,7 @@ describe('who guesses', () => {
     ['fe80::1%eth0', 'fe80:0:0:0'],
     ['::1', '0:0:0:0'],
     ['', ''],
-  ])('from %s counts as %s', (address, group) => {
+  ])('from %s are counted for %s', (address, group) => {
     expect(groupOf(address)).toBe(group);
   });
 });

@@ -6,7 +6,7 @@ import { SightlineError } from '../../../src/base/errors.ts';
 import { parseArguments } from '../../../src/cli/program.ts';
 import { type CliWorkspace, expectRefusal, openCli, type Running } from '../../cli/helpers.ts';
 
-/** A server started from the command line, and where it listens. */
+/** A server started from the command line, and its addresses. */
 interface Serving extends Running {
   readonly baseUrl: string;
   readonly mcpUrl: string;
@@ -28,7 +28,7 @@ async function stop(serving: Running, signal: NodeJS.Signals = 'SIGTERM') {
   return serving.finished;
 }
 
-/** What a command that cannot begin throws, in the test's own process. */
+/** Returns the error of a command that must fail at start, run in the test's process. */
 async function refusalOf(...args: readonly string[]): Promise<SightlineError> {
   try {
     const invocation = await parseArguments(args);
@@ -40,8 +40,8 @@ async function refusalOf(...args: readonly string[]): Promise<SightlineError> {
   throw new Error(`${args.join(' ')} was not refused`);
 }
 
-describe('serve', () => {
-  it('begins before there is anything, takes up keys and data, and ends well', async () => {
+describe('sightline serve', () => {
+  it('starts without data or keys, picks them up later, and stops cleanly', async () => {
     const workspace = await openCli();
     const server = await serve(workspace, '--metrics-port', '0');
     expect(server.mcpUrl).toBe(`${server.baseUrl}/mcp`);
@@ -61,7 +61,7 @@ describe('serve', () => {
     });
     expect(await answer.json()).toEqual(await upstream.json());
     expect(await (await fetch(server.metricsUrl ?? '')).text()).toContain('sightline_data_age_seconds');
-    // A sync while it serves: the live file is never its own.
+    // Sync while serving: the server never opens the live file.
     expect(await workspace.run('sync')).toMatchObject({ code: 0 });
     expect(await workspace.run('keys', 'revoke', 'ci')).toMatchObject({ code: 0 });
     expect((await ask(key)).status).toBe(401);
@@ -75,7 +75,7 @@ describe('serve', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'answers under load until %s, and every answer that comes is whole',
+    'serves under load until %s, and every response is complete',
     async (signal) => {
       const workspace = await openCli();
       expect(await workspace.run('sync')).toMatchObject({ code: 0 });
@@ -91,7 +91,7 @@ describe('serve', () => {
             await response.json();
             answered += 1;
           } catch (thrown) {
-            // Refused, or closed before an answer began: never in the middle of one.
+            // A connection may be refused or closed before a response, never during one.
             expect((thrown as Error).message).toBe('fetch failed');
             return;
           }
@@ -107,7 +107,7 @@ describe('serve', () => {
     },
   );
 
-  it('says where it is in words, and what is missing around it', async () => {
+  it('prints its addresses and warns about missing data and keys', async () => {
     const workspace = await openCli();
     const running = workspace.start('serve', '--port', '0', '--host', '0.0.0.0');
     let said = '';
@@ -122,7 +122,7 @@ describe('serve', () => {
     expect((await stop(running)).stdout).toBe('');
   });
 
-  it('says which port is in use, and refuses flags that make no sense', async () => {
+  it('reports a port in use, and rejects invalid flags', async () => {
     const workspace = await openCli();
     const server = await serve(workspace);
     const { port } = new URL(server.baseUrl);
@@ -149,7 +149,7 @@ describe('serve', () => {
     await stop(server);
   });
 
-  it('does not open the door when the file of keys is damaged', async () => {
+  it('rejects all keys if the key file is damaged', async () => {
     const workspace = await openCli();
     expect(await workspace.run('keys', 'create', 'first')).toMatchObject({ code: 0 });
     const server = await serve(workspace);
@@ -167,8 +167,8 @@ describe('serve', () => {
   });
 });
 
-describe('keys', () => {
-  it('are made, listed and revoked', async () => {
+describe('sightline keys', () => {
+  it('creates, lists and revokes keys', async () => {
     const workspace = await openCli();
     const empty = await workspace.run('keys', 'list', '--json');
     expect(empty).toMatchObject({ code: 0, stdout: '[]\n' });

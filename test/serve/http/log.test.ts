@@ -5,7 +5,7 @@ import { createPrettyLines } from '../../../src/serve/http/pretty-log.ts';
 
 const KEY = 'gsk_abcdefgh12345678';
 
-it('lets nothing that looks like a key out, whoever logs it and wherever it stands', () => {
+it('redacts everything that looks like a key, from any logger and in any field', () => {
   const texts: string[] = [];
   const log = openLog((text) => texts.push(text), 'info', systemClock);
   expect(openLog(log, 'trace', systemClock)).toBe(log);
@@ -20,7 +20,7 @@ it('lets nothing that looks like a key out, whoever logs it and wherever it stan
   expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['error', 'info']);
 });
 
-it('writes a line for people of each line for programs', () => {
+it('formats JSON log lines for a terminal', () => {
   const pretty = createPrettyLines();
   const time = '2026-03-14T02:15:00.000Z';
   const request = {

@@ -61,7 +61,7 @@ async function scrape(): Promise<{ text: string; value: (series: string) => numb
 }
 
 describe('the metrics of a workspace', () => {
-  it('tell that there is nothing yet, rather than fail or say 0', async () => {
+  it('report missing data without failing or reporting 0', async () => {
     const { text, value } = await scrape();
     expect(value('sightline_copy_readable')).toBe(0);
     expect(value('sightline_sync_running')).toBe(0);
@@ -69,7 +69,7 @@ describe('the metrics of a workspace', () => {
     expect(text).toContain('workspace="default"');
   });
 
-  it('tell of the sync, the budget, freshness, the warehouse and jobs as they are', async () => {
+  it('report the state of sync, budget, freshness, warehouse and jobs', async () => {
     const { signal } = new AbortController();
     const context = { config, clock: systemClock, signal, command: 'sync' };
     const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
@@ -117,7 +117,7 @@ describe('the metrics of a workspace', () => {
     expect(text).not.toContain(sandbox.key);
   });
 
-  it('are what the dashboard and the alert rules ask for', async () => {
+  it('include every metric that the dashboard and the alert rules use', async () => {
     const { text } = await scrape();
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
     const known = new Set(
@@ -131,7 +131,7 @@ describe('the metrics of a workspace', () => {
     const asked = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => expr.match(NAME) ?? []));
     expect(asked.length).toBeGreaterThan(40);
     expect([...new Set([...asked, ...(rules.match(NAME) ?? [])])].filter((name) => !known.has(name))).toEqual([]);
-    // Prometheus puts these two on everything, and renames what comes with them; `route` comes with the first request.
+    // Prometheus adds these two labels to all series and renames ours; `route` appears with the first request.
     const labels = new Set(['route', ...[...text.matchAll(/[{,](\w+)="/g)].map(([, label]) => label)]);
     for (const taken of ['job', 'instance']) expect(labels).not.toContain(taken);
     const shown = [...`${dashboard}${rules}`.matchAll(/\{\{ *(?:\$labels\.)?(\w+) *\}\}/g)].map(([, label]) => label);
@@ -143,7 +143,7 @@ describe('the metrics of a workspace', () => {
     expect(undocumented.filter((name) => !docs.includes(name))).toEqual([]);
   });
 
-  it('are in the form that promtool asks for', async (context) => {
+  it('pass promtool', async (context) => {
     const tool = spawnSync('promtool', ['--version']);
     if (tool.error !== undefined) {
       process.stderr.write('promtool is not on this machine: the form of metrics and rules was not checked\n');
@@ -157,7 +157,7 @@ describe('the metrics of a workspace', () => {
     expect(rules.status, rules.stdout.toString()).toBe(0);
   });
 
-  it('tell that the copy is damaged, and go on with the one before', async () => {
+  it('report a damaged replica and continue with the previous one', async () => {
     const { analytics } = layoutOf(config.folder);
     await writeFile(`${analytics}.damaged`, 'this is no database');
     await rename(`${analytics}.damaged`, analytics);

@@ -28,7 +28,7 @@ const OPTIONS = {
   openMax: 10,
 } as const;
 
-/** Folders of workspaces, each with a key; `lines` is what the log gets. */
+/** Folders of workspaces, each with a key; `lines` receives the log. */
 async function prepare(...names: readonly string[]) {
   const folder = await temporaryFolder();
   const keys: Record<string, string> = {};
@@ -60,12 +60,12 @@ async function serve(
     refresh: ({ signal }) => refresh(signal),
   });
   onTestFinished(() => server.close());
-  // Without data the answer is 503, to whoever's key is known.
+  // Without data the status is 503 for any known key.
   const ask = async (key = '') => (await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': key } })).status;
   return { ...server, ask };
 }
 
-it('ends though more workspaces are being opened than are fetched at once', async () => {
+it('the server stops while more workspaces are opening than can be fetched concurrently', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
   const prepared = await prepare(...names);
   let fetching = 0;
@@ -76,12 +76,12 @@ it('ends though more workspaces are being opened than are fetched at once', asyn
   const asked = names.map((name) => server.ask(prepared.keys[name]));
   await until('some are being fetched', async () => fetching === 4);
   await server.close();
-  // Who had not come in yet finds nobody.
+  // Requests that had not arrived yet cannot connect.
   const answers = await Promise.allSettled(asked);
   expect(answers.filter((answer) => answer.status === 'fulfilled' && answer.value !== 503)).toEqual([]);
 });
 
-it('knows the keys of all others where one folder cannot be looked into', async () => {
+it('keys of other workspaces work if one folder cannot be read', async () => {
   const prepared = await prepare('a', 'b');
   const loop = join(prepared.folder, 'loop');
   await symlink(loop, loop);
@@ -91,7 +91,7 @@ it('knows the keys of all others where one folder cannot be looked into', async 
   expect(prepared.lines.join('')).toContain('"workspace":"loop"');
 });
 
-it('opens nothing with a key that two workspaces have', async () => {
+it('a key that two workspaces share is rejected', async () => {
   const prepared = await prepare('a', 'b');
   const server = await serve(prepared);
   expect(await server.ask(prepared.keys['a'])).toBe(503);
@@ -100,10 +100,10 @@ it('opens nothing with a key that two workspaces have', async () => {
     'the copy is seen',
     async () => (await server.ask('gsk_nobody')) === 401 && (await server.ask(prepared.keys['a'])) === 401,
   );
-  expect(prepared.lines.join('')).toMatch(/"workspace":"b".*keys of b are keys of a too/);
+  expect(prepared.lines.join('')).toMatch(/"workspace":"b".*keys of b are also keys of a/);
 });
 
-it('serves a workspace from where the settings say that it is now', async () => {
+it('a workspace is served from the folder in the current settings', async () => {
   const prepared = await prepare('a');
   const server = await serve(prepared);
   expect(await server.ask(prepared.keys['a'])).toBe(503);
@@ -115,7 +115,7 @@ it('serves a workspace from where the settings say that it is now', async () => 
   expect(await server.ask(prepared.keys['a'])).toBe(401);
 });
 
-/** A server of real services that opens a workspace when the test says so. */
+/** A server of real services that opens a workspace when the test allows it. */
 async function routed(names: readonly string[], gate: (name: string) => Promise<void>, openMax = 10) {
   const { folder, keys, log } = await prepare(...names);
   const closed: string[] = [];
@@ -150,7 +150,7 @@ async function routed(names: readonly string[], gate: (name: string) => Promise<
   return { server, keys, closed, port: Number(new URL(server.baseUrl).port) };
 }
 
-it('closes what made room, though a client left with requests that wait for others of its connection', async () => {
+it('an evicted workspace is closed, even after a client disconnected with pipelined requests', async () => {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -172,7 +172,7 @@ it('closes what made room, though a client left with requests that wait for othe
   await until('it is closed', async () => closed.includes('a'));
 });
 
-it('answers with an error where a workspace cannot be opened', async () => {
+it('a workspace that cannot be opened returns an error', async () => {
   const { keys, port } = await routed(['a'], () => Promise.reject(new Error('of the disk')));
   const answer = await sendRaw(port, requestText('GET', '/v1/brands', { 'X-API-Key': keys['a'] ?? '' }));
   expect(answer).toMatch(/^HTTP\/1\.1 500 [\s\S]*"code":"internal"/);

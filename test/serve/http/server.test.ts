@@ -14,8 +14,8 @@ async function ask(server: TestServer, target: string, headers: Record<string, s
   return readRaw(await sendRaw(server.port, requestText(method, target, all)));
 }
 
-describe('before there are data', () => {
-  it('says so, and serves them as soon as they are there', async () => {
+describe('a server without data', () => {
+  it('returns no_data, and serves the data as soon as they are published', async () => {
     const folder = await temporaryFolder();
     const copy = join(folder, 'analytics.duckdb');
     const server = await openServer(copy);
@@ -37,7 +37,7 @@ describe('before there are data', () => {
 });
 
 describe('host names and origins', () => {
-  it('other than loopback are not answered on loopback, unless allowed', async () => {
+  it('other than loopback are rejected on loopback, unless allowed', async () => {
     const server = await openServer(published().copy, { allowedHosts: ['Sightline.internal'] });
     const statusFor = async (host: string): Promise<number> => (await ask(server, '/v1/brands', { Host: host })).status;
     for (const host of ['127.0.0.1', 'localhost:4000', 'LOCALHOST', '127.9.9.9:80', '[::1]:4000', 'localhost.']) {
@@ -62,7 +62,7 @@ describe('host names and origins', () => {
     expect(JSON.parse(open.body)).toMatchObject({ error: { code: 'forbidden' } });
   });
 
-  it('are all answered beyond loopback, but for pages that speak to the MCP endpoint', async () => {
+  it('are all accepted beyond loopback, except origins of pages that call the MCP endpoint', async () => {
     const server = await openServer(published().copy, { host: '0.0.0.0', corsOrigins: ['https://app.example.com'] });
     expect(server.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
     expect((await ask(server, '/v1/brands', { Host: 'sightline.example.com' })).status).toBe(200);
@@ -78,8 +78,8 @@ describe('host names and origins', () => {
   });
 });
 
-describe('pages', () => {
-  it('of an allowed origin may ask, read the headers, and need no key to find out', async () => {
+describe('web pages', () => {
+  it('of an allowed origin can send requests, read the headers, and preflight without a key', async () => {
     const server = await openServer(published().copy, { corsOrigins: ['https://app.example.com'] });
     const preflight = (origin: string) =>
       sendRaw(
@@ -124,7 +124,7 @@ describe('pages', () => {
     expect(readRaw(await sendRaw(server.port, requestText('OPTIONS', '/v1/brands'))).status).toBe(401);
   });
 
-  it('get nothing where no origin is allowed', async () => {
+  it('get no CORS headers if no origin is allowed', async () => {
     const server = await openServer(published().copy);
     const answer = await ask(server, '/v1/brands', { Origin: 'https://app.example.com' });
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
@@ -134,7 +134,7 @@ describe('pages', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('needs no key, comes packed, and is 304 where the client has it', async () => {
+  it('needs no key, is compressed, and is 304 if the client is up to date', async () => {
     const server = await openServer(published().copy);
     const answer = await fetch(`${server.baseUrl}/openapi.json`);
     const document = (await answer.json()) as { openapi: string; servers: { url: string }[]; paths: object };
@@ -150,7 +150,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the log', () => {
-  it('has a line for each request, with what it cost and without any key', async () => {
+  it('has one line per request with its cost and without keys', async () => {
     const server = await openServer(published().copy);
     await server.get('/brands?a=gsk_0123456789&b=gsk%5F0123456789&c=%');
     await server.get('/brands');
@@ -180,7 +180,7 @@ describe('the log', () => {
 });
 
 describe('the metrics', () => {
-  it('have a listener of their own, and no label that a client makes up', async () => {
+  it('have their own port, and no labels that clients can choose', async () => {
     const server = await openServer(published().copy, { metricsPort: 0, rateLimit: 3 });
     for (let times = 0; times < 3; times++) await server.get(times === 0 ? '/made-up?x=made-up' : '/brands');
     await server.get('/brands');
@@ -209,7 +209,7 @@ describe('the metrics', () => {
   });
 });
 
-/** Holds answers back until the test lets them go. */
+/** Delays responses until the test releases them. */
 function held() {
   let release = (): void => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -231,12 +231,12 @@ function held() {
   return { seen, around, release: () => release() };
 }
 
-describe('a server that stops', () => {
-  it('answers what is under way, takes nothing new, and leaves no connection open', async () => {
+describe('a stopping server', () => {
+  it('finishes requests in progress, rejects new ones, and closes all connections', async () => {
     const { seen, around, release } = held();
     const server = await openServer(published().copy, { around });
     const waiting = ['/brands', '/engines'].map((path) => server.get(path));
-    // A connection that is kept alive, and one on which a request will come while the server stops.
+    // One idle keep-alive connection, and one that receives a request while the server stops.
     const idle = connect(server.port, '127.0.0.1');
     onTestFinished(() => void idle.destroy());
     const idleClosed = new Promise((resolve) => idle.once('close', resolve));
@@ -273,7 +273,7 @@ describe('a server that stops', () => {
     await closed;
   });
 
-  it('does not wait for ever', async () => {
+  it('cuts off requests after the drain timeout', async () => {
     const { seen, around } = held();
     const server = await openServer(published().copy, { around, limits: { drainMs: 50 } });
     const waiting = server.get('/brands').catch(() => 'cut off');

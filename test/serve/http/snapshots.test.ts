@@ -53,7 +53,7 @@ async function bytesOf(response: Response): Promise<Buffer> {
 }
 
 describe('snapshots over HTTP', () => {
-  test('are listed, newest first, and their manifests are the files', async () => {
+  test('are listed newest first, and manifests are served as stored', async () => {
     const { ask } = await open();
     const listed = (await (await ask('/snapshots')).json()) as { snapshots: object[] };
     expect(listed).toMatchObject({ latest: second.id, snapshots: [{ id: second.id }, { id: first.id }] });
@@ -70,7 +70,7 @@ describe('snapshots over HTTP', () => {
     expect(own.headers.get('cache-control')).toContain('immutable');
   });
 
-  test('give every file that a manifest lists, by its SHA-256', async () => {
+  test('include every file of a manifest, with its SHA-256 as ETag', async () => {
     const { ask } = await open();
     for (const [path, { tables }] of [
       ['latest', second],
@@ -92,7 +92,7 @@ describe('snapshots over HTTP', () => {
     }
   });
 
-  test('give parts of a file, and none of what is not there', async () => {
+  test('support range requests, and return 404 for unknown files', async () => {
     const { ask } = await open();
     const { path, bytes, sha256 } = fileOf(second, 'responses');
     const url = `/snapshots/latest/${path}`;
@@ -124,7 +124,7 @@ describe('snapshots over HTTP', () => {
     expect((await ask(url, { headers: { 'if-none-match': `"${sha256}"`, range: 'bytes=0-3' } })).status).toBe(304);
   });
 
-  test('want a key, which they count for, and GET', async () => {
+  test('require a key, count against its limit, and allow only GET and HEAD', async () => {
     const server = await open();
     const { path } = fileOf(second, 'responses');
     const paths = [
@@ -145,7 +145,7 @@ describe('snapshots over HTTP', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
   });
 
-  test('give nothing that no manifest lists', async () => {
+  test('do not include files that no manifest lists', async () => {
     const { port, key } = await open();
     const { path } = fileOf(first, 'alerts');
     const id = second.id;
@@ -159,7 +159,7 @@ describe('snapshots over HTTP', () => {
       `/snapshots/${id}/alerts/manifest.json`,
       `/snapshots/${id}/alerts/%00.parquet`,
       '/snapshots/20000101T000000Z/manifest.json',
-      // It was replaced, so it is in the one before only.
+      // The file was replaced, so only the previous snapshot has it.
       `/snapshots/${id}/${path}`,
       `/snapshots/${id}/${path}/`,
       `/snapshots/${id}`,
@@ -170,7 +170,7 @@ describe('snapshots over HTTP', () => {
     }
   });
 
-  test('are none where there are none, and go when they are deleted', async () => {
+  test('are an empty list without snapshots, and disappear when they are deleted', async () => {
     const own = await makeFolder();
     onTestFinished(() => rm(own, { recursive: true, force: true }));
     const server = await openServer(join(own, 'none.duckdb'), { snapshots: join(own, 'snapshots') });
@@ -190,7 +190,7 @@ describe('snapshots over HTTP', () => {
   });
 });
 
-test('ranges are read as RFC 9110 says', () => {
+test('Range headers are parsed according to RFC 9110', () => {
   expect(rangeOf(undefined, 10)).toBe(null);
   expect(rangeOf('bytes=2-5', 10)).toEqual({ start: 2, end: 5 });
   expect(rangeOf('BYTES=9-', 10)).toEqual({ start: 9, end: 9 });

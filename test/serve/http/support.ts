@@ -19,15 +19,15 @@ import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 
-/** A workspace that was synced and published once, for all tests of a file. */
+/** A workspace synced and published once for all tests of a file. */
 export interface Published {
   readonly sandbox: WorkspaceSandbox;
-  /** The published copy. */
+  /** Path of the replica. */
   readonly copy: string;
   readonly brandId: string;
 }
 
-/** Publishes a small workspace before the tests of a file; gives it where it is there. */
+/** Publishes a small workspace before the tests of a file; returns a function that returns it. */
 export function publishBefore(): () => Published {
   let published: Published | null = null;
   let clean = async (): Promise<void> => undefined;
@@ -54,31 +54,31 @@ export function publishBefore(): () => Published {
   };
 }
 
-/** A server of the test's own. */
+/** A server for one test. */
 export interface TestServer extends RunningServer {
   readonly port: number;
-  /** Where its keys are. */
+  /** Folder of its keys. */
   readonly folder: string;
   readonly key: string;
   readonly keyId: string;
   readonly service: Service;
-  /** Asks below /v1 with the key, unless other headers are given. */
+  /** Sends a request below /v1, with the key unless other headers are given. */
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** Every line logged so far, parsed. */
+  /** All log lines so far, parsed. */
   log(): Promise<Record<string, unknown>[]>;
 }
 
-/** What a test may change about its server. */
+/** Options of a test server. */
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>> {
   readonly limits?: Partial<HttpLimits>;
   readonly clock?: Clock;
   /** Folder of published snapshots. */
   readonly snapshots?: string;
-  /** Stands between the server and the query layer, such as to hold answers back. */
+  /** Wraps the query layer, for example to delay responses. */
   readonly around?: (service: Service) => Service;
 }
 
-/** Starts a server over the published copy, or over nothing, with a key; it ends with the test. */
+/** Starts a server over the replica, or without data, with a key; closed after the test. */
 export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
   const { clock = systemClock, around = (service: Service) => service, snapshots, ...given } = options;
   const folder = await temporaryFolder();
@@ -114,7 +114,7 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
   const get = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${server.baseUrl}${path}`, { ...init, headers: { 'x-api-key': text, ...init.headers } });
   const log = async (): Promise<Record<string, unknown>[]> => {
-    // Lines are written in the turn after the one in which a request ends.
+    // A log line is written in the event loop turn after the end of its request.
     await new Promise((resolve) => setTimeout(resolve, 20));
     return lines
       .join('')
@@ -126,7 +126,7 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
   return { ...server, port, folder, key: text, keyId: key.id, service, get, log };
 }
 
-/** Sends bytes as they are and gives all that comes back until the server closes the connection. */
+/** Sends raw bytes and returns everything received until the server closes the connection. */
 export function sendRaw(port: number, ...pieces: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -138,14 +138,14 @@ export function sendRaw(port: number, ...pieces: readonly (string | Buffer)[]): 
   });
 }
 
-/** A request as text that asks for the connection to be closed after it. */
+/** Returns the text of a request that asks to close the connection. */
 export function requestText(method: string, target: string, headers: Readonly<Record<string, string>> = {}): string {
   const all = { Host: '127.0.0.1', Connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** An answer read from text: its status, its headers in lower case, its body. */
+/** Parses a response: status, headers with lower-case names, body. */
 export function readRaw(text: string): { status: number; headers: Record<string, string>; body: string } {
   const at = text.indexOf('\r\n\r\n');
   const [first = '', ...lines] = text.slice(0, at).split('\r\n');

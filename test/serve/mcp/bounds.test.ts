@@ -8,12 +8,12 @@ import type { Answer, Question, Service } from '../../../src/serve/service.ts';
 import { type Mirror, openMirror } from '../mirror.ts';
 import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
 
-/** Small enough that answers of a small workspace do not fit. */
+/** So small that responses of a small workspace do not fit. */
 const CHARACTERS_MAX = 4_000;
 const CALLS_MAX = 200;
 
 describe('a list that is too long', () => {
-  it('stops at a whole row, says so, and gives all its rows once when gone on from', async () => {
+  it('ends after a complete row, states the next skip, and is complete when continued', async () => {
     const { mirror, client, tools } = await open();
     for (const tool of tools.filter(({ inputSchema }) => inputSchema.properties?.['skip'] !== undefined)) {
       const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
@@ -27,7 +27,7 @@ describe('a list that is too long', () => {
     }
   });
 
-  it('is given whole where it fits, and tells of a start beyond its end', async () => {
+  it('is complete if it fits, and reports a skip beyond its end', async () => {
     const { client } = await open(RESULT_CHARACTERS_MAX);
     const { content } = await call(client, 'list_brands');
     expect(content).not.toHaveProperty('_omitted');
@@ -42,7 +42,7 @@ describe('a list that is too long', () => {
 });
 
 describe('a page that is too long', () => {
-  it('ends earlier, and its cursor goes on with all other arguments as they were', async () => {
+  it('ends earlier, and its cursor continues with all other arguments unchanged', async () => {
     const { mirror, client, tools } = await open();
     const [brandId = ''] = await brandsOf(mirror);
     const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
@@ -70,7 +70,7 @@ describe('a page that is too long', () => {
 });
 
 describe('an object that is too long', () => {
-  it('has its long texts cut, with a mark of what is missing and where it is', async () => {
+  it('has its long texts cut, with a mark of what is missing and the REST path', async () => {
     const mirror = await openMirror();
     await mirror.publish();
     const markdown = 'Öl 🛢 '.repeat(40_000);
@@ -97,7 +97,7 @@ describe('an object that is too long', () => {
     expect(rows.map((row) => (row as Body).id)).toEqual((body as Body).data.map((row: Body) => row.id));
   });
 
-  it('cuts any value to any size that leaves room for its frame', () => {
+  it('shorten() fits any value into any size that has room for its frame', () => {
     const text = fc.string({ unit: 'binary', maxLength: 3_000 });
     const item = fc.record({
       id: fc.uuid(),
@@ -135,7 +135,7 @@ async function brandsOf(mirror: Mirror): Promise<string[]> {
   return (body as Body).data.map(({ id }: { id: string }) => id);
 }
 
-// Goes on with `skip` as the remark says, until nothing is left out.
+// Continues with `skip` as the remark states until nothing is omitted.
 async function readOn(client: Client, tool: Tool, values: Record<string, unknown>): Promise<unknown[]> {
   const isValid = outputValidator(tool);
   const shown: unknown[] = [];
@@ -169,7 +169,7 @@ async function walk(mirror: Mirror, path: string): Promise<unknown[]> {
   return rows;
 }
 
-// The service, with bodies of some resources made larger than any sandbox makes them.
+// Wraps the service to return larger bodies than the sandbox generates.
 function changed(service: Service, bodies: ReadonlyMap<string, (body: Body) => Body>): Service {
   return {
     ...service,

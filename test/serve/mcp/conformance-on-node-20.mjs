@@ -1,4 +1,4 @@
-// The conformance suite imports fs.globSync, which Node 20 does not have, for a command that no test here uses.
+// The conformance suite imports fs.globSync, which Node 20 does not have, for a command that is not tested here.
 import * as fs from 'node:fs';
 import { register } from 'node:module';
 

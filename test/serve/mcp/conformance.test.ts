@@ -10,10 +10,10 @@ import { type Endpoint, SMALL, startEndpoint } from './support.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Scenarios of @modelcontextprotocol/conformance that say something about a server with read-only tools. */
+/** Scenarios of @modelcontextprotocol/conformance that apply to a server with read-only tools. */
 const APPLIES = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'dns-rebinding-protection'];
 
-/** The others, by what they need. */
+/** Scenarios that do not apply, grouped by the feature they need. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   'a tool of the suite itself, such as test_simple_text': [
     'tools-call-simple-text',
@@ -54,7 +54,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
 
 it('passes the scenarios of the conformance suite that apply', { timeout: 180_000 }, async () => {
   const listed = [...(await suite(['list', '--server'])).stdout.matchAll(/^ +- (\S+)/gm)].map((match) => match[1]);
-  // A scenario that is new must be looked at, and put into one of the lists.
+  // A new scenario must be reviewed and added to one of the lists.
   expect(listed.sort()).toEqual([...APPLIES, ...Object.values(LEFT_OUT).flat()].sort());
   const mirror = await openMirror(SMALL);
   await mirror.publish();
@@ -69,7 +69,7 @@ it('passes the scenarios of the conformance suite that apply', { timeout: 180_00
   }
 });
 
-// Runs the suite's command line in a folder of its own, into which it writes what it found.
+// Runs the suite's command line in a temporary folder, to which it writes its results.
 async function suite(args: readonly string[]): Promise<{ code: number; stdout: string }> {
   const cwd = await temporaryFolder();
   const hook = join(import.meta.dirname, 'conformance-on-node-20.mjs');
@@ -81,7 +81,7 @@ async function suite(args: readonly string[]): Promise<{ code: number; stdout: s
   });
 }
 
-// The suite sends no key: this passes its requests on with one, and with all else as it was.
+// The suite sends no key, so this proxy forwards its requests with one, otherwise unchanged.
 async function startKeyHolder({ server: { mcpUrl }, key }: Endpoint): Promise<string> {
   const { port, pathname } = new URL(mcpUrl);
   const holder = createServer((request, response) => {

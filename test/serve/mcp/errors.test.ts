@@ -13,26 +13,31 @@ import { call, connect, post, SMALL, startBareMcp, startEndpoint } from './suppo
 
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
-describe('an argument that is wrong', () => {
-  it('is told with what is allowed and what the tool takes, as text only', async () => {
+describe('an invalid tool argument', () => {
+  it("is rejected with the allowed values and the tool's arguments, as text only", async () => {
     const { client, brandId } = await open();
     const cases: [name: string, values: Record<string, unknown>, ...told: (string | RegExp)[]][] = [
-      ['get_metrics', {}, 'invalid_parameter: brandId must be given, a UUID', 'takes brandId (required), from, to'],
-      ['get_metrics', { brandId: null }, 'brandId must be given'],
+      [
+        'get_metrics',
+        {},
+        'invalid_parameter: brandId is missing; allowed: a UUID',
+        'takes brandId (required), from, to',
+      ],
+      ['get_metrics', { brandId: null }, 'brandId is missing'],
       ['get_metrics', { brandId: STRANGER }, `not_found: the brand ${STRANGER} does not exist`, 'from list_brands'],
       ['get_metrics', { brandId: 'x' }, 'not_found: the brand x does not exist'],
       ['get_article', { brandId, articleId: STRANGER }, 'not_found', 'articleId from list_articles'],
       ['get_metrics', { brandId, brand: 1 }, 'parameter must be one of from, to, engine'],
       ['get_metrics', { brandId, from: '2026-02-30' }, 'from must be a calendar day'],
       ['get_metrics', { brandId, from: '2020-01-01', to: '2026-01-01' }, 'a range has at most 366 days'],
-      ['get_metrics', { brandId, engine: ['a', 'b'] }, 'engine must be one text, number, true or false; got ["a","b"]'],
+      ['get_metrics', { brandId, engine: ['a', 'b'] }, 'engine must be a string, number or boolean; got ["a","b"]'],
       ['get_metrics', { brandId, engine: { a: 1 } }, 'got {"a":1}'],
       ['get_metrics', { brandId, engine: 'nobody' }, 'engine must be one of'],
       ['list_responses', { brandId, limit: 101 }, 'limit must be a whole number from 1 to 100; got "101"'],
       ['list_responses', { brandId, limit: 2.5 }, 'got "2.5"'],
       ['list_responses', { brandId, limit: 1e21 }, 'got "1e+21"'],
       ['list_responses', { brandId, brandMentioned: 'yes' }, 'brandMentioned must be true or false'],
-      ['list_responses', { brandId, cursor: 'abc' }, 'cursor must be the nextCursor of the page before'],
+      ['list_responses', { brandId, cursor: 'abc' }, 'cursor must be the nextCursor of the previous page'],
       ['list_responses', { brandId, skip: 1 }, 'parameter must be one of'],
       ['get_metrics', { brandId, skip: -1 }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 'all' }, 'skip must be a whole number from 0'],
@@ -49,7 +54,7 @@ describe('an argument that is wrong', () => {
     }
   });
 
-  it('is left out when it is null, and harms nobody whatever its name', async () => {
+  it('is ignored if null, and has no side effects under any name', async () => {
     const { client, brandId } = await open();
     const { isError } = await call(client, 'get_metrics', { brandId, from: null, engine: null, skip: null });
     expect(isError).toBe(false);
@@ -65,8 +70,8 @@ describe('an argument that is wrong', () => {
   });
 });
 
-describe('a question that cannot be answered', () => {
-  it('is told as having no data yet, from the first call on', async () => {
+describe('a tool call that fails', () => {
+  it('reports that there are no data yet, from the first call', async () => {
     const service = await openEmpty();
     const client = await connect(await startBareMcp(service, {}));
     expect((await client.listTools()).tools).toHaveLength(declarations.length);
@@ -77,7 +82,7 @@ describe('a question that cannot be answered', () => {
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ ready: false, resources: [] });
   });
 
-  it('does not show what broke, but reports it', async () => {
+  it('hides internal errors from the client and reports them to the log', async () => {
     const reported: string[] = [];
     const broken: Service = {
       ...(await openEmpty()),
@@ -93,7 +98,7 @@ describe('a question that cannot be answered', () => {
     expect(reported).toContain('secret words of the machine');
   });
 
-  it('is stopped when its client leaves', async () => {
+  it('is aborted when its client disconnects', async () => {
     let tell: (signal: AbortSignal | undefined) => void = () => undefined;
     const slow: Service = {
       ...(await openEmpty()),
@@ -130,15 +135,15 @@ describe('a question that cannot be answered', () => {
   });
 });
 
-describe('what is no call', () => {
-  it('is refused in the protocol’s own words', async () => {
+describe('an invalid MCP request', () => {
+  it('is rejected with a protocol error', async () => {
     const client = await connect(await startBareMcp(await openEmpty(), {}));
     await expect(call(client, 'no_such_tool')).rejects.toThrow(/Unknown tool: no_such_tool; known: list_engines/);
     await expect(client.readResource({ uri: 'sightline://nothing' })).rejects.toThrow(/sightline:\/\/nothing/);
     expect((await client.listResourceTemplates()).resourceTemplates).toEqual([]);
   });
 
-  it('is refused when it is a batch, a stream or a session', async () => {
+  it('is rejected if it is a batch, a stream or a session', async () => {
     const endpoint = await startEndpoint(await openEmpty());
     const one = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const batch = await endpoint.post([one, { ...one, id: 2 }]);

@@ -10,7 +10,7 @@ import { call, type Endpoint, startEndpoint, toContent } from './support.ts';
 
 const QUESTIONS = 200;
 
-it('answers any question as REST does, and refuses it with the same sentence', async () => {
+it('MCP tools return the same results and errors as REST for any request', async () => {
   const mirror = await openMirror({ seed: 5, choices: { rowModeParameter: 'rows', extraFields: true } });
   await mirror.publish();
   const endpoint = await startEndpoint(mirror.service);
@@ -25,7 +25,7 @@ it('answers any question as REST does, and refuses it with the same sentence', a
     { numRuns: QUESTIONS },
   );
   expect(told.answered).toBeGreaterThan(QUESTIONS / 4);
-  // About 15 of 200, by chance; no more than this once in tens of thousands of runs.
+  // About 15 of 200, by chance; no more than this occurs once in tens of thousands of runs.
   expect(told.refused).toBeGreaterThan(QUESTIONS / 100);
 });
 
@@ -53,7 +53,7 @@ async function compare(
   return !isError;
 }
 
-// As a client that keeps to the input schema would send it.
+// Sends values as a client that follows the input schema would.
 function typed(
   { query }: Resource,
   name: string,

@@ -3,8 +3,8 @@ import { metaOf } from '../../../src/contract/fields.ts';
 import { openMirror } from '../mirror.ts';
 import { SMALL, startEndpoint } from './support.ts';
 
-describe('resources', () => {
-  it('explain every tool, argument, field, table and column', async () => {
+describe('MCP resources', () => {
+  it('document every tool, argument, field, table and column', async () => {
     const { mirror, client } = await open();
     const { resources } = await client.listResources();
     expect(resources.map(({ uri, mimeType }) => [uri, mimeType])).toEqual([
@@ -42,7 +42,7 @@ describe('resources', () => {
     }
   });
 
-  it('tell how fresh each part is, in times that people read', async () => {
+  it('report the freshness of each resource with ISO 8601 times', async () => {
     const { mirror, client } = await open();
     const told = JSON.parse(await read('sightline://freshness', client));
     const known = await mirror.service.freshness();

@@ -21,7 +21,7 @@ import {
 } from './support.ts';
 
 describe('sightline mcp', () => {
-  it('answers the official client in every revision as REST would', async () => {
+  it('serves the official client in every revision with the same results as REST', async () => {
     const { mirror, folder } = await openFolder();
     const { body } = await mirror.mirror('/brands');
     const [{ id: brandId }] = (body as Body).data;
@@ -34,7 +34,7 @@ describe('sightline mcp', () => {
         const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
         const names = tool.inputSchema.required ?? [];
         if (names.length > 1) continue;
-        // The command's clock is the real one, for which the sandbox's last days are long gone.
+        // The command uses the real clock, for which the sandbox's last days are in the past.
         const range = resource?.query['from'] === undefined ? {} : { from: '2026-03-01', to: '2026-03-15' };
         const path = `${(resource?.path ?? '').replace('{brandId}', brandId)}?${new URLSearchParams(range)}`;
         const { isError, content } = await call(client, tool.name, {
@@ -50,7 +50,7 @@ describe('sightline mcp', () => {
     }
   });
 
-  it('answers what was asked before its input ended, writes nothing else, and ends with 0', async () => {
+  it('responds to requests sent before its input ended, writes nothing else, and exits with 0', async () => {
     const { folder } = await openFolder();
     const asked = [1, 2, 3, 4, 5].map((id) => request(id, 'tools/call', { name: 'list_brands', arguments: {} }));
     const { code, stdout, stderr } = await pipe(['--data-dir', folder], folder, [hello, ...asked, 'no protocol']);
@@ -66,7 +66,7 @@ describe('sightline mcp', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it('starts without data, says so, and leaves nothing behind', async () => {
+  it('starts without data, reports that, and leaves no files behind', async () => {
     const folder = await temporaryFolder();
     const asked = request(1, 'tools/call', { name: 'list_brands', arguments: {} });
     const { code, stdout, stderr } = await pipe(['--workspace', 'acme'], folder, [hello, asked]);
@@ -80,7 +80,7 @@ describe('sightline mcp', () => {
     await expect(copyFile(join(folder, 'data'), join(folder, 'other'))).rejects.toThrow('ENOENT');
   });
 
-  it('finds data that come after it was started', async () => {
+  it('finds data published after its start', async () => {
     const { mirror } = await openFolder();
     const folder = await temporaryFolder();
     const client = await connectTo([], folder, '2025-11-25');
@@ -90,7 +90,7 @@ describe('sightline mcp', () => {
     expect((await call(client, 'list_brands')).content.data).toHaveLength(2);
   });
 
-  it('ends at once when it is told to', async () => {
+  it('ends immediately on a signal', async () => {
     const folder = await temporaryFolder();
     const child = start([], folder);
     child.stdin.write(`${JSON.stringify(hello)}\n`);
@@ -103,7 +103,7 @@ describe('sightline mcp', () => {
     [['--query-timeout', '0'], /--query-timeout is "0"; allowed: a whole number from 1 to 600/],
     [['--workspace', 'Ä'], /--workspace is "Ä"/],
     [['--nothing'], /unknown option '--nothing'/],
-  ])('refuses %j before it serves anything', async (args, told) => {
+  ])('rejects %j before it serves anything', async (args, told) => {
     const folder = await temporaryFolder();
     const { code, stdout, stderr } = await pipe(args, folder, [hello]);
     expect(code).toBe(2);
@@ -122,7 +122,7 @@ function request(id: number, method: string, params: unknown): object {
   return { jsonrpc: '2.0', id, method, params };
 }
 
-// A data folder with a published copy, and nothing else.
+// Returns a data folder with only a replica.
 async function openFolder(): Promise<{ mirror: Mirror; folder: string }> {
   const mirror = await openMirror(SMALL);
   await mirror.publish();
@@ -132,7 +132,7 @@ async function openFolder(): Promise<{ mirror: Mirror; folder: string }> {
   return { mirror, folder };
 }
 
-// Nothing of the test's own environment reaches the command.
+// The command does not inherit the test's environment.
 function environment(folder: string): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: folder };
 }
@@ -152,7 +152,7 @@ async function connectTo(args: readonly string[], folder: string, revision: Revi
   return client;
 }
 
-// Two servers sign with secrets of their own.
+// Two servers sign cursors with different secrets.
 function withoutCursor(content: unknown): object {
   const { nextCursor, ...rest } = content as { nextCursor?: string | null };
   return { ...rest, hasMore: typeof nextCursor === 'string' };
@@ -176,7 +176,7 @@ async function pipe(
   lines: readonly (object | string)[],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = start(args, folder);
-  // A command that has refused its arguments reads no more.
+  // A command that has rejected its arguments reads no more input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

@@ -15,20 +15,20 @@ import type { McpOptions } from '../../../src/serve/mcp/server.ts';
 import type { Service } from '../../../src/serve/service.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 
-/** The newest revision, and those of the clients that are in use. */
+/** The newest revision and those that current clients use. */
 export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** A workspace that is there in no time, for tests that look at something else than its numbers. */
+/** A workspace that is created quickly, for tests that do not depend on its numbers. */
 export const SMALL = { prompts: 3, days: 3 } as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
 export type Body = any;
 
-/** A result as tests look at it. */
+/** A tool result, as tests use it. */
 export interface Called {
   readonly isError: boolean;
-  /** The first text, which is JSON unless it is an error. */
+  /** The first text: JSON unless it is an error. */
   readonly text: string;
   readonly remarks: string;
   readonly content: Body;
@@ -44,7 +44,7 @@ export interface Endpoint {
   connect(revision?: Revision): Promise<Client>;
 }
 
-/** Serves REST and MCP of a service on a port of its own, with a key; all of it ends with the test. */
+/** Serves REST and MCP of a service on a free port, with a key; closed after the test. */
 export async function startEndpoint(service: Service): Promise<Endpoint> {
   const folder = await temporaryFolder();
   const { text: key } = await createKey(folder, 'tests', null, Date.now());
@@ -75,7 +75,7 @@ export async function startEndpoint(service: Service): Promise<Endpoint> {
   };
 }
 
-/** Serves MCP alone, without keys, with options; gives its address. */
+/** Serves only MCP, without keys; returns its address. */
 export async function startBareMcp(service: Service, options: McpOptions): Promise<string> {
   const handler = createMcpHandler(service, options);
   const server = createServer(async (request, response) => {
@@ -97,7 +97,7 @@ export function post(url: string, body: unknown, headers: Record<string, string>
   return fetch(url, { method: 'POST', headers: { ...accepted, ...headers }, body: text });
 }
 
-/** Connects a client that speaks one revision; it leaves with the test. */
+/** Connects a client with one protocol revision; closed after the test. */
 export async function connect(
   url: string,
   revision: Revision = '2026-07-28',
@@ -110,7 +110,7 @@ export async function connect(
   return client;
 }
 
-/** A client that speaks one revision. */
+/** Creates a client with one protocol revision. */
 export function createClient(revision: Revision): Client {
   const info = { name: 'sightline-tests', version: '1.0.0' };
   return revision === '2026-07-28'
@@ -118,7 +118,7 @@ export function createClient(revision: Revision): Client {
     : new Client(info, { supportedProtocolVersions: [revision] });
 }
 
-/** Calls a tool; a call that fails as a protocol error rejects. */
+/** Calls a tool; rejects if the call fails with a protocol error. */
 export async function call(client: Client, name: string, values: Record<string, unknown> = {}): Promise<Called> {
   const result = await client.callTool({ name, arguments: values });
   const texts = result.content.map((block) => (block.type === 'text' ? block.text : ''));
@@ -131,17 +131,17 @@ export async function call(client: Client, name: string, values: Record<string, 
   };
 }
 
-/** A body of REST as MCP gives it: what is no object stands under `data`. */
+/** Converts a REST body to MCP content: values that are not objects are wrapped in `data`. */
 export function toContent(body: unknown): unknown {
   return isRecord(body) ? body : { data: body };
 }
 
-/** Checks values against a tool's output schema. */
+/** Returns a validator of a tool's output schema. */
 export function outputValidator(tool: Tool): ValidateFunction {
   return compile(tool.outputSchema as AnySchemaObject);
 }
 
-/** Compiles a schema strictly, so that a slip in it is found too. */
+/** Compiles a schema in strict mode, which also reports mistakes in the schema. */
 export function compile(schema: AnySchemaObject): ValidateFunction {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
   formats.default(ajv);

@@ -37,8 +37,8 @@ const variants: readonly { readonly name: string; readonly choices: Partial<Choi
   { name: 'objects wrapped, nested credits', choices: { wrapObjects: true, credits: 'nested', decimals: 'none' } },
 ];
 
-describe.each(variants)('with $name', ({ choices }) => {
-  it('gives every tool the data that REST gives, in every revision', async () => {
+describe.each(variants)('MCP tools with $name', ({ choices }) => {
+  it('return the same data as REST in every revision', async () => {
     const { mirror, endpoint } = await open(choices);
     for (const revision of REVISIONS) {
       const client = await endpoint.connect(revision);
@@ -49,7 +49,7 @@ describe.each(variants)('with $name', ({ choices }) => {
   });
 });
 
-it('has the tools that the specification names, and marks all as reading only', async () => {
+it('the server has exactly the specified tools, all marked as read-only', async () => {
   const { endpoint } = await open();
   const { tools } = await (await endpoint.connect()).listTools();
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(SPECIFIED));
@@ -71,7 +71,7 @@ it('has the tools that the specification names, and marks all as reading only', 
   }
 });
 
-it('describes arguments by the declarations: kinds, bounds, defaults, where ids come from', async () => {
+it('tools describe their arguments from the declarations: types, bounds, defaults, sources of ids', async () => {
   const { mirror, endpoint } = await open({ rowModeParameter: 'granularity' });
   const { tools } = await (await endpoint.connect()).listTools();
   for (const { query, path, tool: name } of mirror.catalogue.resources) {
@@ -94,7 +94,7 @@ it('describes arguments by the declarations: kinds, bounds, defaults, where ids 
   expect(JSON.stringify(responses.inputSchema.properties?.['tagId'])).toContain('list_prompt_groups');
 });
 
-it('says how fresh each result is, in the words of REST', async () => {
+it('each tool result reports its freshness like the REST headers', async () => {
   const { endpoint } = await open();
   const client = await endpoint.connect();
   const { body } = await endpoint.rest('/brands');
@@ -134,7 +134,7 @@ async function compareWithRest(client: Client, tool: Tool, catalogue: Catalogue,
   }
 }
 
-// Every brand; of what is in a brand, the first few.
+// All brands; of the data of a brand, the first few.
 async function pathValues(endpoint: Endpoint, path: string): Promise<Record<string, string>[]> {
   const listOf = async (from: string): Promise<{ id: string }[]> => {
     const { body } = await endpoint.rest(from);

@@ -8,7 +8,7 @@ import { eventsOf, type StatusServer, serveStatus, workspaceBefore } from './sup
 const workspace = workspaceBefore(8);
 const DATA = ['/status/data', '/status/chart', '/status/events'] as const;
 
-/** Asks as a client on this machine that writes its own headers, and gives the status. */
+/** Sends a request from this machine with custom headers and returns the status. */
 async function rawStatus({ origin }: StatusServer, path: string, headers: Readonly<Record<string, string>>) {
   const { status } = readRaw(await sendRaw(Number(new URL(origin).port), requestText('GET', path, headers)));
   return status;
@@ -20,8 +20,8 @@ async function accessOf(server: StatusServer, headers: Readonly<Record<string, s
   return response.json();
 }
 
-describe('the files of the page', () => {
-  it('are open, small, under a strict policy, and say nothing of the data', async () => {
+describe('the files of the status page', () => {
+  it('need no key, are small, have a strict policy and contain no data', async () => {
     const server = await serveStatus(workspace());
     expect(server.statusUrl).toBe(`${server.origin}/`);
     const shell = await server.ask('/', {});
@@ -57,15 +57,15 @@ describe('the files of the page', () => {
     expect(wireBytes).toBeLessThan(30_000);
     expect((await fetch(`${server.origin}/`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${server.origin}/`, { method: 'POST' })).status).toBe(405);
-    // Nothing else of its folder is served.
+    // No other file of the folder is served.
     for (const path of ['/status/tsconfig.json', '/status/', '/status', '/status/../package.json', '/status/page.ts']) {
       expect((await server.ask(path)).status, path).toBe(404);
     }
   });
 });
 
-describe('with a key', () => {
-  it('is shown to those who have one, as often as a page needs, and to nobody else', async () => {
+describe('the status page with --status-page key', () => {
+  it('is available with a key, without using up the rate limit of the API', async () => {
     const server = await serveStatus(workspace(), { rateLimit: 1 });
     for (const path of DATA) {
       const response = await server.ask(path, {});
@@ -81,14 +81,14 @@ describe('with a key', () => {
     });
     expect(await accessOf(server, { 'x-api-key': workspace().key })).toEqual({ allowed: true, why: null });
     for (let time = 0; time < 5; time++) expect((await server.ask('/status/data')).status).toBe(200);
-    // The one request of the minute is still there for the API.
+    // The only request of the API's limit is still available.
     const get = () => fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': workspace().key } });
     expect([(await get()).status, (await get()).status]).toEqual([200, 429]);
     expect((await server.ask('/status/data')).status).toBe(200);
     expect(await rawStatus(server, '/snapshots', {})).toBe(401);
   });
 
-  it('counts what pages ask for by itself, and those who listen', async () => {
+  it('limits page requests separately, and the number of listening pages', async () => {
     const server = await serveStatus(workspace());
     const streams = await Promise.all(Array.from({ length: 65 }, () => server.ask('/status/events')));
     expect(streams.filter(({ status }) => status === 200)).toHaveLength(64);
@@ -104,7 +104,7 @@ describe('with a key', () => {
     for (const stream of streams) await stream.body?.cancel();
   });
 
-  it('makes guessing cost', async () => {
+  it('limits wrong keys', async () => {
     const server = await serveStatus(workspace());
     const guess = () => server.ask('/status/access', { authorization: 'Bearer gsk_guess' });
     const statuses = [];
@@ -114,7 +114,7 @@ describe('with a key', () => {
     expect((await server.ask('/status/data')).status).toBe(200);
   });
 
-  it('ends the stream of a key that is revoked, and of all when the server stops', async () => {
+  it('ends the event stream when its key is revoked, and all streams when the server stops', async () => {
     const { config } = workspace();
     const server = await serveStatus(workspace());
     const { text } = await createKey(config.folder, 'lost', null, systemClock.now());
@@ -131,7 +131,7 @@ describe('with a key', () => {
     expect(await stays()).toBeNull();
   });
 
-  it('answers no page of another site, whichever origins may read the API', async () => {
+  it('rejects pages of other sites, even from origins that may read the API', async () => {
     const allowed = 'https://app.example.com';
     const server = await serveStatus(workspace(), { corsOrigins: [allowed] });
     const key = { Authorization: `Bearer ${workspace().key}` };
@@ -148,7 +148,7 @@ describe('with a key', () => {
     const response = await server.ask('/status/access', { ...key, origin: allowed });
     expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
-    // A link from elsewhere opens the page, which has nothing in it; the page's own requests are let through.
+    // A link from another site opens the page, which contains no data, and its own requests are accepted.
     expect(await rawStatus(server, '/', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toBe(200);
     expect(await rawStatus(server, '/', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' })).toBe(403);
     const own = { ...key, Host: '127.0.0.1:1', Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-origin' };
@@ -156,8 +156,8 @@ describe('with a key', () => {
   });
 });
 
-describe('on loopback', () => {
-  it('needs no key on this machine, and one from everywhere else', async () => {
+describe('the status page with --status-page loopback', () => {
+  it('needs no key on this machine, and a key from other machines', async () => {
     const server = await serveStatus(workspace(), { statusPage: 'loopback', allowedHosts: ['status.example.com'] });
     expect(await accessOf(server, {})).toEqual({ allowed: true, why: null });
     expect(await rawStatus(server, '/status/data', {})).toBe(200);
@@ -178,17 +178,17 @@ describe('on loopback', () => {
       const key = { ...headers, Authorization: `Bearer ${workspace().key}` };
       expect(await rawStatus(server, '/status/data', key), JSON.stringify(headers)).toBe(200);
     }
-    // As nginx asks where it was told nothing but the address.
+    // nginx sends such requests if configured only with the address.
     const old = requestText('GET', '/status/data', { Host: '127.0.0.1' }).replace('HTTP/1.1', 'HTTP/1.0');
     expect(readRaw(await sendRaw(Number(new URL(server.origin).port), old)).status).toBe(401);
     expect(await rawStatus(server, '/status/data', { 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
     expect(await rawStatus(server, '/snapshots', { 'Sec-Fetch-Site': 'cross-site' })).toBe(401);
     expect(await rawStatus(server, '/status/data', { Host: 'rebound.example' })).toBe(403);
-    // The API itself stays closed.
+    // The API itself still needs a key.
     expect(await rawStatus(server, '/v1/brands', {})).toBe(401);
   });
 
-  it('is refused where other machines reach the server, and so is a mode that is none', async () => {
+  it('is rejected if other machines can reach the server, like an unknown mode', async () => {
     for (const [flags, allowed] of [
       [['--host', '0.0.0.0', '--status-page', 'loopback'], 'key or off'],
       [['--host', '::', '--status-page', 'loopback'], 'key or off'],
@@ -203,8 +203,8 @@ describe('on loopback', () => {
   });
 });
 
-describe('turned off', () => {
-  it('is not there', async () => {
+describe('the status page with --status-page off', () => {
+  it('returns 404', async () => {
     const server = await serveStatus(workspace(), { statusPage: 'off' });
     expect(server.statusUrl).toBeNull();
     for (const path of ['/', '/status/page.js', '/status/access', ...DATA]) {

@@ -21,8 +21,8 @@ import { eventsOf, openIn, serveStatus, workspaceBefore } from './support.ts';
 
 const workspace = workspaceBefore();
 
-describe('the data of the page', () => {
-  it('are those of `status`, with runs, days, snapshots, jobs and keys', async () => {
+describe('the data of the status page', () => {
+  it('match `sightline status`, with runs, days, snapshots, jobs and keys', async () => {
     const { config } = workspace();
     const { signal } = new AbortController();
     const context = { config, clock: systemClock, signal, command: 'test' };
@@ -65,7 +65,7 @@ describe('the data of the page', () => {
     }
   });
 
-  it('has charts of the numbers that the API gives', async () => {
+  it("include charts of the API's own numbers", async () => {
     const { sandbox } = workspace();
     const server = await serveStatus(workspace());
     const [brandId = ''] = sandbox.world.brands.map(({ id }) => id);
@@ -96,7 +96,7 @@ describe('the data of the page', () => {
       for (const row of rows) {
         const [, ...values] = chart?.rows.find(([day]) => day === row.date) ?? [''];
         const value = values[chart?.engines.indexOf(row.engine) ?? -1];
-        // A share of no mentions at all is nothing, whatever stands for it in the API.
+        // A share without any mentions is null here, whatever value the API uses.
         if (value !== null || field === 'visibility') expect(value).toBe(row[field]);
         else expect(row.mentions).toBe(0);
       }
@@ -105,7 +105,7 @@ describe('the data of the page', () => {
     }
   });
 
-  it('refuses a chart of what is not there, as the API does', async () => {
+  it('reject charts of unknown brands and invalid ranges like the API', async () => {
     const server = await serveStatus(workspace());
     const [brandId = ''] = workspace().sandbox.world.brands.map(({ id }) => id);
     for (const [query, status] of [
@@ -124,7 +124,7 @@ describe('the data of the page', () => {
     expect(narrow.charts[0]?.svg).toContain('width="360"');
   });
 
-  it('tells what changes: a sync and its result, a job, a key', async () => {
+  it('announce changes: a sync and its result, a job, a key', async () => {
     const { config, sync } = workspace();
     const server = await serveStatus(workspace());
     const next = eventsOf(await server.ask('/status/events'));
@@ -164,8 +164,8 @@ describe('the data of the page', () => {
   });
 });
 
-describe('states', () => {
-  it('says when nothing was synced, and when a copy is damaged', async () => {
+describe('the state of a workspace', () => {
+  it('is reported without a sync and with a damaged replica', async () => {
     const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 10_000 });
     onTestFinished(() => sandbox.close());
     const empty = await openIn(await temporaryFolder(), sandbox);
@@ -173,7 +173,7 @@ describe('states', () => {
     expect(await server.data()).toMatchObject({
       copyState: 'none',
       copy: null,
-      findings: [{ level: 'attention', sentence: 'Nothing was synced yet.', command: 'sightline sync' }],
+      findings: [{ level: 'attention', sentence: 'No data synced yet.', command: 'sightline sync' }],
     });
     expect((await server.ask('/status/chart?brand=x')).status).toBe(503);
     const { analytics } = layoutOf(empty.config.folder);
@@ -194,11 +194,11 @@ describe('states', () => {
     expect(damaged).toMatchObject({ copyState: 'outdated', findings: [{ level: 'problem' }] });
     expect(damaged.copy).not.toBeNull();
     await writeFile(join(empty.config.folder, 'keys.json'), '{');
-    // Nobody's key opens anything now.
+    // All keys are rejected now.
     expect((await server.ask('/status/data')).status).toBe(500);
   });
 
-  it('tells whole, partial, missing, differing and verified days apart', async () => {
+  it('distinguishes whole, partial, missing, differing and verified days', async () => {
     const { sync, query, warehouse, catalogue: known } = await openWorkspace({ brands: 1, days: 8 });
     expect((await sync()).status).toBe('complete');
     const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
@@ -231,7 +231,7 @@ describe('states', () => {
     expect(calendars[0]?.counts).toEqual({ verified: 1, whole: 2, partial: 2, differs: 1, missing: 2 });
   });
 
-  it('puts what is most urgent first, with what to do about it', async () => {
+  it('lists the most urgent findings first, each with a command', async () => {
     const lastRun = {
       runId: 'r',
       status: 'failed',

@@ -38,7 +38,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     return { ...running, statusUrl: (JSON.parse(line) as { statusUrl: string }).statusUrl };
   }
 
-  /** Opens the page; `trouble` is what a browser has to say of it, and every request to anywhere else. */
+  /** Opens the page; `trouble` collects console messages, errors and requests to other hosts. */
   async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<{ page: Page; trouble: string[] }> {
     const page = await browser.newPage(options);
     const trouble: string[] = [];
@@ -55,7 +55,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   }
 
   async function enter(page: Page, text = key): Promise<void> {
-    await page.getByLabel('Key of this server').fill(text);
+    await page.getByLabel('API key of this server').fill(text);
     await page.keyboard.press('Enter');
   }
 
@@ -63,14 +63,14 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   const focused = (page: Page): Promise<string> =>
     page.evaluate(`document.activeElement.dataset.date ?? document.activeElement.id ?? ''`);
 
-  test('asks for a key, shows a sync as it goes on and what it brought, and asks again when the key is revoked', async () => {
+  test('asks for a key, shows the progress and result of a sync, and asks again when the key is revoked', async () => {
     const { page, trouble } = await open();
     await enter(page, 'gsk_wrong');
     await page.getByText('The API key is invalid.').waitFor();
     expect(await page.locator('#report').isVisible()).toBe(false);
     await enter(page);
-    await page.getByText('Nothing was synced yet.').waitFor();
-    expect(await page.getByText('There are no data yet.').count()).toBeGreaterThan(1);
+    await page.getByText('No data synced yet.').waitFor();
+    expect(await page.getByText('No data yet.').count()).toBeGreaterThan(1);
     const synced = workspace.run('sync');
     await page.getByRole('progressbar').waitFor();
     await headline(page).getByText('The first sync is running').waitFor();
@@ -90,28 +90,28 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
       '',
       false,
     ]);
-    // A file of a snapshot, which no link could ask for with a key.
+    // A snapshot file, which a plain link could not fetch with a key.
     expect(await workspace.run('export')).toMatchObject({ code: 0 });
     await page.locator('#snapshots summary').click();
     const link = page.locator('#snapshots a', { hasText: '.parquet' }).first();
     const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
     expect(file.suggestedFilename()).toMatch(/^\w+.*\.parquet$/);
     expect((await stat(await file.path())).size).toBeGreaterThan(100);
-    // A tab of its own has to ask again.
+    // A new tab must ask for the key again.
     const other = await open();
     await other.page.getByRole('heading', { name: 'This page needs a key' }).waitFor();
     await other.page.close();
     expect(await workspace.run('keys', 'create', 'spare')).toMatchObject({ code: 0 });
     await page.locator('#keys').getByText('spare').waitFor();
     expect(await workspace.run('keys', 'revoke', 'page')).toMatchObject({ code: 0 });
-    await page.getByText('This key was revoked, or has expired.').waitFor();
+    await page.getByText('This key was revoked or has expired.').waitFor();
     expect(await page.locator('#report').textContent()).not.toContain('gsk_');
     expect(trouble).toEqual([]);
     await page.close();
     key = (await workspace.run('keys', 'create', 'page')).stdout.trim();
   });
 
-  test('can be walked with the keyboard alone', async () => {
+  test('is usable with the keyboard alone', async () => {
     const { page, trouble } = await open();
     await enter(page);
     await page.locator('#charts svg').nth(1).waitFor();
@@ -125,7 +125,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the status');
     await page.keyboard.press('Enter');
     expect(await focused(page)).toBe('main');
-    // One stop in the calendar, and the arrows within it.
+    // The calendar has one tab stop; the arrow keys move within it.
     const stops: string[] = [];
     for (let time = 0; time < 60 && !stops.includes('charts-to'); time++) {
       await page.keyboard.press('Tab');
@@ -162,7 +162,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     await page.keyboard.press('Enter');
     expect(await page.locator('#charts tbody tr').first().isVisible()).toBe(true);
     await page.locator('#charts-from').fill('2020-01-01');
-    await page.getByText('A range has at most 366 days.').waitFor();
+    await page.getByText('A range can have at most 366 days.').waitFor();
     const headings = await page.locator('h1, h2:visible').allTextContents();
     expect(headings.length).toBeGreaterThan(9);
     for (const role of ['banner', 'main', 'navigation', 'contentinfo'] as const)
@@ -171,7 +171,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     await page.close();
   });
 
-  test('fits a phone, and can be read in light and in dark', async () => {
+  test('fits a phone, and is legible in light and dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page, trouble } = await open({ colorScheme, viewport: { width: 360, height: 740 } });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
@@ -188,14 +188,14 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
     }
   });
 
-  test('says that the server is gone, of when it shows what, and recovers by itself', async () => {
+  test('reports a lost connection and the age of the shown data, and recovers automatically', async () => {
     const { page, trouble } = await open();
     await enter(page);
     await headline(page).waitFor();
     const { port } = new URL(serving.statusUrl);
     serving.process.kill('SIGTERM');
     expect(await serving.finished).toMatchObject({ code: 0 });
-    await page.locator('#banner').getByText('What is shown is of').waitFor();
+    await page.locator('#banner').getByText('Shown data:').waitFor();
     expect(await page.locator('#live-text').textContent()).toBe('not connected');
     expect(await headline(page).isVisible()).toBe(true);
     serving = await serve(port);
@@ -206,7 +206,7 @@ describe.skipIf(browserPath === undefined)('the status page in a browser', () =>
   });
 });
 
-/** Every text that is shown, with its colour and that of what is behind it. */
+/** Every visible text with its colour and background. */
 const TEXTS = `[...document.querySelectorAll('body *')].flatMap((element) => {
   const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join('');
   const box = element.getBoundingClientRect();

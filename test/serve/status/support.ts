@@ -18,7 +18,7 @@ export interface StatusWorkspace {
   sync(): Promise<void>;
 }
 
-/** Makes a small synced workspace with a key before the tests of a file; gives it where it is there. */
+/** Creates a small synced workspace with a key before the tests of a file; returns a function that returns it. */
 export function workspaceBefore(days = 15): () => StatusWorkspace {
   const made: { workspace: StatusWorkspace | null } = { workspace: null };
   let clean = async (): Promise<void> => undefined;
@@ -40,7 +40,7 @@ export function workspaceBefore(days = 15): () => StatusWorkspace {
   };
 }
 
-/** A workspace in a folder that was not synced, over a sandbox that others may share. */
+/** A workspace in an unsynced folder, over a sandbox that may be shared. */
 export async function openIn(folder: string, sandbox: WorkspaceSandbox): Promise<StatusWorkspace> {
   const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
@@ -54,12 +54,12 @@ export async function openIn(folder: string, sandbox: WorkspaceSandbox): Promise
   return { sandbox, config, key, sync };
 }
 
-/** A server of a test's own over a workspace, which ends with the test. */
+/** A server for one test over a workspace. */
 export interface StatusServer extends ServedWorkspace {
   readonly origin: string;
-  /** Asks for a path of the page with the workspace's key, unless other headers are given. */
+  /** Requests a path of the page with the workspace's key, unless other headers are given. */
   ask(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  /** The page's data. */
+  /** Returns the page's data. */
   data(): Promise<StatusReport>;
 }
 
@@ -98,7 +98,7 @@ export async function serveStatus(
   return { ...server, close, origin, ask, data };
 }
 
-/** Events of a stream, one after the other; null once it has ended. */
+/** Returns the next event of a stream; null once it has ended. */
 export function eventsOf(response: Response): () => Promise<{ event: string; data: unknown } | null> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toShown, toShownTexts } from '../../../src/serve/status/text.ts';
 
-it('keeps what is plain, and hides keys wherever they stand', () => {
+it('keeps plain text, and redacts keys anywhere in it', () => {
   const plain = { names: ['Kavárna Žluťoučký kůň', '株式会社', '<b>"&', ''], days: 3, none: null, isNew: true };
   expect(toShownTexts(plain)).toEqual(plain);
   expect(toShownTexts([{ error: 'refused gsk_abcdefgh' }])).toEqual([{ error: 'refused gsk_…' }]);
 });
 
-it('bounds any text, and leaves nothing in it that changes the text around it or breaks a drawing', () => {
+it('limits the length of any text, and removes characters that affect surrounding text or break SVG', () => {
   const text = fc.string({
     unit: fc.oneof(
       fc.nat(0xffff).map((code) => String.fromCharCode(code)),

@@ -31,7 +31,11 @@ export function showCalendar(place, report) {
   const calendar = copy.calendars.find((/** @type {any} */ one) => one.brandId === shown.brandId);
   const months = shown.all ? calendar.months : calendar.months.slice(-MONTHS_SHOWN);
   const again = () => showCalendar(place, report);
-  const told = h('p', { id: 'day-told', class: 'quiet' }, 'Point at a day, or walk through them with the arrow keys.');
+  const description = h(
+    'p',
+    { id: 'day-told', class: 'quiet' },
+    'Point at a day, or move between days with the arrow keys.',
+  );
   const dates = months.flatMap((/** @type {any} */ month) => daysOf(month).map(({ date }) => date));
   if (!dates.includes(shown.day)) shown.day = dates.at(-1) ?? '';
   const grid = h(
@@ -39,12 +43,12 @@ export function showCalendar(place, report) {
     { class: 'months' },
     months.map((/** @type {any} */ month) => monthTable(month)),
   );
-  const tell = (/** @type {Event} */ event) => {
+  const describe = (/** @type {Event} */ event) => {
     const cell = event.target instanceof Element ? event.target.closest('[data-date]') : null;
-    if (cell !== null) told.textContent = cell.getAttribute('aria-label');
+    if (cell !== null) description.textContent = cell.getAttribute('aria-label');
   };
-  grid.addEventListener('mouseover', tell);
-  grid.addEventListener('focusin', tell);
+  grid.addEventListener('mouseover', describe);
+  grid.addEventListener('focusin', describe);
   grid.addEventListener('keydown', (event) => walk(event, grid, dates));
   fill(
     place,
@@ -65,8 +69,8 @@ export function showCalendar(place, report) {
         ),
       ),
     ),
-    months.length === 0 ? h('p', { class: 'quiet' }, 'There are no days yet.') : grid,
-    told,
+    months.length === 0 ? h('p', { class: 'quiet' }, 'No days yet.') : grid,
+    description,
     calendar.months.length > MONTHS_SHOWN &&
       h(
         'button',
@@ -129,7 +133,7 @@ function monthTable(month) {
   );
 }
 
-// One stop for the tab key; the arrows do the rest.
+// Only one day is in the tab order; arrow keys move between days.
 /** @param {{ date: string, letter: string }} day */
 function dayCell({ date, letter }) {
   const { state, sign, text } = states[letter] ?? { state: 'none', sign: '', text: 'not known' };

@@ -30,10 +30,10 @@ export function showCharts(place, report) {
     chosen.to = today;
     chosen.from = addDays(today, 1 - chosen.days);
   }
-  // The pickers stay as they are while somebody uses them: only the drawings below change.
+  // Keep the pickers while they are in use; only the charts below change.
   const known = place.querySelector('.pickers');
   if (known === null || known.getAttribute('data-brands') !== brandsOf(brands)) {
-    // What was drawn before goes with the pickers.
+    // The charts are replaced together with the pickers.
     chosen.asked = '';
     fill(
       place,
@@ -132,13 +132,13 @@ async function draw(place, report) {
       : from > to
         ? 'The first day is after the last.'
         : daysIn(from, to) > RANGE_DAYS_MAX
-          ? `A range has at most ${RANGE_DAYS_MAX} days.`
+          ? `A range can have at most ${RANGE_DAYS_MAX} days.`
           : '';
   error.textContent = wrong;
   if (wrong !== '') return;
   const width = matchMedia(NARROW).matches ? 'narrow' : 'wide';
   const question = new URLSearchParams({ brand: brandId, from, to, width }).toString();
-  // The same question of the same data has the same answer.
+  // Identical requests for the same data version have identical responses.
   const asked = `${question} ${report.dataVersion}`;
   if (asked === chosen.asked) return;
   chosen.asked = asked;
@@ -148,11 +148,11 @@ async function draw(place, report) {
   charts.setAttribute('aria-busy', 'true');
   try {
     const answer = await askJson(`status/chart?${question}`);
-    // A later question may have been answered first.
+    // A later request may have been completed first.
     if (number !== chosen.number) return;
     fill(
       charts,
-      answer.partial && h('p', { class: 'quiet' }, 'A part of these days was never read whole.'),
+      answer.partial && h('p', { class: 'quiet' }, 'Some of these days were never read completely.'),
       answer.charts.map(figure),
     );
   } catch (thrown) {
@@ -168,7 +168,7 @@ async function draw(place, report) {
 function figure({ name, title, about, svg, engines, whole, rows }) {
   const percent = (/** @type {number | null} */ part) =>
     part === null ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
-  const drawing = svg === null ? h('p', { class: 'quiet' }, 'There are no answers on these days.') : picture(svg);
+  const drawing = svg === null ? h('p', { class: 'quiet' }, 'No responses on these days.') : picture(svg);
   const body = [...rows].reverse().map((/** @type {any} */ [day, ...values]) =>
     h(
       'tr',
@@ -199,7 +199,7 @@ function figure({ name, title, about, svg, engines, whole, rows }) {
           h(
             'table',
             {},
-            h('caption', { class: 'hidden-text' }, `${title}, the newest day first`),
+            h('caption', { class: 'hidden-text' }, `${title}, newest day first`),
             h(
               'thead',
               {},

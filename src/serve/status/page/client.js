@@ -1,12 +1,12 @@
 // @ts-check
 
-const KEPT_AS = 'sightline-key';
+const STORAGE_KEY = 'sightline-key';
 const WAIT_MS = 1_000;
 const WAIT_MS_MAX = 30_000;
-/** The server says something every 15 seconds. */
+/** The server sends something at least every 15 seconds. */
 const SILENT_MS_MAX = 40_000;
 
-/** Why an answer did not come: `status` is that of HTTP, 0 where the server was not reached. */
+/** A failed request: `status` is the HTTP status, or 0 if the server was not reached. */
 export class Trouble extends Error {
   /**
    * @param {number} status
@@ -21,18 +21,18 @@ export class Trouble extends Error {
 /** @type {{ text: string | null }} */
 const kept = { text: null };
 
-/** The key of this tab, if there is one; where a browser is told to keep nothing, until the page is left. */
+/** The API key of this tab, if any. Kept in memory if the browser does not allow storage. */
 export const key = {
   /** @returns {string | null} */
-  get: () => kept.text ?? withStorage((storage) => storage.getItem(KEPT_AS)),
+  get: () => kept.text ?? withStorage((storage) => storage.getItem(STORAGE_KEY)),
   /** @param {string} text */
   set: (text) => {
     kept.text = text;
-    withStorage((storage) => storage.setItem(KEPT_AS, text));
+    withStorage((storage) => storage.setItem(STORAGE_KEY, text));
   },
   forget: () => {
     kept.text = null;
-    withStorage((storage) => storage.removeItem(KEPT_AS));
+    withStorage((storage) => storage.removeItem(STORAGE_KEY));
   },
 };
 
@@ -50,8 +50,8 @@ function withStorage(use) {
 }
 
 /**
- * Asks the server. Throws a Trouble.
- * @param {string} path below the page's own
+ * Sends a request to the server. Throws a Trouble.
+ * @param {string} path relative to the page
  * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
  */
@@ -70,7 +70,7 @@ export async function ask(path, signal) {
   }
   if (response.ok) return response;
   const body = await response.json().catch(() => null);
-  throw new Trouble(response.status, body?.error?.message ?? `The server answered ${response.status}.`);
+  throw new Trouble(response.status, body?.error?.message ?? `The server responded with ${response.status}.`);
 }
 
 /**
@@ -83,19 +83,19 @@ export async function askJson(path) {
   try {
     return await response.json();
   } catch {
-    throw new Trouble(0, 'The answer broke off.');
+    throw new Trouble(0, 'The response was cut off.');
   }
 }
 
 /**
  * @typedef {object} Hearing
  * @property {(event: string, data: any) => void} onEvent
- * @property {() => Promise<void>} onOpen is waited for, and may throw: what was missed is asked for again
+ * @property {() => Promise<void>} onOpen is awaited and may throw; requests what was missed
  * @property {(trouble: Trouble, waitMs: number) => void} onTrouble
  */
 
 /**
- * Listens to the server until it is stopped, and begins again whenever the connection ends, each time a little later.
+ * Listens to the server until stopped, and reconnects whenever the connection ends, with increasing delays.
  * @param {Hearing} hearing
  * @returns {() => void} stops it
  */
@@ -105,7 +105,7 @@ export function listen(hearing) {
     let waitMs = WAIT_MS;
     while (!stop.signal.aborted) {
       try {
-        await hear(hearing, stop.signal, () => {
+        await readEvents(hearing, stop.signal, () => {
           waitMs = WAIT_MS;
         });
         throw new Trouble(0, 'The server ended the connection.');
@@ -115,7 +115,7 @@ export function listen(hearing) {
         hearing.onTrouble(trouble, waitMs);
         if (stop.signal.aborted) return;
       }
-      // Pages that lost the same server do not all come back in the same instant.
+      // Jitter, so that pages that lost the same server do not all reconnect at once.
       await pause(waitMs * (0.75 + Math.random() / 2), stop.signal);
       waitMs = Math.min(WAIT_MS_MAX, waitMs * 2);
     }
@@ -129,7 +129,7 @@ export function listen(hearing) {
  * @param {AbortSignal} stopped
  * @param {() => void} onHeard
  */
-async function hear(hearing, stopped, onHeard) {
+async function readEvents(hearing, stopped, onHeard) {
   const connection = new AbortController();
   const end = () => connection.abort();
   stopped.addEventListener('abort', end, { once: true });
@@ -149,7 +149,7 @@ async function hear(hearing, stopped, onHeard) {
       silence = setTimeout(end, SILENT_MS_MAX);
       const parts = (rest + value).split('\n\n');
       rest = parts.pop() ?? '';
-      for (const part of parts) tell(part, hearing);
+      for (const part of parts) dispatch(part, hearing);
     }
   } finally {
     clearTimeout(silence);
@@ -162,7 +162,7 @@ async function hear(hearing, stopped, onHeard) {
  * @param {string} text
  * @param {Hearing} hearing
  */
-function tell(text, hearing) {
+function dispatch(text, hearing) {
   const lines = text.split('\n');
   const of = (/** @type {string} */ name) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
   const event = of('event');
@@ -182,7 +182,7 @@ function pause(ms, signal) {
       resolve();
     };
     signal.addEventListener('abort', end, { once: true });
-    // Whoever comes back to the page, or to the network, does not wait for it.
+    // Reconnect immediately when the page becomes visible or the network returns.
     window.addEventListener('online', end, { once: true });
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && end(), {
       once: true,

@@ -3,8 +3,8 @@
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * Makes an element. Attributes that are null or false are left out, true is an attribute without a value, and a function
- * listens to the event that its name says after `on`.
+ * Creates an element. Attributes that are null or false are left out, true is an attribute without a value, and a
+ * function is added as a listener of the event named after `on`.
  * @param {string} name
  * @param {Record<string, unknown>} [attributes]
  * @param {...(Child | Child[])} children
@@ -32,7 +32,7 @@ const marks = {
 };
 
 /**
- * Makes a sign that is told apart by its form as well as its colour.
+ * Creates an icon that differs in shape as well as colour.
  * @param {string} level
  * @returns {SVGElement}
  */
@@ -51,8 +51,8 @@ export function sign(level) {
 }
 
 /**
- * Puts new content into an element, keeping what was opened open, what was scrolled where it was, and the focus too. Parts
- * are known by their `data-id`.
+ * Replaces the content of an element, preserving open details, scroll positions and focus. Elements are matched by
+ * `data-id`.
  * @param {HTMLElement} place
  * @param {...(Child | Child[])} children
  */
@@ -85,10 +85,10 @@ function partsOf(place) {
 }
 
 /**
- * A table that scrolls by itself where there is no room for it.
+ * Creates a table that scrolls horizontally if it is too wide.
  * @param {string} caption
  * @param {readonly (string | { text: string, number?: boolean })[]} columns
- * @param {readonly (readonly (Child | Child[])[])[]} rows the first cell of each is its head
+ * @param {readonly (readonly (Child | Child[])[])[]} rows the first cell of each row is its header
  * @returns {HTMLElement}
  */
 export function table(caption, columns, rows) {
@@ -146,7 +146,7 @@ export function size(bytes) {
 }
 
 /**
- * A span of time, in the one or two units that matter.
+ * Formats a duration in one or two units.
  * @param {number} ms
  */
 export function span(ms) {
@@ -159,7 +159,7 @@ export function span(ms) {
 }
 
 /**
- * How long ago a moment is, or how far ahead.
+ * Formats the distance of a time from now, past or future.
  * @param {number} atMs
  * @param {number} nowMs
  */
@@ -181,11 +181,11 @@ export function minute(time) {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-// How far the clock here is behind the server's: all moments are the server's.
+// Difference between the server's clock and this one; all shown times are the server's.
 let behindMs = 0;
 
 /**
- * Takes note of what time it is where the moments come from.
+ * Sets the difference to the server's clock.
  * @param {string} time ISO 8601
  */
 export function setClock(time) {
@@ -193,7 +193,7 @@ export function setClock(time) {
 }
 
 /**
- * A moment: how long ago, with the moment itself for whoever points at it.
+ * Creates an element that shows a relative time, with the absolute time as tooltip.
  * @param {string | number | null} time ISO 8601, or epoch milliseconds
  * @param {string} [never]
  * @returns {Node}
@@ -208,7 +208,7 @@ export function moment(time, never = 'never') {
   );
 }
 
-/** Writes anew how long ago every moment on the page is. */
+/** Updates all relative times on the page. */
 export function renewMoments() {
   for (const one of document.querySelectorAll('[data-moment]')) {
     const text = relative(Number(/** @type {HTMLElement} */ (one).dataset['moment']), Date.now() + behindMs);

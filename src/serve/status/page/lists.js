@@ -7,10 +7,10 @@ const FILES_MAX = 500;
 
 /** @type {Record<string, string>} */
 const kinds = {
-  unknown_field: 'a field that nobody declared',
-  vanished_field: 'a field that no longer comes',
-  changed_type: 'another type of value',
-  new_value: 'a new label',
+  unknown_field: 'undeclared field',
+  vanished_field: 'field no longer sent',
+  changed_type: 'changed type',
+  new_value: 'new label',
 };
 
 /**
@@ -31,16 +31,16 @@ export function showDrift(place, report) {
       'p',
       {},
       drift.length === 0
-        ? marked('good', 'Upstream answers as declared.')
+        ? marked('good', 'Upstream responds as declared.')
         : marked(
             fresh > 0 ? 'attention' : 'good',
-            `Upstream departs from the declarations in ${plural(drift.length, 'way')}, ${count(fresh)} of them new.`,
+            `Upstream differs from the declarations in ${plural(drift.length, 'way')}, ${count(fresh)} of them new.`,
           ),
     ),
     copy.drift.length > 0 &&
       table(
-        'Drift, the newest first',
-        ['Where', 'What', { text: 'Times', number: true }, 'Last seen', 'Example'],
+        'Drift, newest first',
+        ['Field', 'Change', { text: 'Times', number: true }, 'Last seen', 'Example'],
         copy.drift.map((/** @type {any} */ one) => [
           h('div', { class: 'wrap' }, `${one.resource} ${one.path}`),
           h('div', { class: 'wrap' }, kinds[one.kind] ?? one.kind, one.detail !== null && `: ${one.detail}`),
@@ -58,7 +58,7 @@ export function showDrift(place, report) {
     ),
     copy.quarantine.length > 0 &&
       table(
-        'Items in quarantine, the newest first',
+        'Items in quarantine, newest first',
         ['Resource', 'Reason', 'Last seen', 'Item'],
         copy.quarantine.map((/** @type {any} */ one) => [
           one.resource,
@@ -78,16 +78,12 @@ export function showSnapshots(place, { snapshots, bytes }) {
   const { newest, all, latest } = snapshots;
   fill(
     place,
-    h(
-      'p',
-      { class: 'quiet' },
-      `The warehouse takes ${size(bytes.warehouse)}, the copy that is published ${size(bytes.copy)}.`,
-    ),
+    h('p', { class: 'quiet' }, `The warehouse uses ${size(bytes.warehouse)}, the published copy ${size(bytes.copy)}.`),
     newest.length === 0
-      ? h('p', { class: 'quiet' }, 'No snapshot was published yet: ', h('code', {}, 'sightline export'), '.')
+      ? h('p', { class: 'quiet' }, 'No snapshot published yet. Run ', h('code', {}, 'sightline export'), '.')
       : table(
-          'Published snapshots, the newest first',
-          ['Snapshot', 'Data of', { text: 'Rows', number: true }, { text: 'Size', number: true }, 'Files'],
+          'Published snapshots, newest first',
+          ['Snapshot', 'Created', { text: 'Rows', number: true }, { text: 'Size', number: true }, 'Files'],
           newest.map((/** @type {any} */ one) => [
             [one.id, one.id === latest && h('span', { class: 'tag' }, 'latest')],
             moment(one.createdAt),
@@ -158,8 +154,8 @@ export function showJobs(place, { jobs, runsJobs }) {
       'p',
       { class: 'quiet' },
       runsJobs
-        ? 'They run in this server when they are due.'
-        : 'This server runs none: they are left to cron, systemd or another process.',
+        ? 'This server runs the jobs when they are due.'
+        : 'This server does not run jobs; cron, systemd or another process must run them.',
     ),
     jobs.length > 0 &&
       table(
@@ -189,21 +185,21 @@ export function showJobs(place, { jobs, runsJobs }) {
  */
 export function showKeys(place, { keys, now }) {
   if (keys === null) {
-    fill(place, h('p', {}, marked('problem', 'The file of keys is damaged: nobody can enter with a key.')));
+    fill(place, h('p', {}, marked('problem', 'The key file is damaged: all API keys are rejected.')));
     return;
   }
   fill(
     place,
     keys.length === 0
-      ? h('p', { class: 'quiet' }, 'There are none: ', h('code', {}, 'sightline keys create NAME'), '.')
+      ? h('p', { class: 'quiet' }, 'No keys yet. Run ', h('code', {}, 'sightline keys create NAME'), '.')
       : table(
           'Keys of this server',
-          ['Name', 'Begins with', 'Made', 'Last used', 'Expires'],
+          ['Name', 'Begins with', 'Created', 'Last used', 'Expires'],
           keys.map((/** @type {any} */ one) => [
             one.name,
             h('code', {}, `${one.prefix}…`),
             minute(one.createdAt).slice(0, 10),
-            moment(one.lastUsedAt, 'not since the start'),
+            moment(one.lastUsedAt, 'not since the server started'),
             one.expiresAt === null
               ? 'never'
               : one.expiresAt <= now

@@ -2,7 +2,7 @@
 import { count, fill, h, moment, plural, sign, span, table } from './dom.js';
 
 /** @type {Record<string, string>} */
-const words = { good: 'All well', busy: 'Working', attention: 'Look at this', problem: 'Problem' };
+const words = { good: 'All well', busy: 'Working', attention: 'Attention', problem: 'Problem' };
 
 /**
  * @param {HTMLElement} place
@@ -78,7 +78,7 @@ function facts({ copy, progress, budget, jobs, runsJobs }) {
 }
 
 /**
- * How much of a sync is done, in whole percent; 100 is kept for one that has ended.
+ * Progress of a sync in whole percent; at most 99 until it has ended.
  * @param {{ done: number, expected: number }} progress
  */
 export function share({ done, expected }) {
@@ -121,32 +121,32 @@ export function showFreshness(place, report) {
   };
   fill(
     place,
-    brands.length > 1 && brandPicker('freshness-brand', brands, chosenBrand, choose, 'All brands, the oldest'),
+    brands.length > 1 && brandPicker('freshness-brand', brands, chosenBrand, choose, 'All brands (oldest)'),
     table(
-      'How current each resource is',
+      'Freshness of each resource',
       ['Resource', 'Last read', 'Coverage', { text: 'Days missing', number: true }],
       copy.freshness.map((/** @type {any} */ row) => freshnessRow(row, byName.get(row.resource), chosen, chosenBrand)),
     ),
     h('h3', {}, 'Brands'),
     brands.length === 0
-      ? h('p', { class: 'quiet' }, 'There are none.')
+      ? h('p', { class: 'quiet' }, 'No brands.')
       : table(
-          'How far each brand is verified',
+          'Verification of each brand',
           ['Brand', 'Verified through', 'Checked', { text: 'Days that differ', number: true }],
           brands.map((/** @type {any} */ brand) => [
             h('div', { class: 'wrap' }, brand.name || brand.brandId),
-            brand.verifiedThrough ?? (brand.verifiedAt === null ? 'never verified' : 'not from its first day on'),
+            brand.verifiedThrough ?? (brand.verifiedAt === null ? 'never verified' : 'not from its first day'),
             moment(brand.verifiedAt),
             brand.differingDays === 0 ? '0' : marked('attention', count(brand.differingDays)),
           ]),
         ),
     copy.brandsLeftOut > 0 &&
-      h('p', { class: 'quiet' }, `${plural(copy.brandsLeftOut, 'brand')} more: sightline status tells of all.`),
+      h('p', { class: 'quiet' }, `${plural(copy.brandsLeftOut, 'brand')} more; sightline status lists all.`),
     copy.status.unlearned.length > 0 &&
       h(
         'p',
         { class: 'quiet' },
-        `Conventions that upstream's numbers do not show: ${copy.status.unlearned.map((/** @type {any} */ one) => one.name).join(', ')}.`,
+        `Not yet calibrated from upstream's numbers: ${copy.status.unlearned.map((/** @type {any} */ one) => one.name).join(', ')}.`,
       ),
   );
 }
@@ -167,13 +167,13 @@ function freshnessRow(row, known, chosen, brandId) {
     read.length === 0
       ? marked('attention', 'never read')
       : isPartial || read.length < times.length || known?.gapDays > 0
-        ? marked('attention', 'a part was never read whole')
-        : marked('good', 'whole');
+        ? marked('attention', 'partly never read')
+        : marked('good', 'complete');
   const unfinished = known?.unfinished > 0 ? ` ${plural(known.unfinished, 'list')} not finished` : '';
   return [row.resource, moment(oldest), [state, unfinished], missing(known, chosen < 0 ? null : brandId)];
 }
 
-// Of the ranges of missing days a resource tells the newest; its number counts all.
+// The report lists only the newest ranges of missing days; `gapDays` counts all.
 /**
  * @param {any} known
  * @param {string | null} brandId null for all brands
@@ -202,7 +202,7 @@ export function marked(level, text) {
  * @param {readonly any[]} brands
  * @param {string} chosen
  * @param {(event: Event) => void} onchange
- * @param {string} [all] the choice of no brand in particular
+ * @param {string} [all] label of the option for all brands
  */
 export function brandPicker(id, brands, chosen, onchange, all) {
   const options = brands.map((brand) =>
@@ -220,9 +220,9 @@ export function brandPicker(id, brands, chosen, onchange, all) {
 export function empty({ copyState, progress }) {
   const text =
     copyState === 'unreadable'
-      ? 'The published copy is damaged: nothing can be shown of it.'
+      ? 'The published copy is damaged and cannot be shown.'
       : progress === null
-        ? 'There are no data yet.'
-        : 'There are no data yet: they show when the first sync ends.';
+        ? 'No data yet.'
+        : 'No data yet. Data appear when the first sync ends.';
   return h('p', { class: 'quiet' }, text);
 }

@@ -31,7 +31,7 @@ const sections = [
 /** @type {{ report: any, stop: (() => void) | null, headline: string | null, asked: number }} */
 const state = { report: null, stop: null, headline: null, asked: 0 };
 
-function lay() {
+function createSections() {
   const report = at('report');
   for (const { id, title } of sections) {
     const place = h('div', { class: 'content', id: `${id}-content` });
@@ -56,7 +56,7 @@ function lay() {
 /** @param {any} report */
 function show(report) {
   const { workspace, findings, version } = report;
-  // Another version took the server's place, and brought its own page.
+  // The server was replaced by another version with its own page.
   if (state.report !== null && state.report.version !== version) location.reload();
   state.report = report;
   setClock(report.now);
@@ -83,14 +83,14 @@ async function renew() {
   state.asked += 1;
   const { asked } = state;
   const report = await askJson('status/data');
-  // A later question may have been answered first.
+  // A later request may have been completed first.
   if (asked !== state.asked) return;
   show(report);
-  tellLive('live', 'live');
+  showConnection('live', 'live');
   at('banner').hidden = true;
 }
 
-/** Asks for what has changed, again and again where it does not come. */
+/** Requests the report again, and retries if it fails. */
 async function catchUp() {
   const { stop } = state;
   try {
@@ -99,10 +99,10 @@ async function catchUp() {
     if (stop !== state.stop) return;
     const trouble = /** @type {import('./client.js').Trouble} */ (thrown);
     if (trouble.status === 401) {
-      openDoor(trouble.message);
+      showKeyForm(trouble.message);
       return;
     }
-    lose(trouble.status === 0 ? 'The server cannot be reached.' : trouble.message);
+    showConnectionLost(trouble.status === 0 ? 'The server cannot be reached.' : trouble.message);
     setTimeout(() => stop === state.stop && void catchUp(), AGAIN_MS);
   }
 }
@@ -111,29 +111,29 @@ async function catchUp() {
  * @param {'waiting' | 'live' | 'lost'} how
  * @param {string} text
  */
-function tellLive(how, text) {
+function showConnection(how, text) {
   at('live').dataset['state'] = how;
   at('live-text').textContent = text;
 }
 
 function begin() {
-  tellLive('waiting', 'connecting');
+  showConnection('waiting', 'connecting');
   state.stop?.();
   state.stop = listen({
     onOpen: renew,
     onEvent: (event, data) => {
-      if (event === 'refused') openDoor('This key was revoked, or has expired.');
+      if (event === 'refused') showKeyForm('This key was revoked or has expired.');
       else if (event === 'progress') {
         const hadOne = state.report?.progress != null;
         state.report = { ...state.report, progress: data };
-        // When one begins or ends, more is another than its progress.
+        // When a sync begins or ends, more than its progress changes.
         if (data === null || !hadOne) void catchUp();
         else showProgress();
       } else if (event === 'changed') void catchUp();
     },
     onTrouble: (trouble) => {
-      if (trouble.status === 401) openDoor(trouble.message);
-      else lose(trouble.status === 0 ? 'The server cannot be reached.' : trouble.message);
+      if (trouble.status === 401) showKeyForm(trouble.message);
+      else showConnectionLost(trouble.status === 0 ? 'The server cannot be reached.' : trouble.message);
     },
   });
 }
@@ -145,25 +145,23 @@ function showProgress() {
 }
 
 /** @param {string} why */
-function lose(why) {
-  tellLive('lost', 'not connected');
+function showConnectionLost(why) {
+  showConnection('lost', 'not connected');
   const since =
-    state.report === null
-      ? []
-      : [' What is shown is of ', moment(state.report.now), ' (', minute(state.report.now), ').'];
+    state.report === null ? [] : [' Shown data: ', moment(state.report.now), ' (', minute(state.report.now), ').'];
   const banner = at('banner');
-  const text = `${why} It is tried again by itself.`;
-  // Said once, and not with every try.
+  const text = `${why} Retrying automatically.`;
+  // Announce only once, not with every retry.
   if (banner.hidden || banner.dataset['why'] !== why) fill(banner, text, ...since);
   banner.dataset['why'] = why;
   banner.hidden = false;
 }
 
 /** @param {string | null} why */
-function openDoor(why) {
+function showKeyForm(why) {
   state.stop?.();
   state.stop = null;
-  // What is still under way was asked for with that key.
+  // Ignore the responses of requests sent with the old key.
   state.asked += 1;
   key.forget();
   state.report = null;
@@ -177,7 +175,7 @@ function openDoor(why) {
   at('workspace').textContent = '';
   document.title = 'sightline';
   for (const { id } of sections) at(`${id}-content`).replaceChildren();
-  tellLive('waiting', 'waiting for a key');
+  showConnection('waiting', 'waiting for a key');
   at('key-error').textContent = why ?? '';
   at('key').setAttribute('aria-invalid', String(why !== null));
   /** @type {HTMLInputElement} */ (at('key')).value = '';
@@ -189,12 +187,12 @@ async function enter() {
     try {
       const { allowed, why } = await askJson('status/access');
       if (allowed) begin();
-      else openDoor(why);
+      else showKeyForm(why);
       return;
     } catch (thrown) {
       const { status, message } = /** @type {import('./client.js').Trouble} */ (thrown);
-      if (status === 429) return openDoor(message);
-      lose(status === 0 ? 'The server cannot be reached.' : message);
+      if (status === 429) return showKeyForm(message);
+      showConnectionLost(status === 0 ? 'The server cannot be reached.' : message);
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }
@@ -210,7 +208,7 @@ at('key-form').addEventListener('submit', (event) => {
   key.set(text);
   void enter();
 });
-at('forget').addEventListener('click', () => openDoor(null));
+at('forget').addEventListener('click', () => showKeyForm(null));
 document.addEventListener('click', (event) => {
   const link = event.target instanceof Element ? event.target.closest('a[data-file]') : null;
   if (link instanceof HTMLAnchorElement && key.get() !== null) {
@@ -219,7 +217,7 @@ document.addEventListener('click', (event) => {
   }
 });
 
-// A link cannot send a key.
+// Links cannot send a key, so fetch the file.
 /** @param {HTMLAnchorElement} link */
 async function download(link) {
   link.setAttribute('aria-busy', 'true');
@@ -235,6 +233,6 @@ async function download(link) {
   }
 }
 
-lay();
+createSections();
 setInterval(renewMoments, RENEW_MS);
 void enter();

@@ -23,18 +23,18 @@ function running(progress) {
       'p',
       {},
       h('code', {}, command.startsWith('sightline') ? command : `sightline ${command}`),
-      ` (process ${pid}), begun `,
+      ` (process ${pid}), started `,
       moment(startedAt),
     ),
-    h('progress', { max: '100', value: percent, 'aria-label': 'How much of the sync is done' }),
+    h('progress', { max: '100', value: percent, 'aria-label': 'Progress of the sync' }),
     h(
       'dl',
       { class: 'facts' },
       [
         ['Done', `${percent} %: ${count(done)} of ${plural(expected, 'request')}`],
-        ['To go', secondsToGo === null ? 'not known yet' : span(secondsToGo * 1000)],
+        ['Remaining', secondsToGo === null ? 'not known yet' : span(secondsToGo * 1000)],
         ['Rows read', count(rows)],
-        ['Sent, with retries', count(requests)],
+        ['Sent, including retries', count(requests)],
         ['Waited for the budget', span(waitedMs)],
         ['Left this minute', `${count(budget.left)} of ${count(budget.capacity)}`],
       ].map(([name, value]) =>
@@ -43,12 +43,12 @@ function running(progress) {
     ),
     open.length > 0 &&
       table(
-        'What is being read',
+        'Resources being read',
         [
           'Resource',
           { text: 'Requests', number: true },
           { text: 'Rows', number: true },
-          { text: 'Given up', number: true },
+          { text: 'Failed', number: true },
         ],
         open.map((/** @type {any} */ one) => [
           one.name,
@@ -84,7 +84,7 @@ function hour({ limit, isDocumented, minutes }) {
       h(
         'p',
         {},
-        `${count(sum)} in all, ${count(busiest)} in the busiest minute, ${count(limit)} a minute are ${isDocumented ? 'documented' : 'allowed'}.`,
+        `${count(sum)} in total, ${count(busiest)} in the busiest minute; ${isDocumented ? 'documented' : 'allowed'}: ${count(limit)} per minute.`,
       ),
     ),
     bars,
@@ -102,22 +102,22 @@ const levels = { complete: 'good', running: 'busy', partial: 'attention', interr
 export function showRuns(place, report) {
   const { copy } = report;
   if (copy === null || copy.runs.length === 0) {
-    fill(place, copy === null ? empty(report) : h('p', { class: 'quiet' }, 'There were none.'));
+    fill(place, copy === null ? empty(report) : h('p', { class: 'quiet' }, 'No runs yet.'));
     return;
   }
   fill(
     place,
     table(
-      'The last runs, the newest first',
+      'Last runs, newest first',
       [
-        'Begun',
+        'Started',
         'Result',
-        { text: 'Took', number: true },
+        { text: 'Duration', number: true },
         { text: 'Requests', number: true },
         { text: 'Wasted', number: true },
-        { text: 'New', number: true },
-        { text: 'Changed', number: true },
-        { text: 'Gone', number: true },
+        { text: 'Inserted', number: true },
+        { text: 'Updated', number: true },
+        { text: 'Deleted', number: true },
         { text: 'Data', number: true },
       ],
       copy.runs.map((/** @type {any} */ run) => [
