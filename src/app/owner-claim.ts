@@ -27,7 +27,7 @@ export interface WrittenClaim {
   readonly secret: string;
 }
 
-/** The file that records who owns a workspace and at which socket. */
+/** Path of the claim file, which records the owner of a workspace and its socket. */
 export function claimPath(folder: string): string {
   return join(folder, 'serving.json');
 }
@@ -125,7 +125,7 @@ function checkPrivate(path: string, { uid, mode }: Stats): void {
 }
 
 function writable(folder: string, mode: number, remedy: string): SightlineError {
-  const what = `the folder ${folder} has permissions ${octal(mode)}, so other users can replace what is in it`;
+  const what = `the folder ${folder} has permissions ${octal(mode)}, so other users can replace its files`;
   return untrusted(`${what}; run \`${remedy} ${folder}\``);
 }
 

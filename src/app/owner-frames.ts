@@ -29,13 +29,13 @@ export interface Carried {
 
 /**
  * A line of JSON on the socket. Both sides prove that they know the secret of the claim before anything else is sent: the client
- * says `hello`, the owner answers `challenge`, the client sends `proof`, the owner sends `greeting`.
+ * sends `hello`, the owner sends `challenge`, the client sends `proof`, the owner sends `greeting`.
  */
 export type Frame =
   | { readonly kind: 'hello'; readonly nonce: string }
   | { readonly kind: 'challenge'; readonly nonce: string; readonly proof: string }
   | { readonly kind: 'proof'; readonly proof: string }
-  // The owner has as many connections as it accepts.
+  // The owner already has its maximum number of connections.
   | { readonly kind: 'busy' }
   | { readonly kind: 'greeting'; readonly greeting: Greeting }
   | { readonly kind: 'run'; readonly command: Carried }
