@@ -126,7 +126,7 @@ export async function checkSnapshots(patient: Patient, isSick: boolean): Promise
     const advice = isSick ? 'Repair the warehouse first.' : 'Run `sightline doctor --fix`, which exports it again.';
     return told.map((message): Finding => ({ status: 'failure', message, advice }));
   }
-  // An export writes missing files, but reuses a file of the right size. Remove damaged files so that they are written.
+  // An export writes missing files but could reuse a damaged one of the right size, so remove damaged files first.
   for (const path of paths) await rm(path, { force: true });
   await exportWorkspace(context, () => undefined);
   return told.map((message) => ({ status: 'ok', message: `${message}; exported again`, fixed: true }));

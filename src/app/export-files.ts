@@ -51,7 +51,7 @@ export interface ExportedFiles {
  * Writes tables and views of a workspace as plain files, even while a sync owns the warehouse. Replaces the folder by rename,
  * so a failed export leaves it unchanged. Identical data gives identical bytes.
  *
- * @throws `usage` for an unknown table or column, and for a folder with files that no export wrote.
+ * @throws `usage` for an unknown table or brand, and for a folder with files that no export wrote.
  */
 export async function exportFiles(
   context: Context,

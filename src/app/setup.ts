@@ -76,7 +76,8 @@ export function keyInFile(folder: string, variable: string): string | undefined 
  * Writes the settings, each file by rename, and keeps unrelated lines and members. Writes `.gitignore` first and the key last, so
  * the key is never in a file that git tracks. Returns the names of the changed files.
  *
- * @throws `folder_unwritable`, or `config_invalid` if an edit would change other settings of a file. Later files are not written.
+ * @throws `config_invalid` if an edit would change other settings of a file, `usage` if it would move the data folder without
+ * `force` (both before anything is written), and `folder_unwritable`, after which later files are not written.
  */
 export async function writeSettings(folder: string, place: Place, settings: Settings): Promise<string[]> {
   const { baseUrl, key } = settings;

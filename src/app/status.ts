@@ -74,7 +74,13 @@ export interface ReadNewest<T> {
   readonly asOfMs: number;
 }
 
-/** Reads a workspace's newest data, even while another process uses them. Throws `no_data`. */
+/**
+ * Reads a workspace's newest data, even while another process uses them.
+ *
+ * @throws `no_data`
+ * @example
+ * const { value: runs } = await readNewest(config, (query) => readRuns(query, 20));
+ */
 export async function readNewest<T>(
   config: WorkspaceConfig,
   read: (query: Query) => Promise<T>,

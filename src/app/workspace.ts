@@ -65,7 +65,9 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
  *
  * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withHome`.
  * @example
- * await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) => findFlawsIn(warehouse));
+ * const flaws = await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) =>
+ *   warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
+ * );
  */
 export function withWarehouse<T>(
   context: Context,

@@ -190,7 +190,7 @@ it('keeps messages that another process adds while a receiver is slow, and repor
   await mkdir(path);
   for (const attempt of [1, 2, 3]) await told.tell({ outcomes: [failing(`down ${attempt}`)] });
   expect(received).toHaveLength(3);
-  expect(told.said).toEqual([1, 2, 3].map(() => expect.stringContaining('cannot be kept') as string));
+  expect(told.said).toEqual([1, 2, 3].map(() => expect.stringContaining('Cannot record the sent messages') as string));
   expect(await readdir(told.config.folder)).toEqual(['notify.json']);
 });
 

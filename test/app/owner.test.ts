@@ -75,7 +75,7 @@ it('does not take over a workspace from an owner that does not respond, and name
   expect(received()).toMatch(/^(\{"kind":"hello","nonce":"[\w-]{43}"\}\n){2}$/);
 });
 
-it('removes its own claim but not another process's claim', async () => {
+it('removes its own claim but not the claim of another process', async () => {
   // Named like the folders of sockets whose path would be too long.
   const folder = await temporaryFolder();
   expect(folder).toMatch(/\/sightline-[^/]+$/);
@@ -236,7 +236,7 @@ describe('a client', () => {
     });
   }
 
-  it('removes other users' write permission when it claims a folder', async () => {
+  it('removes the write permission of other users when it claims a folder', async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o777);
     await claimed(folder);

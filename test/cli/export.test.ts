@@ -125,7 +125,10 @@ describe('plain files', () => {
     expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json']);
     await writeFile(join(folder, 'notes.txt'), 'mine');
     const refused = await to();
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('contains "notes.txt", which no export') });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('contains "notes.txt", which no export'),
+    });
     expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json', 'notes.txt']);
     await mkdir(join(parent, '.out.new-999999999'));
     const other = await workspace.run('export', '--tables', 'brands', '--output', join(parent, 'out'));

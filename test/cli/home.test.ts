@@ -149,7 +149,7 @@ test('another machine reads, backs up and restores the checked-in version, and d
   const backup = join(two.folder, 'backup.duckdb');
   expect(await two.run('backup', backup)).toMatchObject({ code: 0 });
   const refused = await one.run('restore', backup, '--yes');
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/has data in its home; --force puts/)]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/has data in its home; --force replaces/)]);
   expect((await one.run('restore', backup, '--yes', '--force')).code).toBe(0);
   expect((await two.run('verify')).code).toBe(0);
   const cluster = await two.run('cluster', 'status', '--json');

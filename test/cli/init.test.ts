@@ -193,10 +193,10 @@ describe('init on a terminal', () => {
       const { host } = new URL(sandbox.baseUrl);
       const { code, stdout } = await converse(folder, [
         ['Root of the API', 'http://127.0.0.1:1\r'],
-        ['shown', `${sandbox.key}\r`],
+        ['hidden', `${sandbox.key}\r`],
         ['Root of the API', '\r'],
         ['Root of the API', `${host}\r`],
-        ['cost?', '\r'],
+        ['first sync?', '\r'],
       ]);
       expect(code, stdout).toBe(0);
       expect(stdout).toContain('connection refused');
@@ -205,7 +205,7 @@ describe('init on a terminal', () => {
       expect(await read(folder, '.env')).toContain(`SIGHTLINE_API_KEY=${sandbox.key}\n`);
       const stopped = await converse(folder, [
         ['Root of the API', '\r'],
-        ['shown', '\u0003'],
+        ['hidden', '\u0003'],
       ]);
       expect(stopped.code, stopped.stdout).toBe(130);
       expect((await readdir(folder)).sort()).toEqual(['.env', 'data']);

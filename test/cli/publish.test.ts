@@ -87,7 +87,7 @@ test('an error of the store is reported without secrets, and the folder still ge
   const refused = await run('doctor');
   expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials may not do that/m);
   server.fault = () => null;
-  expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not asked/m);
+  expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not checked/m);
   for (const { stdout, stderr } of [missing, refused]) {
     expect(stdout + stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
     expect(stdout + stderr).not.toContain(S3_KEY.AWS_ACCESS_KEY_ID);

@@ -24,7 +24,7 @@ describe('sql reads only', () => {
     ["SELECT CAST('x' AS INTEGER)", 'Could not convert'],
     [';', 'no statement'],
     ['/* nothing */', 'no statement'],
-  ])('%s fails with DuckDB's message', async (query, says) => {
+  ])('%s fails with the message of DuckDB', async (query, says) => {
     const limits = ownerLimits();
     const guarded = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits });
     try {
