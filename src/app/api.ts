@@ -51,7 +51,7 @@ export async function serveApi(
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
   });
   const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
-  const troubled = new Set<string>();
+  const failing = new Set<string>();
   // Log a failing refresh once per workspace, and keep serving the replica that is already here.
   const refresh = (name: string, config: WorkspaceConfig): Promise<void> =>
     queue.add(async () => {
@@ -59,10 +59,10 @@ export async function serveApi(
       if (signal.aborted) return;
       try {
         await options.refresh({ config, clock, signal, command: 'serve --role api' });
-        if (troubled.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
+        if (failing.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
       } catch (thrown) {
-        if (signal.aborted || troubled.has(name)) return;
-        troubled.add(name);
+        if (signal.aborted || failing.has(name)) return;
+        failing.add(name);
         const { code, message } = toSightlineError(thrown);
         log.logger.warn({ workspace: name, code, msg: `cannot fetch the newest copy: ${message}` });
       }
@@ -88,15 +88,15 @@ export async function serveApi(
     }
     await queue.onIdle();
   };
-  const looking = everySoOften(clock, options.refreshMs, signal, refreshOpen);
+  const refreshing = repeatEvery(clock, options.refreshMs, signal, refreshOpen);
   const close = async (): Promise<void> => {
     stop.abort();
-    await Promise.all([server.close(), looking, queue.onIdle()]);
+    await Promise.all([server.close(), refreshing, queue.onIdle()]);
   };
   return { ...server, keys, close };
 }
 
-async function everySoOften(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(ms, signal).catch(() => undefined);
     if (!signal.aborted) await work();

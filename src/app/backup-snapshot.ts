@@ -66,24 +66,24 @@ export async function fillFromSnapshot(
   const damages = await findDamagedFiles(folder, manifest);
   if (damages.length > 0) throw new SightlineError('warehouse_invalid', `snapshot ${folder}: ${damages.join('; ')}`);
   const known: readonly (WarehouseTable | HistoryTable)[] = [...catalogue.tables, ...catalogue.histories];
-  const held = new Map(manifest.tables.map((table) => [table.name, table]));
+  const sources = new Map(manifest.tables.map((table) => [table.name, table]));
   let rows = 0;
   await warehouse.database.transaction(async (session) => {
     for (const table of known) {
       signal.throwIfAborted();
-      const source = held.get(table.name);
+      const source = sources.get(table.name);
       if (source !== undefined) rows += await fillTable(session, table, source, folder);
       // The snapshot is older than this history, so the history starts with the current rows.
-      else if ('of' in table && held.has(table.of)) await session.run(backfillSql(table));
+      else if ('of' in table && sources.has(table.of)) await session.run(backfillSql(table));
     }
     await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });
   const names = new Set(known.map(({ name }) => name));
   return {
-    tables: known.filter(({ name }) => held.has(name)).length,
+    tables: known.filter(({ name }) => sources.has(name)).length,
     rows,
-    missing: known.map(({ name }) => name).filter((name) => !held.has(name)),
-    unknown: [...held.keys()].filter((name) => !names.has(name)),
+    missing: known.map(({ name }) => name).filter((name) => !sources.has(name)),
+    unknown: [...sources.keys()].filter((name) => !names.has(name)),
   };
 }
 

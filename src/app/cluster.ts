@@ -64,8 +64,8 @@ async function readLag(
   clock: Clock,
 ): Promise<Lag> {
   const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
-  const whole = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
-  const owed = jobsOf(config).flatMap((job) => {
+  const lastDone = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
+  const missed = jobsOf(config).flatMap((job) => {
     const through = settled.get(job.name);
     const elsewhere = ended.find((one) => one.workspace === config.name && one.job === job.name)?.endedAt;
     const sinceMs = Math.max(through ?? 0, elsewhere === undefined ? 0 : Date.parse(elsewhere));
@@ -73,12 +73,12 @@ async function readLag(
     const dueMs = lastRun(job.cron, job.timeZone, sinceMs, clock.now());
     return dueMs === null ? [] : [{ name: job.name, dueMs }];
   });
-  const since = owed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
+  const since = missed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
   return {
     workspace: config.name,
-    lastWholeRun: [whole, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
+    lastWholeRun: [lastDone, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
     overdueSince: since === Infinity ? null : new Date(since).toISOString(),
-    overdue: owed.map(({ name }) => name),
+    overdue: missed.map(({ name }) => name),
   };
 }
 

@@ -14,7 +14,7 @@ import { counted, type Finding, type Patient } from './doctor-finding.ts';
 import { catalogue, renewCopy } from './workspace.ts';
 
 /** Damaged files that are listed one by one. */
-const TOLD_MAX = 5;
+const LISTED_MAX = 5;
 const REBUILD = 'Run `sightline replay`, which rebuilds the tables from the stored pages, or `sightline restore`.';
 
 /** Checks that the warehouse opens, has this schema version and contains no invalid rows. */
@@ -64,8 +64,8 @@ async function checkRows(path: string, what: string): Promise<Finding[]> {
   }
 }
 
-/** Checks that the replica exists, opens and is current. `isSick` is whether the warehouse was found damaged. */
-export async function checkCopy(patient: Patient, isSick: boolean): Promise<Finding[]> {
+/** Checks that the replica exists, opens and is current. `isDamaged` is whether the warehouse was found damaged. */
+export async function checkCopy(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
   const { layout, owner, fix } = patient;
   const { copy, live } = agesOf(layout);
   if (live === 0 && copy === 0) return [{ status: 'ok', message: 'nothing to publish yet' }];
@@ -79,7 +79,7 @@ export async function checkCopy(patient: Patient, isSick: boolean): Promise<Find
     return [{ status: 'ok', message: `${problem.message}; ${owner} owns the warehouse` }];
   }
   // The replica may be the only intact file left.
-  if (isSick) return [{ ...problem, advice: 'Repair the warehouse first; until then the copy is not replaced.' }];
+  if (isDamaged) return [{ ...problem, advice: 'Repair the warehouse first; until then the copy is not replaced.' }];
   if (!fix || owner !== null || live === 0 || isAway(patient.context)) return [problem];
   await renewCopy(patient.context);
   return [{ status: 'ok', message: `${problem.message}; published again`, fixed: true }];
@@ -105,9 +105,9 @@ async function problemOfCopy({ context, layout }: Patient): Promise<Finding | nu
 
 /**
  * Checks that `latest` points to a snapshot whose files match the manifest. With `fix`, exports damaged files again, unless
- * `isSick`, which is whether the warehouse was found damaged.
+ * `isDamaged`, which is whether the warehouse was found damaged.
  */
-export async function checkSnapshots(patient: Patient, isSick: boolean): Promise<Finding[]> {
+export async function checkSnapshots(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
   const { context, layout, owner, fix } = patient;
   const { snapshots, latest } = layout;
   const names = existsSync(snapshots) ? (await readdir(snapshots)).filter(isSnapshotId) : [];
@@ -118,18 +118,18 @@ export async function checkSnapshots(patient: Patient, isSick: boolean): Promise
     const sound = `all ${paths.length} files of ${basename(await realpath(latest))} are intact`;
     return [{ status: 'ok', message: `${counted(names.length, 'snapshot')}; ${sound}` }];
   }
-  const told = [
-    ...damages.slice(0, TOLD_MAX),
-    ...(damages.length > TOLD_MAX ? [`${damages.length - TOLD_MAX} more files are damaged`] : []),
+  const messages = [
+    ...damages.slice(0, LISTED_MAX),
+    ...(damages.length > LISTED_MAX ? [`${damages.length - LISTED_MAX} more files are damaged`] : []),
   ];
-  if (!fix || isSick || owner !== null || isAway(context)) {
-    const advice = isSick ? 'Repair the warehouse first.' : 'Run `sightline doctor --fix`, which exports it again.';
-    return told.map((message): Finding => ({ status: 'failure', message, advice }));
+  if (!fix || isDamaged || owner !== null || isAway(context)) {
+    const advice = isDamaged ? 'Repair the warehouse first.' : 'Run `sightline doctor --fix`, which exports it again.';
+    return messages.map((message): Finding => ({ status: 'failure', message, advice }));
   }
   // An export writes missing files but could reuse a damaged one of the right size, so remove damaged files first.
   for (const path of paths) await rm(path, { force: true });
   await exportWorkspace(context, () => undefined);
-  return told.map((message) => ({ status: 'ok', message: `${message}; exported again`, fixed: true }));
+  return messages.map((message) => ({ status: 'ok', message: `${message}; exported again`, fixed: true }));
 }
 
 // Returns one sentence per problem of the latest snapshot, and the paths of its damaged files, or of all files if none is damaged.

@@ -15,11 +15,11 @@ import { publish, withWarehouse } from './workspace.ts';
 
 /**
  * Checks the records that steer the next sync for impossible values: coverage, audits, verifications, calibration and raw pages.
- * `isSick` is whether the warehouse was found damaged.
+ * `isDamaged` is whether the warehouse was found damaged.
  */
-export async function checkRecords(patient: Patient, isSick: boolean): Promise<Finding[]> {
+export async function checkRecords(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
   const { context, layout, owner, fix } = patient;
-  if (isSick) return [{ status: 'warning', message: 'not checked: the warehouse must be repaired first' }];
+  if (isDamaged) return [{ status: 'warning', message: 'not checked: the warehouse must be repaired first' }];
   if (owner !== null) return [{ status: 'ok', message: `not checked: ${owner} owns the warehouse` }];
   if (context.config.home.kind !== 'local' || agesOf(layout).live === 0) {
     return [{ status: 'ok', message: 'no records on this machine' }];

@@ -64,7 +64,7 @@ export async function exportFiles(
   const folder = await realpath(output).catch(() => resolve(output));
   await checkReplaceable(folder);
   await ensureWritableFolder(dirname(folder));
-  await clearLitter(folder);
+  await removeLeftovers(folder);
   const aside = join(dirname(folder), `.${basename(folder)}.new-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   try {
@@ -173,7 +173,7 @@ async function listedIn(folder: string): Promise<string[]> {
 
 // Removes temporary folders of killed exports. A process killed between the two renames of `replace` has left the earlier
 // export under its temporary name, so that one is renamed back. In a container a new process may reuse the pid of a killed one.
-async function clearLitter(folder: string): Promise<void> {
+async function removeLeftovers(folder: string): Promise<void> {
   const parent = dirname(folder);
   const [fresh, old] = [`.${basename(folder)}.new-`, `.${basename(folder)}.old-`];
   for (const name of await readdir(parent)) {

@@ -22,7 +22,7 @@ export interface HomeContext {
   readonly command: string;
 }
 
-interface Held {
+interface SharedCheckOut {
   readonly opening: Promise<CheckedOut>;
   users: number;
   out: CheckedOut | null;
@@ -32,11 +32,11 @@ interface Held {
   readonly end: () => void;
 }
 
-const held = new Map<string, Held>();
+const checkOuts = new Map<string, SharedCheckOut>();
 
 /** This process's check-out of a remote warehouse; null if it is not checked out or the warehouse is local. */
 export function heldHome(folder: string): CheckedOut | null {
-  return held.get(folder)?.out ?? null;
+  return checkOuts.get(folder)?.out ?? null;
 }
 
 /**
@@ -54,9 +54,9 @@ export async function withHome<C extends HomeContext, T>(
   const { config, signal } = context;
   if (config.home.kind === 'local') return work(context);
   const { folder } = config;
-  for (let other = held.get(folder); other?.isEnding === true; other = held.get(folder)) await other.ended;
-  const mine = held.get(folder) ?? begin(context, via);
-  held.set(folder, mine);
+  for (let other = checkOuts.get(folder); other?.isEnding === true; other = checkOuts.get(folder)) await other.ended;
+  const mine = checkOuts.get(folder) ?? begin(context, via);
+  checkOuts.set(folder, mine);
   mine.users += 1;
   try {
     const out = await mine.opening;
@@ -74,13 +74,13 @@ export async function withHome<C extends HomeContext, T>(
   }
 }
 
-function begin(context: HomeContext, via: string | null): Held {
+function begin(context: HomeContext, via: string | null): SharedCheckOut {
   const opening = checkOut(context, via);
   let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const mine: Held = { opening, users: 0, out: null, isEnding: false, ended, end };
+  const mine: SharedCheckOut = { opening, users: 0, out: null, isEnding: false, ended, end };
   opening.then(
     (out) => {
       mine.out = out;
@@ -90,12 +90,12 @@ function begin(context: HomeContext, via: string | null): Held {
   return mine;
 }
 
-async function finish(folder: string, mine: Held): Promise<void> {
+async function finish(folder: string, mine: SharedCheckOut): Promise<void> {
   mine.isEnding = true;
   try {
     await mine.out?.release();
   } finally {
-    held.delete(folder);
+    checkOuts.delete(folder);
     mine.end();
   }
 }
@@ -203,7 +203,7 @@ export async function refreshCopy(
   { isDamaged = false }: { isDamaged?: boolean } = {},
 ): Promise<boolean> {
   const { home, folder } = context.config;
-  if (home.kind === 'local' || held.has(folder)) return false;
+  if (home.kind === 'local' || checkOuts.has(folder)) return false;
   const { analytics } = layoutOf(folder);
   const isThere = !isDamaged && (await stat(analytics).catch(() => null)) !== null;
   const opened = await openHome(context);

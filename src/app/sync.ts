@@ -77,7 +77,7 @@ async function syncThrough(
   const records = await openRecords({ catalogue, warehouse, clock, raw });
   const startedAt = clock.monotonic();
   let tally: Tally = createTally();
-  const told = keepProgress({ folder: config.folder, clock, command }, () =>
+  const progressFile = keepProgress({ folder: config.folder, clock, command }, () =>
     progressOf(tally, budget.state(), clock.monotonic() - startedAt),
   );
   const take = (latest: Tally): void => {
@@ -87,7 +87,7 @@ async function syncThrough(
   try {
     const parts = {
       catalogue,
-      warehouse: keptElsewhere(records.warehouse, durable),
+      warehouse: withDurablePages(records.warehouse, durable),
       client,
       clock,
       clockPolicy: config.clock,
@@ -97,14 +97,14 @@ async function syncThrough(
     };
     for (const options of runs) {
       const summary = await runSync(parts, options);
-      const notes = await learn(warehouse, summary, clock);
+      const notes = await calibrate(warehouse, summary, clock);
       const error = withAddress(summary.error, config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
       if (error !== null) break;
     }
   } finally {
-    await told.close();
+    await progressFile.close();
     await records.close();
   }
   // Closing the records may add warnings, which belong to the last run.
@@ -113,7 +113,7 @@ async function syncThrough(
 }
 
 // Makes each page durable before the next one is requested, so that another machine can resume after this one is lost.
-function keptElsewhere(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
+function withDurablePages(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
   return {
     ...warehouse,
     commitPage: async (page) => {
@@ -142,7 +142,7 @@ export async function openBudget({
 }
 
 // Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
-async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
+async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   if (summary.error !== null) return [];
   const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
   const note = { chain: 'conventions', code: 'bad_answer' };

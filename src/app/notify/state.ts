@@ -45,7 +45,7 @@ export async function readTold(folder: string, nowMs: number): Promise<Told> {
 }
 
 // States that could not be written, by folder. Without them a full disk would be reported every few minutes.
-const unkept = new Map<string, Told>();
+const unwritten = new Map<string, Told>();
 
 /**
  * Changes the notification state under a lock and returns it. If it cannot be written, this process keeps it in memory and calls
@@ -59,13 +59,13 @@ export async function changeTold(
 ): Promise<Told> {
   const lock = await lockTold(folder);
   try {
-    const told = unkept.get(folder) ?? (await readTold(folder, nowMs));
+    const told = unwritten.get(folder) ?? (await readTold(folder, nowMs));
     change(told);
     try {
       await writeTold(folder, told);
-      unkept.delete(folder);
+      unwritten.delete(folder);
     } catch (thrown) {
-      unkept.set(folder, told);
+      unwritten.set(folder, told);
       onUnkept(thrown);
     }
     return told;

@@ -45,7 +45,7 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
   const budgetShare = flags.budgetShare === undefined ? null : toShare(flags.budgetShare);
   const kept = readSecret(place.keyVariable, environment, folder);
   // An API key in a separate file (`..._FILE`) is not written anywhere else.
-  const isKeptElsewhere = kept !== environment[place.keyVariable];
+  const isInOtherFile = kept !== environment[place.keyVariable];
   const asks = flags.yes !== true && canAsk();
   const given = flags.keyStdin === true && process.stdin.isTTY !== true ? await readKey(signal) : undefined;
   const prompt = asks ? openPrompt(signal) : null;
@@ -53,12 +53,12 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
   try {
     const { trial, key } = await findUpstream(setup, given, kept);
     if (flags.json !== true) describe(trial);
-    if (!isKeptElsewhere) await mayReplaceKey(setup, folder, key);
-    else if (key !== kept) throw keptElsewhere(place);
+    if (!isInOtherFile) await checkReplacement(setup, folder, key);
+    else if (key !== kept) throw otherKeyFile(place);
     const dataFolder = dirname(configFor(setup, trial.baseUrl, key).folder);
     const settings: Settings = {
       baseUrl: trial.baseUrl,
-      key: isKeptElsewhere ? null : key,
+      key: isInOtherFile ? null : key,
       dataDir: flags.dataDir ?? null,
       dataFolder,
       budgetShare,
@@ -68,7 +68,7 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
     sayWritten(written, place, key);
     const wantsPlan =
       flags.plan && (prompt === null || (await prompt.askWhether('Estimate the requests of the first sync?', true)));
-    const plan = wantsPlan ? await price(flags, workspace, signal) : null;
+    const plan = wantsPlan ? await estimate(flags, workspace, signal) : null;
     if (flags.json === true) printData(JSON.stringify({ workspace, ...trial, written, plan }));
     else sayNext(workspace);
     return EXIT.done;
@@ -139,7 +139,7 @@ function advised(error: SightlineError): SightlineError {
   return new SightlineError(error.code, `${error.message.replace(/\.$/, '')}. ${adviceOn(error)}`, { cause: error });
 }
 
-function keptElsewhere({ keyVariable }: Place): SightlineError {
+function otherKeyFile({ keyVariable }: Place): SightlineError {
   const message = `${keyVariable}_FILE names a file with another key; nothing was written. Change that file or unset the variable`;
   return new SightlineError('usage', message);
 }
@@ -150,7 +150,7 @@ function toShare(text: string): number {
   throw new SightlineError('usage', `--budget-share is ${JSON.stringify(text)}; allowed: a number above 0, at most 1`);
 }
 
-async function mayReplaceKey({ flags, place, prompt }: Setup, folder: string, key: string): Promise<void> {
+async function checkReplacement({ flags, place, prompt }: Setup, folder: string, key: string): Promise<void> {
   const there = keyInFile(folder, place.keyVariable);
   if (there === undefined || there === key || flags.force === true) return;
   const what = `${ENV_FILE} sets ${place.keyVariable} to another key`;
@@ -181,7 +181,7 @@ function sayWritten(written: readonly string[], { keyVariable }: Place, key: str
 }
 
 // An error of the estimate is printed but does not fail the setup.
-async function price(
+async function estimate(
   flags: InitFlags,
   workspace: string,
   signal: AbortSignal,

@@ -13,7 +13,7 @@ import { listening, type Options, type ServeFlags, warnOfReach } from '../servin
 import { openTerminalLog } from '../terminal-log.ts';
 
 /** Minimum time between two checks of the configuration file, in milliseconds. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 const NO_FILE = 'none';
 
 /** Runs `sightline serve --role api` until the signal is aborted, and returns exit code 0. */
@@ -53,7 +53,7 @@ function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, Wo
     return stats === undefined ? NO_FILE : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
   };
   let seen = identity();
-  let lookedAt = systemClock.monotonic();
+  let checkedAt = systemClock.monotonic();
   const read = (): ReadonlyMap<string, WorkspaceConfig> => {
     const found = new Map<string, WorkspaceConfig>();
     for (const configured of readAllConfigs(flags)) {
@@ -67,8 +67,8 @@ function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, Wo
   };
   let current = read();
   return () => {
-    if (systemClock.monotonic() - lookedAt < LOOK_EVERY_MS) return current;
-    lookedAt = systemClock.monotonic();
+    if (systemClock.monotonic() - checkedAt < CHECK_EVERY_MS) return current;
+    checkedAt = systemClock.monotonic();
     try {
       const now = identity();
       if (now === seen) return current;

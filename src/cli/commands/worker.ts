@@ -20,9 +20,9 @@ const NAME = /^[\w.@-]{1,48}$/;
 /** Interval at which settings are reloaded and missing schedules are restored, in milliseconds. */
 const READ_EVERY_MS = 60_000;
 /** Wait before a failed registration of the schedules is retried, in milliseconds. */
-const KEEP_AGAIN_MS = 5_000;
+const REGISTER_RETRY_MS = 5_000;
 /** With --once: interval of the check for remaining tasks, and how soon a due task counts as remaining, in milliseconds. */
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 const DUE_SOON_MS = 10_000;
 
 /** Flags of `worker`. */
@@ -69,11 +69,11 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
     const source = settings.kind === 'process' ? 'this process only' : `the queue of ${settings.urlVariable}`;
     log('info', { msg: `worker ${name} runs jobs of ${plural(workspaces.count, 'workspace')} from ${source}` });
     // Registering thousands of schedules takes a while. Start to work on waiting tasks meanwhile.
-    const kept = keepAtFirst(runner, workspaces, stopped, log);
-    const watched = kept.then(() => watch(runner, workspaces, stopped, log, () => claimFolder(false)));
+    const registered = registerAtStart(runner, workspaces, stopped, log);
+    const watched = registered.then(() => watch(runner, workspaces, stopped, log, () => claimFolder(false)));
     // If another data folder was recorded, the worker ends with that error.
     watched.catch(() => stop.abort(new SightlineError('interrupted', 'the data folder is not the recorded one')));
-    const finished = flags.once === true ? kept.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
+    const finished = flags.once === true ? registered.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
     const work = runner.work({
       name,
       concurrency,
@@ -95,7 +95,7 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
 }
 
 // Retries, because workers that start at the same time may conflict. Runs in the background.
-async function keepAtFirst(
+async function registerAtStart(
   runner: Runner,
   workspaces: WorkspaceList,
   signal: AbortSignal,
@@ -103,16 +103,16 @@ async function keepAtFirst(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await keep(runner, workspaces.planned(), log);
+      await registerSchedules(runner, workspaces.planned(), log);
       return;
     } catch (thrown) {
       log('warn', { msg: `cannot register the schedules, will retry: ${toSightlineError(thrown).message}` });
-      await systemClock.sleep(KEEP_AGAIN_MS, signal).catch(() => undefined);
+      await systemClock.sleep(REGISTER_RETRY_MS, signal).catch(() => undefined);
     }
   }
 }
 
-async function keep(
+async function registerSchedules(
   runner: Runner,
   planned: readonly Planned[],
   log: TaskParts['log'],
@@ -151,7 +151,7 @@ async function watch(
       });
       const planned = workspaces.planned();
       const now = fingerprintOf(planned);
-      await keep(runner, planned, log, { removes: now !== before }).then(
+      await registerSchedules(runner, planned, log, { removes: now !== before }).then(
         () => {
           before = now;
         },
@@ -176,7 +176,7 @@ async function stopWhenDone(
   warn: (sentence: string) => void,
 ): Promise<void> {
   for (let idle = 0; idle < 2 && !signal.aborted; ) {
-    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    await systemClock.sleep(POLL_MS, signal).catch(() => undefined);
     const left = await runner.outstanding(DUE_SOON_MS).catch((thrown: unknown) => {
       warn(toSightlineError(thrown).message);
       return 1;
