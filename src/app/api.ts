@@ -25,7 +25,7 @@ export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
   /** Interval at which the replicas of open workspaces are refreshed, in milliseconds. */
   readonly refreshMs: number;
   readonly log: Log;
-  /** Returns the current settings of all workspaces. A changed list must be a new Map, because changes are detected by identity. */
+  /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
   /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
   readonly refresh: (context: Context) => Promise<unknown>;

@@ -132,7 +132,7 @@ export async function checkSnapshots(patient: Patient, isDamaged: boolean): Prom
   return messages.map((message) => ({ status: 'ok', message: `${message}; exported again`, fixed: true }));
 }
 
-// Returns one sentence per problem of the latest snapshot, and the paths of its damaged files, or of all files if none is damaged.
+// Returns a sentence per problem of the latest snapshot, and the paths of its damaged files, or of all files if none is damaged.
 async function examineLatest(
   { latest }: Patient['layout'],
   link: Stats | null,

@@ -58,8 +58,8 @@ export function sendFrame(socket: Socket, frame: Frame): Promise<void> {
 }
 
 /**
- * Calls `take` with each frame that arrives. Ends the connection with `onGarbage` when something arrives that is not a frame or is
- * longer than allowed, which depends on `isProven`.
+ * Calls `take` with each received frame. Calls `onGarbage` and ends the connection on data that are not a frame or are longer
+ * than allowed, which depends on `isProven`.
  */
 export function readFrames(
   socket: Socket,

@@ -43,8 +43,8 @@ export interface ReplaySummary extends ReplayResult {
 type OnProgress = (done: number, of: number) => void;
 
 /**
- * Rebuilds tables from the stored raw pages in a new file, replaces the workspace's warehouse with it by rename, and keeps the old
- * file. If the new file lacks rows or pages were damaged, it is kept beside the warehouse instead.
+ * Rebuilds tables from the stored raw pages in a new file, replaces the workspace's warehouse with it by rename, and keeps the
+ * old file. If the new file lacks rows or pages were damaged, it is kept beside the warehouse instead.
  */
 export function replayWorkspace(
   context: Context,

@@ -21,8 +21,8 @@ const ELSEWHERE: readonly ErrorCode[] = ['not_found', 'bad_answer', 'refused'];
 const BELOW_ROOT = /\/(openapi\.json|mcp)$/;
 
 /**
- * Returns the base URLs that a user may have meant, likeliest first. Adds a missing scheme (https, or http for this machine) and a
- * missing version, and removes trailing slashes.
+ * Returns the base URLs that a user may have meant, likeliest first. Adds a missing scheme (https, or http for this machine) and
+ * a missing version, and removes trailing slashes.
  *
  * @example
  * meantBy('api.example.com') // ['https://api.example.com/v1', 'https://api.example.com']

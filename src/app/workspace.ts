@@ -60,8 +60,8 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
 }
 
 /**
- * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Waits for its turn if the workspace is served,
- * and checks out a remote warehouse unless this process has done so.
+ * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Waits for its turn if the workspace is
+ * served, and checks out a remote warehouse unless this process has done so.
  *
  * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withHome`.
  * @example

@@ -13,7 +13,7 @@ export type Format = (typeof FORMATS)[number];
 /** Longest text in a cell of a terminal table. CSV and JSON are never truncated. */
 const CELL_CHARACTERS_MAX = 80;
 
-/** Formats rows as a terminal table, as RFC 4180 CSV with a header, as a JSON array of objects, or as one JSON object per line. */
+/** Formats rows as a terminal table, RFC 4180 CSV with a header, a JSON array of objects, or one JSON object per line. */
 export function formatRows(result: QueryResult, format: Format): string {
   switch (format) {
     case 'table':

@@ -3,7 +3,7 @@ import type { Context } from '../app/workspace.ts';
 import { toSightlineError } from '../base/errors.ts';
 import { say } from './output.ts';
 
-/** Sends notifications about an event to the configured webhooks. Does not throw, because a command must not fail because of it. */
+/** Sends notifications about an event to the configured webhooks. Does not throw, so that the command still succeeds. */
 export async function tell(
   { config, clock, signal }: Context,
   newsOf: () => Promise<News>,
