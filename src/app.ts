@@ -17,10 +17,10 @@ import type { StatusAccess } from './serve/status/parts.ts';
 import { exportSnapshot, type Snapshot } from './snapshot/export.ts';
 import { layoutOf } from './snapshot/layout.ts';
 
-/** Sorting a month and writing it needs no more; what would goes to disk. The other core reads back what was written. */
+/** Enough to sort and write one month; a larger sort spills to disk. The second thread reads back the files already written. */
 const EXPORT_RESOURCES = { memoryLimitMb: 320, threads: 2 };
 
-/** What an export is doing: writing a table's files, or sending files. */
+/** Progress of an export: `table` is the table being written, or null while files are uploaded. */
 export interface ExportProgress {
   readonly table: string | null;
   readonly done: number;
@@ -29,13 +29,13 @@ export interface ExportProgress {
 
 type Exported = Snapshot & { readonly published: Publication | null };
 
-/** Publishes a Parquet snapshot of a workspace: in its folder, and from there where the settings name another place too. */
+/** Writes a Parquet snapshot to the workspace folder, then uploads it if `publish` names another place. */
 export function exportWorkspace(
   context: Context,
   onProgress: (progress: ExportProgress) => void,
   changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
 ): Promise<Exported> {
-  // Published before others may check the workspace out: whoever has it by then publishes what is newer.
+  // Publish before the lease is released. A later holder publishes newer data, so the order stays correct.
   return withHome(context, null, (inside) => exportHere(inside, onProgress, changes));
 }
 
@@ -48,7 +48,7 @@ async function exportHere(
   const config = { ...context.config, ...changes };
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
   const work = async ({ warehouse, layout, copy }: Opened): Promise<Snapshot> => {
-    // A sync that was killed has committed pages that no copy holds.
+    // A killed sync may have committed pages after the last replica was published.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
     const { compression, keep } = config;
     return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
@@ -56,25 +56,25 @@ async function exportHere(
   return inSpan('export', {}, async () => {
     await checkPublishable(context);
     const snapshot = await withWarehouse(context, EXPORT_RESOURCES, work);
-    // Others may have the warehouse meanwhile: a snapshot does not change.
+    // A snapshot is immutable, so other processes may use the warehouse during the upload.
     const published = await publishSnapshot(context, snapshot, (sent) => onProgress({ table: null, ...sent }));
     return { ...snapshot, published };
   });
 }
 
-/** How `mcpWorkspace` is run. */
+/** Options of `mcpWorkspace`. */
 export interface McpWorkspaceOptions {
   readonly streams: Streams;
   readonly queryTimeoutMs: number;
-  /** Told once, before anything is served. */
+  /** Called once, before the first request is served. */
   readonly onStart: (freshness: Freshness) => void;
-  /** Told of errors that the client is not told the words of. */
+  /** Called with internal errors, because their messages are not sent to the client. */
   readonly onError: (error: Error) => void;
 }
 
 /** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
 export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
-  // Where the home does not answer, what is here is better than nothing.
+  // If the remote warehouse cannot be reached, serve the replica that is already here.
   await refreshCopy({ config, clock }).catch(() => undefined);
   const service = openService(
     config,
@@ -90,22 +90,22 @@ export async function mcpWorkspace({ config, clock, signal }: Context, options: 
   }
 }
 
-/** How `serveWorkspace` serves. */
+/** Options of `serveWorkspace`. */
 export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
   readonly queryTimeoutMs: number;
-  /** Who is shown the status page. */
+  /** Access rule of the status page. */
   readonly statusPage: StatusAccess | 'off';
-  /** Whether jobs run in this process when they are due. */
+  /** Whether this process runs the jobs that are due. */
   readonly runsJobs: boolean;
   readonly log: LogTarget;
 }
 
-/** A workspace that is served, and how many keys open it so far. */
+/** A running server of one workspace. `keys` is the number of API keys at the start. */
 export interface ServedWorkspace extends RunningServer {
   readonly keys: number;
 }
 
-/** Serves a workspace over HTTP, also before it has data or keys; resolves once it listens. */
+/** Serves a workspace over HTTP, even before it has data or keys. Resolves once the server listens. */
 export async function serveWorkspace(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
   { queryTimeoutMs, statusPage, runsJobs, log, ...options }: ServeWorkspaceOptions,
@@ -113,7 +113,7 @@ export async function serveWorkspace(
   const keyring = openKeyring(config.folder);
   const keys = keyring.count();
   const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
-  // The first question need not wait for the copy to be opened; where it cannot be, each question is told so.
+  // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
   service.newest().catch(() => undefined);
   try {
     const { snapshots } = layoutOf(config.folder);

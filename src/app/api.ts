@@ -16,27 +16,27 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './service.ts';
 import { type Context, catalogue } from './workspace.ts';
 
-/** Copies that are fetched at once. */
+/** Replicas that are fetched at the same time. */
 const FETCHES_AT_ONCE = 4;
 
-/** How `serveApi` serves. */
+/** Options of `serveApi`. */
 export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
   readonly queryTimeoutMs: number;
-  /** How often the copies of workspaces that are open are looked after, milliseconds. */
+  /** Interval at which the replicas of open workspaces are refreshed, in milliseconds. */
   readonly refreshMs: number;
   readonly log: Log;
-  /** The settings of all workspaces, as they are now; told apart by the list's identity. */
+  /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
-  /** Brings a workspace's newest copy to its folder, where its home is elsewhere. */
+  /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
   readonly refresh: (context: Context) => Promise<unknown>;
 }
 
-/** A server of all workspaces, and how many keys open them so far. */
+/** A running server of all workspaces. `keys` is the number of API keys at the start. */
 export interface ServedApi extends RoutedServer {
   readonly keys: number;
 }
 
-/** Serves the published copies of all workspaces over HTTP, each to the holders of its keys; resolves once it listens. */
+/** Serves the replicas of all workspaces over HTTP. A key opens only its own workspace. Resolves once the server listens. */
 export async function serveApi(
   surroundings: Pick<Context, 'clock' | 'signal'>,
   options: ApiOptions,
@@ -51,27 +51,27 @@ export async function serveApi(
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
   });
   const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
-  const troubled = new Set<string>();
-  // What stands in the way of one copy is said once, and what is there is served meanwhile.
+  const failing = new Set<string>();
+  // Log a failing refresh once per workspace, and keep serving the replica that is already here.
   const refresh = (name: string, config: WorkspaceConfig): Promise<void> =>
     queue.add(async () => {
-      // What waits yet when all ends is waited for by those who open: it is not thrown away, but over at once.
+      // `open` awaits this task, so a queued task must still run after an abort. It returns at once.
       if (signal.aborted) return;
       try {
         await options.refresh({ config, clock, signal, command: 'serve --role api' });
-        if (troubled.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
+        if (failing.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
       } catch (thrown) {
-        if (signal.aborted || troubled.has(name)) return;
-        troubled.add(name);
+        if (signal.aborted || failing.has(name)) return;
+        failing.add(name);
         const { code, message } = toSightlineError(thrown);
-        log.logger.warn({ workspace: name, code, msg: `the newest copy could not be fetched: ${message}` });
+        log.logger.warn({ workspace: name, code, msg: `cannot fetch the newest copy: ${message}` });
       }
     });
   const open = async (name: string): Promise<OpenedWorkspace> => {
     const config = workspaces().get(name) as WorkspaceConfig;
     const first = refresh(name, config);
     const { analytics, snapshots } = layoutOf(config.folder);
-    // Where a copy is there already, nobody waits for a newer one.
+    // If a replica already exists, serve it while the newer one is fetched.
     if (!existsSync(analytics)) await first;
     const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
     return { parts: { service, keyring: openKeyring(config.folder), snapshots }, close: () => service.close() };
@@ -88,15 +88,15 @@ export async function serveApi(
     }
     await queue.onIdle();
   };
-  const looking = everySoOften(clock, options.refreshMs, signal, refreshOpen);
+  const refreshing = repeatEvery(clock, options.refreshMs, signal, refreshOpen);
   const close = async (): Promise<void> => {
     stop.abort();
-    await Promise.all([server.close(), looking, queue.onIdle()]);
+    await Promise.all([server.close(), refreshing, queue.onIdle()]);
   };
   return { ...server, keys, close };
 }
 
-async function everySoOften(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(ms, signal).catch(() => undefined);
     if (!signal.aborted) await work();
@@ -105,7 +105,7 @@ async function everySoOften(clock: Clock, ms: number, signal: AbortSignal, work:
 
 const editions = new WeakMap<WorkspaceConfig, string>();
 
-// What a workspace was opened with, and cannot be changed while it is open.
+// Identifies the settings that cannot change while a workspace is open.
 function editionOf(config: WorkspaceConfig | undefined): string {
   if (config === undefined) return '';
   const known = editions.get(config) ?? JSON.stringify([config.folder, config.conventions]);
@@ -113,7 +113,7 @@ function editionOf(config: WorkspaceConfig | undefined): string {
   return known;
 }
 
-// Made anew only where the settings are others: every request asks for it.
+// Rebuilt only when the settings change, because every request calls it.
 function createFolders(workspaces: ApiOptions['workspaces']): () => ReadonlyMap<string, string> {
   let of: ReadonlyMap<string, WorkspaceConfig> = new Map();
   let folders: ReadonlyMap<string, string> = new Map();

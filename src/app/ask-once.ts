@@ -9,20 +9,21 @@ import { toWorkspaceError, UpstreamError } from '../upstream/errors.ts';
 import { openBudget } from './sync.ts';
 import { catalogue } from './workspace.ts';
 
-/** What upstream said when it was asked for the brands of a workspace. */
+/** Upstream's response to one request for the brands of a workspace. */
 export interface Asked {
   readonly baseUrl: string;
   readonly items: readonly unknown[];
-  /** Its clock, and when it was asked by the one here; epoch milliseconds. */
+  /** `date` is upstream's clock and `sentAt` the local clock at the time of the request, in epoch milliseconds. */
   readonly date: number;
   readonly sentAt: number;
-  /** Requests a minute that it allows. */
+  /** Requests per minute that upstream allows. */
   readonly rateLimit: number;
 }
 
 /**
- * Asks upstream for the brands of the workspace, through the budget and once: who waits for an answer wants no second attempt,
- * but to know. Throws `UpstreamError`, and the signal's reason when that is aborted.
+ * Requests the brands of the workspace through the budget, without retries, so that a waiting user sees the first error.
+ *
+ * @throws `UpstreamError`, or the signal's reason if it is aborted.
  */
 export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Asked> {
   const upstream = config.upstream();
@@ -59,7 +60,7 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
   }
 }
 
-// Of attempts that would be made again; others end with an error of their own.
+// Codes of errors that the client would retry. Errors that are not retried have their own code.
 function codeOf(status: number | null): ErrorCode {
   if (status === null) return 'unreachable';
   return status === 200 ? 'bad_answer' : 'upstream_failed';

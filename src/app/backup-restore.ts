@@ -17,29 +17,31 @@ import { type Context, catalogue, publish, withWarehouse } from './workspace.ts'
 
 const NOTHING_MISSING = { missing: [], unknown: [] } as const;
 
-/** What a warehouse is to be restored from, once it was looked at. */
+/** A validated source for a restore. `asOf` is ISO 8601; null if the file does not record it. */
 export type RestoreSource = { readonly path: string; readonly asOf: string | null } & (
   | { readonly kind: 'backup'; readonly file: BackupFile }
   | { readonly kind: 'snapshot'; readonly manifest: Manifest }
 );
 
-/** A warehouse that was restored. */
+/** Result of a restore. */
 export interface Restored extends RestoredSnapshot {
   readonly source: string;
   readonly kind: RestoreSource['kind'];
-  /** Of when the data are, ISO 8601; null where the file does not say. */
+  /** Age of the data, ISO 8601; null if the file does not record it. */
   readonly asOf: string | null;
-  /** The workspace's warehouse. */
+  /** Path of the workspace's warehouse. */
   readonly path: string;
-  /** Where the warehouse is that it replaced, or null. */
+  /** Path under which the replaced warehouse is kept; null if there was none. */
   readonly kept: string | null;
-  /** Whether syncs go on where the source was, or begin anew because it does not say. */
+  /** Whether the next sync resumes; false for a snapshot, which does not contain the sync state. */
   readonly continues: boolean;
 }
 
 /**
- * Looks at what a workspace is to be restored from, and whether it may be. Throws `usage` where there is nothing, or the
- * workspace has data and not `force`, `warehouse_locked` while it is served, `warehouse_invalid` and `warehouse_newer`.
+ * Validates the source of a restore and checks that the workspace may be restored. `given` is a path of the user.
+ *
+ * @throws `usage` if the source does not exist or the workspace has data and `force` is false, `warehouse_locked` while it is
+ * served, `warehouse_invalid` and `warehouse_newer`.
  */
 export async function readRestoreSource(
   { config, clock }: Context,
@@ -51,7 +53,7 @@ export async function readRestoreSource(
   if (found === undefined) {
     throw new SightlineError(
       'usage',
-      `there is no ${given}; allowed: a file of \`backup\`, or the folder of a snapshot`,
+      `${given} does not exist; allowed: a file written by \`backup\`, or a snapshot folder`,
     );
   }
   const path = await realpath(resolve(given));
@@ -67,11 +69,8 @@ export async function readRestoreSource(
   const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
   const hasData = isAway ? (await homeState({ config, clock }))?.savedAt != null : isHere;
   if (hasData && !force) {
-    const held = `workspace ${config.name} has data in ${isAway ? 'its home' : config.folder}`;
-    throw new SightlineError(
-      'usage',
-      `${held}; --force puts the restored warehouse in their place and keeps them beside it`,
-    );
+    const found = `workspace ${config.name} has data in ${isAway ? 'its home' : config.folder}`;
+    throw new SightlineError('usage', `${found}; --force replaces it and keeps the old files`);
   }
   return { source, hasData };
 }
@@ -86,7 +85,7 @@ async function ofBackup(path: string): Promise<RestoreSource> {
   return { kind: 'backup', path, file, asOf: file.asOf };
 }
 
-// The file may be called `warehouse.duckdb` like the one of a workspace, which other commands mend.
+// Replaces the repair advice, which `withRemedy` would otherwise add for any file called `warehouse.duckdb`.
 function refuseSource(path: string, thrown: unknown): never {
   if (!(thrown instanceof DamagedFile) || thrown.path !== path) throw thrown;
   const message = `${thrown.message}; restore from another backup or from a snapshot`;
@@ -94,8 +93,8 @@ function refuseSource(path: string, thrown: unknown): never {
 }
 
 /**
- * Builds a workspace's warehouse from a backup or a snapshot, aside, checks it and puts it in place; the file that was there
- * is kept. Then publishes the analysts' copy. Whatever goes wrong before changes nothing.
+ * Builds the workspace's warehouse from a backup or a snapshot, checks it, puts it in place by rename, and publishes the replica.
+ * Keeps the old file. An error before the rename changes nothing.
  */
 export function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
   return withHome(context, null, (inside) => restore(inside, source));
@@ -106,13 +105,13 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   const layout = layoutOf(config.folder);
   await ensureWritableFolder(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
-  // A copy of a home elsewhere is replaced, and the folder is the home from then on.
+  // `home_failed`: the folder has only a copy of a remote warehouse. Replace it; the folder becomes the local warehouse.
   const despite = ['warehouse_invalid', 'warehouse_newer', 'home_failed'] as const;
   const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
     settle(context, source, layout, aside, replaceable),
   );
   await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
-    // A snapshot does not hold what was learned of upstream's numbers.
+    // A snapshot does not contain the calibration.
     await learnConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
     await publish(warehouse, layout, copy);
   });
@@ -153,7 +152,7 @@ async function keepData(
     await keepOld(warehouse, kept, old);
     return kept;
   }
-  // Where the live file was lost, the copy is all there is; the new one would replace it.
+  // If the warehouse file was lost, the replica is the only data left, and publishing would replace it.
   await rm(`${warehouse}.wal`, { force: true });
   if (!existsSync(analytics) || source.path === (await realpath(analytics))) return null;
   const kept = join(folder, `analytics.${stamp}.duckdb`);
@@ -171,7 +170,7 @@ async function copyBackup(from: string, aside: string, temporaryFolder: string):
   const options = { temporaryFolder, forReaders: false };
   const tables = await copyClosed(from, aside, options).catch((thrown: unknown) => refuseSource(from, thrown));
   await checkCopy(aside, tables);
-  // What an older version wrote is brought to this one before it is put in place.
+  // Opening the file migrates it from an older schema version before it is put in place.
   await inWarehouse(aside, () => Promise.resolve());
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   return { tables: tables.length, rows, ...NOTHING_MISSING };

@@ -15,21 +15,21 @@ import { fileLiteral, quoted, SCHEMA_VERSION, sqlTypes } from '../warehouse/sche
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { catalogue } from './workspace.ts';
 
-/** What a snapshot gave a warehouse. */
+/** Counts of a restored snapshot. */
 export interface RestoredSnapshot {
   readonly tables: number;
   readonly rows: number;
-  /** Tables of this version that the snapshot does not have, and that are begun anew; histories begin with what rows are. */
+  /** Tables of this version that the snapshot lacks. They start empty; a history starts with the current rows. */
   readonly missing: readonly string[];
-  /** Tables of the snapshot that this version does not have. */
+  /** Tables of the snapshot that this version does not know. */
   readonly unknown: readonly string[];
 }
 
-/** Reads the manifest of a snapshot's folder. Throws `warehouse_invalid` where there is none, `warehouse_newer` for a later one. */
+/** Reads a snapshot's manifest. Throws `warehouse_invalid` if there is none, `warehouse_newer` if its schema is newer. */
 export async function readSnapshot(folder: string): Promise<Manifest> {
   const manifest = await readManifest(folder);
   if (manifest === null) {
-    throw new SightlineError('warehouse_invalid', `${folder} is no snapshot: it has no manifest that can be read`);
+    throw new SightlineError('warehouse_invalid', `${folder} is not a snapshot: it has no readable manifest`);
   }
   if (manifest.schemaVersion > SCHEMA_VERSION) {
     const found = `${folder} has schema version ${manifest.schemaVersion}; this version of sightline supports up to ${SCHEMA_VERSION}`;
@@ -38,22 +38,24 @@ export async function readSnapshot(folder: string): Promise<Manifest> {
   return manifest;
 }
 
-/** What is wrong with the files of a snapshot, each in a sentence: those that lack, and those that are not what was written. */
+/** Describes each file of a snapshot that is missing or differs from the manifest, one sentence per file. */
 export async function findDamagedFiles(folder: string, manifest: Manifest): Promise<string[]> {
   const damages: string[] = [];
   for (const { path, bytes, sha256 } of manifest.tables.flatMap(({ files }) => files)) {
     const full = join(folder, path);
     const isWithin = !isAbsolute(path) && !normalize(path).startsWith('..');
     if (!isWithin || !existsSync(full)) damages.push(`${path} is missing`);
-    else if ((await stat(full)).size !== bytes) damages.push(`${path} has not the size that was written`);
-    else if ((await hashFile(full)) !== sha256) damages.push(`${path} is not what was written: its SHA-256 is another`);
+    else if ((await stat(full)).size !== bytes) damages.push(`${path} does not have the size recorded in the manifest`);
+    else if ((await hashFile(full)) !== sha256)
+      damages.push(`${path} does not have the SHA-256 recorded in the manifest`);
   }
   return damages;
 }
 
 /**
- * Fills an empty warehouse from a snapshot's files, table by table, in the types of the warehouse. Throws `warehouse_invalid`
- * where a file is damaged, or rows are not those that the manifest counts.
+ * Fills an empty warehouse from a snapshot's files, cast to the column types of the warehouse.
+ *
+ * @throws `warehouse_invalid` if a file is damaged or the restored rows differ from the manifest.
  */
 export async function fillFromSnapshot(
   warehouse: Warehouse,
@@ -64,24 +66,24 @@ export async function fillFromSnapshot(
   const damages = await findDamagedFiles(folder, manifest);
   if (damages.length > 0) throw new SightlineError('warehouse_invalid', `snapshot ${folder}: ${damages.join('; ')}`);
   const known: readonly (WarehouseTable | HistoryTable)[] = [...catalogue.tables, ...catalogue.histories];
-  const held = new Map(manifest.tables.map((table) => [table.name, table]));
+  const sources = new Map(manifest.tables.map((table) => [table.name, table]));
   let rows = 0;
   await warehouse.database.transaction(async (session) => {
     for (const table of known) {
       signal.throwIfAborted();
-      const source = held.get(table.name);
+      const source = sources.get(table.name);
       if (source !== undefined) rows += await fillTable(session, table, source, folder);
-      // As where a table gets its first history: it begins with what the rows are.
-      else if ('of' in table && held.has(table.of)) await session.run(backfillSql(table));
+      // The snapshot is older than this history, so the history starts with the current rows.
+      else if ('of' in table && sources.has(table.of)) await session.run(backfillSql(table));
     }
     await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });
   const names = new Set(known.map(({ name }) => name));
   return {
-    tables: known.filter(({ name }) => held.has(name)).length,
+    tables: known.filter(({ name }) => sources.has(name)).length,
     rows,
-    missing: known.map(({ name }) => name).filter((name) => !held.has(name)),
-    unknown: [...held.keys()].filter((name) => !names.has(name)),
+    missing: known.map(({ name }) => name).filter((name) => !sources.has(name)),
+    unknown: [...sources.keys()].filter((name) => !names.has(name)),
   };
 }
 
@@ -101,8 +103,8 @@ async function fillTable(
   const part = { ...table, columns: taken };
   const [read, written] = [await sumsOf(session, part, source), await sumsOf(session, part, quoted(name))];
   if (read.rows === rows && sameSums(read, written)) return rows;
-  const told = `the manifest counts ${rows} rows, its files have ${read.rows}, and ${written.rows} were restored`;
-  throw new SightlineError('warehouse_invalid', `${name} is not restored as it was written: ${told}`);
+  const counts = `the manifest counts ${rows} rows, its files have ${read.rows}, and ${written.rows} were restored`;
+  throw new SightlineError('warehouse_invalid', `${name} was not restored completely: ${counts}`);
 }
 
 async function sumsOf(session: Session, table: WarehouseTable, source: string) {

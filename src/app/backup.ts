@@ -14,28 +14,29 @@ import { type Context, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
 
-/** A backup that was written. */
+/** Result of a backup. */
 export interface Backup {
   readonly path: string;
   readonly bytes: number;
-  /** How many tables it has, and how many rows they have together. */
+  /** Number of tables, and their rows in total. */
   readonly tables: number;
   readonly rows: number;
-  /** Of when the data are, ISO 8601. */
+  /** Age of the data, ISO 8601. */
   readonly asOf: string;
-  /** Whether the live file, which another process owns, holds more. */
+  /** Whether the live file of another process has newer data. */
   readonly stale: boolean;
 }
 
 /**
- * Writes a workspace's warehouse whole into one file, aside, reads it back and puts it in place by rename: from the live file,
- * or from the published copy while another process owns that. Throws `usage` for a file that is there, unless `force`,
- * `no_data`, and `warehouse_invalid` for a copy that lacks rows.
+ * Copies a workspace's warehouse into one file, checks it and puts it in place by rename. Copies the live file, or the replica
+ * if another process owns the live file.
+ *
+ * @throws `usage` if the file exists and `force` is false, `no_data`, and `warehouse_invalid` if the copy lacks rows.
  */
 export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
   const layout = layoutOf(context.config.folder);
   const path = await checkTarget(output, context.config.folder, force);
-  // What was checked in last is whole, and is there for reading whoever has the workspace.
+  // The last checked-in version of a remote warehouse is complete and readable without the lease.
   await refreshCopy(context);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(context.config);
@@ -54,7 +55,7 @@ export async function backupWorkspace(context: Context, output: string, force: b
   } catch (thrown) {
     const error = toSightlineError(thrown);
     if (error.code !== 'disk_full') throw thrown;
-    throw new SightlineError('disk_full', `there is no room for the backup ${path}: ${error.message}`, {
+    throw new SightlineError('disk_full', `not enough disk space for the backup ${path}: ${error.message}`, {
       cause: thrown,
     });
   } finally {
@@ -68,7 +69,7 @@ async function checkTarget(output: string, folder: string, force: boolean): Prom
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new SightlineError('usage', `${output} is a folder; allowed: a file`);
   if (existsSync(path) && !force) {
-    throw new SightlineError('usage', `${output} is there already; --force writes over it`);
+    throw new SightlineError('usage', `${output} already exists; --force overwrites it`);
   }
   return path;
 }
@@ -81,7 +82,7 @@ interface Copied {
 
 async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
   const { copy, live } = agesOf(layout);
-  // Who serves the workspace opens the live file whenever a job is due, and must not find it locked.
+  // A serving process opens the live file whenever a job is due, so it must not be locked here.
   const isHere = context.config.home.kind === 'local';
   if (isHere && live > 0 && !(await isServed(context.config.folder))) {
     try {

@@ -5,7 +5,7 @@ import { readClaim } from './owner-claim.ts';
 import { meetOwner } from './owner-client.ts';
 import type { Greeting } from './owner-frames.ts';
 
-/** Whether a process that serves the workspace may open its warehouse at any moment. Throws `owner_untrusted`. */
+/** Whether a process serves the workspace and so may open its warehouse at any moment. Throws `owner_untrusted`. */
 export async function isServed(folder: string): Promise<boolean> {
   const claim = await readClaim(folder);
   const met = claim === null ? null : await meetOwner(claim);
@@ -13,20 +13,22 @@ export async function isServed(folder: string): Promise<boolean> {
   return met !== null;
 }
 
-/** What somebody who wants to work on a workspace's warehouse says of it. */
+/** A request of this process to use a workspace's warehouse. */
 export interface BorrowRequest {
   readonly folder: string;
-  /** The command, for what others are told. */
+  /** The command of this process, shown to other processes that have to wait. */
   readonly command: string;
   readonly signal: AbortSignal;
-  /** Told what goes on, where it has to wait. */
+  /** Called with a description of the current holder if this process has to wait. */
   readonly onWait: (current: string) => void;
 }
 
 /**
- * Waits until the process that owns a workspace lends this one the warehouse, and returns a function that gives it back. Returns
- * at once if nobody owns it, or this process does. Throws `warehouse_locked` if the owner lends it to nobody or does not answer,
- * `owner_untrusted`, `interrupted` if the owner ends meanwhile, and the signal's reason.
+ * Waits until the process that owns a workspace hands its warehouse to this process. Returns a function that hands it back.
+ * Returns at once if no process owns the workspace, or if this process does.
+ *
+ * @throws `warehouse_locked` if the owner does not share the warehouse or does not respond, `owner_untrusted`, `interrupted`
+ * if the owner ends while this process waits, and the signal's reason.
  */
 export async function borrowWarehouse({ folder, command, signal, onWait }: BorrowRequest): Promise<() => void> {
   const claim = await readClaim(folder);
@@ -42,11 +44,11 @@ export async function borrowWarehouse({ folder, command, signal, onWait }: Borro
   return connection.close;
 }
 
-/** The error of a command that needs a workspace which another process owns and does not share. */
+/** The error for a workspace that another process owns and does not share. `answers` is whether that process responded. */
 export function refusal(folder: string, { command, pid, since, version }: Greeting, answers: boolean): SightlineError {
   const isOther = version !== VERSION;
   const other = isOther ? `, which is version ${version} and not ${VERSION}` : '';
-  const silent = !answers && !isOther ? ', which does not answer' : '';
+  const silent = !answers && !isOther ? ', which does not respond' : '';
   const owner = `\`sightline ${command}\` (process ${pid}, since ${since})${other}${silent}`;
   return new SightlineError('warehouse_locked', `the workspace in ${folder} is in use by ${owner}`);
 }

@@ -5,17 +5,17 @@ import { toSightlineError } from '../base/errors.ts';
 import type { HomeState } from '../snapshot/home.ts';
 import { homeState } from './home.ts';
 
-/** Homes that are asked at a time. */
+/** Remote warehouses whose state is read at the same time. */
 const HOMES_AT_A_TIME = 16;
 
-/** What is known of the home of a workspace that is not a folder. */
+/** State of a workspace's remote warehouse. */
 export interface ClusterHome extends HomeState {
   readonly workspace: string;
 }
 
 /**
- * Who has which workspace checked out of its home, and when it was checked in last; those that are held first. What cannot be
- * read is told to `warn`.
+ * Reads the lease and the last check-in of each remote warehouse. Leased ones come first. An unreadable one is left out and
+ * reported to `warn`.
  */
 export async function readClusterHomes(
   configs: readonly WorkspaceConfig[],

@@ -9,34 +9,34 @@ import { budgetName } from '../upstream/budget-postgres.ts';
 import { readSharedBudgetUses } from '../upstream/budget-shared-use.ts';
 import { jobsOf } from './jobs.ts';
 
-/** Books that are read at a time. */
+/** Job logs that are read at the same time. */
 const BOOKS_AT_A_TIME = 16;
-/** Of a budget's name, what is shown. */
+/** Leading characters of a budget's name that are shown. */
 const SHOWN_CHARACTERS = 8;
 
-/** How far a workspace is behind. */
+/** How late a workspace's jobs are. Times are ISO 8601, UTC. */
 export interface Lag {
   readonly workspace: string;
-  /** When a run of any job last ended with all its steps done; null where none is known of. */
+  /** End of the last job run that completed all its steps; null if none is known. */
   readonly lastWholeRun: string | null;
-  /** Since when a run is owed, and of which jobs. */
+  /** Due time of the oldest run that has not happened; null if none is due. `overdue` lists its jobs. */
   readonly overdueSince: string | null;
   readonly overdue: readonly string[];
 }
 
-/** What was sent with a key in the last minute, by all workers. */
+/** Requests that all workers together sent with one API key in the last minute. */
 export interface ClusterBudget {
-  /** How the budget's name in the database begins, which tells keys apart, and nothing of them. */
+  /** First characters of the budget's name in the database. They distinguish keys without revealing them. */
   readonly budget: string;
   readonly workspaces: readonly string[];
-  /** Requests a minute that upstream allows; null where it has not said so lately. */
+  /** Requests per minute that upstream allows; null if upstream has not reported it recently. */
   readonly limit: number | null;
   readonly lastMinute: number;
 }
 
 /**
- * How far workspaces are behind, the worst first: by the books of this machine's folders, and by what the queue remembers
- * of runs elsewhere.
+ * Reads how late each workspace's jobs are, most overdue first. Uses the job logs in this machine's folders and `ended`, the
+ * runs that the queue records for all machines.
  */
 export async function readLags(
   configs: readonly WorkspaceConfig[],
@@ -64,8 +64,8 @@ async function readLag(
   clock: Clock,
 ): Promise<Lag> {
   const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
-  const whole = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
-  const owed = jobsOf(config).flatMap((job) => {
+  const lastDone = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
+  const missed = jobsOf(config).flatMap((job) => {
     const through = settled.get(job.name);
     const elsewhere = ended.find((one) => one.workspace === config.name && one.job === job.name)?.endedAt;
     const sinceMs = Math.max(through ?? 0, elsewhere === undefined ? 0 : Date.parse(elsewhere));
@@ -73,18 +73,18 @@ async function readLag(
     const dueMs = lastRun(job.cron, job.timeZone, sinceMs, clock.now());
     return dueMs === null ? [] : [{ name: job.name, dueMs }];
   });
-  const since = owed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
+  const since = missed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
   return {
     workspace: config.name,
-    lastWholeRun: [whole, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
+    lastWholeRun: [lastDone, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
     overdueSince: since === Infinity ? null : new Date(since).toISOString(),
-    overdue: owed.map(({ name }) => name),
+    overdue: missed.map(({ name }) => name),
   };
 }
 
 /**
- * What was sent with each key in the last minute, where budgets are kept in a database; keys that were used most first.
- * What cannot be read is told to `warn`.
+ * Reads the requests of the last minute per API key from PostgreSQL budgets, most used first. Unreadable settings or databases
+ * are left out and reported to `warn`.
  */
 export async function readClusterBudgets(
   configs: readonly WorkspaceConfig[],

@@ -11,12 +11,12 @@ import { DamagedFile } from '../warehouse/errors.ts';
 import { findDamagedFiles, readSnapshot } from './backup-snapshot.ts';
 import { catalogue } from './workspace.ts';
 
-/** Snapshots that are checked, newest first, in search of one to restore from. */
+/** Snapshots that are checked, newest first, to find one to restore from. */
 const SNAPSHOTS_CHECKED_MAX = 10;
 
 /**
- * Adds the command that mends it to the error of a damaged file of a workspace; any other error is returned as it is.
- * `folder` is the one in which the command was given.
+ * Appends the repair command to the error of a damaged workspace file. Returns any other error unchanged. `folder` is the
+ * current directory of the user.
  */
 export async function withRemedy(error: SightlineError, folder: string): Promise<SightlineError> {
   if (!(error instanceof DamagedFile)) return error;
@@ -26,8 +26,8 @@ export async function withRemedy(error: SightlineError, folder: string): Promise
 }
 
 /**
- * What to do about a damaged warehouse or replica, such as "run `sightline replay`": the command that loses least of what
- * is there and can be read. Null for any other file.
+ * Returns the repair command for a damaged warehouse or replica, such as "run `sightline replay`": the one that loses the
+ * least data and whose source is readable. Returns null for any other file.
  */
 export async function remedyOf(path: string, folder: string): Promise<string | null> {
   const layout = layoutOf(dirname(path));
@@ -44,10 +44,10 @@ export async function remedyOf(path: string, folder: string): Promise<string | n
   const snapshot = await findSnapshot(layout);
   if (snapshot !== null) return `run ${command(`restore ${quotedArgument(snapshot)} --force`)}`;
   const file = quotedArgument(path);
-  return `run \`mv ${file} ${file}.damaged\`, then ${command('sync')}, which reads everything again`;
+  return `run \`mv ${file} ${file}.damaged\`, then ${command('sync')}, which fetches all data again`;
 }
 
-// Without flags if the command finds the workspace without them.
+// Leaves out flags that the command does not need to find the workspace.
 function commandLine(command: string, { warehouse }: Layout, folder: string): string {
   const workspace = dirname(warehouse);
   const name = basename(workspace);
@@ -65,7 +65,7 @@ async function isReadable(path: string): Promise<boolean> {
     await readWhole(path);
     return true;
   } catch (thrown) {
-    // A warehouse that a process works in can be opened.
+    // A locked warehouse is in use by another process, so it can be opened.
     return thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
   }
 }
@@ -79,7 +79,7 @@ async function findSnapshot({ snapshots, latest }: Layout): Promise<string | nul
   return null;
 }
 
-/** An argument as a shell takes it. */
+/** Quotes an argument for a shell. */
 function quotedArgument(text: string): string {
   return /^[\w./@:+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

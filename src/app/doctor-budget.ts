@@ -4,12 +4,12 @@ import { tryBudgetDatabase } from '../upstream/budget-database.ts';
 import { checkBudgetFiles, checkBudgetRows, type ImplausibleRecords } from '../upstream/budget-repair.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
 
-/** Checks where budgets are kept: whether a shared database answers, and whether the logs have implausible records. */
+/** Checks that a shared budget database responds and that the budget logs contain no implausible records. */
 export async function checkBudget({ context, layout, fix }: Patient): Promise<Finding[]> {
   const { config, clock } = context;
   const settings = config.budget();
   if (settings.kind === 'file') {
-    const message = 'kept in files of the data folder, for all processes of this machine';
+    const message = 'kept in the data folder and shared by all processes on this machine';
     return [{ status: 'ok', message }, ...toFindings(checkBudgetFiles(layout.budgets, fix), layout.budgets, fix)];
   }
   try {
@@ -17,12 +17,12 @@ export async function checkBudget({ context, layout, fix }: Patient): Promise<Fi
     const message = `PostgreSQL ${version} of ${settings.urlVariable} answers in ${Math.ceil(tookMs)} ms`;
     const records = toFindings(await checkBudgetRows(settings, clock, fix), settings.urlVariable, fix);
     if (!isReadableOnTheWay(settings.url)) return [{ status: 'ok', message }, ...records];
-    const open = `${settings.urlVariable} asks for no TLS: the password may be read on the way`;
-    const advice = 'Add ?sslmode=verify-full to the address, unless the whole way is your own.';
+    const open = `${settings.urlVariable} does not require TLS: the password can be read in transit`;
+    const advice = 'Add ?sslmode=verify-full to the address, unless you control the whole network path.';
     return [{ status: 'ok', message }, { status: 'warning', message: open, advice }, ...records];
   } catch (thrown) {
     if (!(thrown instanceof SightlineError) || thrown.code !== 'budget_unreachable') throw thrown;
-    const advice = `Check ${settings.urlVariable}, the network, and what the role may do; without it nothing is asked.`;
+    const advice = `Check ${settings.urlVariable}, the network and the privileges of the role. No requests are sent until the database responds.`;
     return [{ status: 'failure', message: thrown.message, advice }];
   }
 }

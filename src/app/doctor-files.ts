@@ -11,21 +11,21 @@ import { claimPath, octal, parseClaim, readClaim } from './owner-claim.ts';
 import { readOwner, withWarehouse } from './workspace.ts';
 
 const MEGABYTE = 1_000_000;
-/** Room that is wanted whatever is there already. */
+/** Free space that is required in any case. */
 const FREE_BYTES_LEAST = 100 * MEGABYTE;
 const GROUP = 0o070;
 const OTHERS = 0o007;
-/** Files and folders of a workspace that are looked at, at most. */
+/** Files and folders of a workspace whose permissions are checked, at most. */
 const ENTRIES_MAX = 1_000_000;
-/** For the owner alone. */
+/** Permissions of a file with secrets. */
 const PRIVATE = 0o600;
-/** What work that was killed leaves in a workspace's folder; databases have a log beside them. */
+/** Temporary files that a killed process leaves in a workspace's folder. A database has a write-ahead log beside it. */
 const ASIDE = /^(\.(compact|replay|restore)\.duckdb(\.wal)?|analytics\.duckdb\.new(\.wal)?|\.temporary)$/;
 const SPILL = /\.spill-[0-9a-f-]{36}$/;
-/** The same among the snapshots. */
+/** Temporary entries that a killed process leaves among the snapshots. */
 const SNAPSHOT_ASIDE = /^(\.new-.+|\.old-.+|\.\d+-\d+-link)$/;
 
-/** Whether files can be made in the workspace's folder, or in the first one above it that is there. */
+/** Checks that the workspace's folder, or its nearest existing parent, is writable. */
 export async function checkFolder({ context }: Patient): Promise<Finding[]> {
   const { folder } = context.config;
   const there = nearest(folder);
@@ -35,11 +35,11 @@ export async function checkFolder({ context }: Patient): Promise<Finding[]> {
     const message = `cannot write to ${there} (${(thrown as NodeJS.ErrnoException).code})`;
     return [{ status: 'failure', message, advice: new SightlineError('folder_unwritable', '').hint }];
   }
-  if (there === folder) return [{ status: 'ok', message: `${folder} can be written to` }];
-  return [{ status: 'warning', message: `${folder} is not there yet`, advice: 'Run `sightline sync`.' }];
+  if (there === folder) return [{ status: 'ok', message: `${folder} is writable` }];
+  return [{ status: 'warning', message: `${folder} does not exist yet`, advice: 'Run `sightline sync`.' }];
 }
 
-/** Whether there is room for the next copy, the next snapshot if every file changes, and a backup. */
+/** Checks free space for the next replica, a snapshot in which every file changes, and a backup. */
 export async function checkDisk({ context, layout }: Patient): Promise<Finding[]> {
   const { bavail, bsize } = await statfs(nearest(context.config.folder));
   const free = bavail * bsize;
@@ -49,13 +49,13 @@ export async function checkDisk({ context, layout }: Patient): Promise<Finding[]
   const needed = Math.max(FREE_BYTES_LEAST, snapshot + 2 * database);
   const message = `${megabytes(free)} free; the next copy, snapshot and backup may take ${megabytes(needed)}`;
   if (free >= 2 * needed) return [{ status: 'ok', message }];
-  const advice = 'Make room, or keep fewer snapshots (`keep` in sightline.config.json) and raw pages.';
+  const advice = 'Free disk space, or keep fewer snapshots (`keep` in sightline.config.json) and raw pages.';
   return [{ status: free < needed ? 'failure' : 'warning', message, advice }];
 }
 
-/** Whether others may read keys, or speak to the process that owns the workspace. */
+/** Checks that other users cannot read secrets or data, or connect to the process that owns the workspace. */
 export async function checkPermissions({ context, folder, fix }: Patient): Promise<Finding[]> {
-  if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not looked at here' }];
+  if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not checked on Windows' }];
   const claimText = await readFile(claimPath(context.config.folder), 'utf8').catch(() => '');
   const socket = parseClaim(claimText)?.socket ?? null;
   const claim = claimPath(context.config.folder);
@@ -64,19 +64,23 @@ export async function checkPermissions({ context, folder, fix }: Patient): Promi
   for (const path of paths) {
     const mode = statOf(path)?.mode ?? 0;
     if ((mode & (GROUP | OTHERS)) === 0) continue;
-    const open = `${path} has permissions ${octal(mode & 0o777)}, which are not for its owner alone`;
+    const open = `${path} has permissions ${octal(mode & 0o777)}; allowed: access for its owner only`;
     if (fix) {
       await chmod(path, PRIVATE);
-      findings.push({ status: 'ok', message: `${path} was open to others, and now has permissions 0600`, fixed: true });
+      findings.push({
+        status: 'ok',
+        message: `${path} was accessible to other users; its permissions are now 0600`,
+        fixed: true,
+      });
     } else {
       const status = (mode & OTHERS) === 0 ? 'warning' : 'failure';
       findings.push({ status, message: open, advice: `Run \`chmod 600 ${path}\`, or \`sightline doctor --fix\`.` });
     }
   }
   findings.push(...(await checkDataPermissions(context.config, paths, fix)));
-  // Loose permissions that are listed already are the usual reason.
+  // Loose permissions that are already listed are the usual cause, so do not report the same problem twice.
   if (findings.every(({ fixed }) => fixed)) findings.push(...(await checkOwnerTrust(context.config)));
-  return findings.length > 0 ? findings : [{ status: 'ok', message: 'secrets and data are for their owner alone' }];
+  return findings.length > 0 ? findings : [{ status: 'ok', message: 'only their owner can access secrets and data' }];
 }
 
 async function checkDataPermissions(
@@ -105,15 +109,15 @@ async function checkDataPermissions(
   if (first === undefined) return [];
   const folders = loose.filter(({ isFolder }) => isFolder).length;
   const counts = `${counted(loose.length - folders, 'file')} and ${counted(folders, 'folder')} of ${folder}`;
-  const who = permissions === 'group' ? 'users outside its group' : 'other users';
+  const users = permissions === 'group' ? 'users outside its group' : 'other users';
   if (!fix) {
-    const message = `${counts} are open to ${who}, such as ${first.path} (${octal(first.mode)})`;
+    const message = `${counts} are accessible to ${users}, such as ${first.path} (${octal(first.mode)})`;
     const advice =
-      'Run `sightline doctor --fix`; if programs of other users read the data, see "Who may read the data" in SECURITY.md first.';
+      'Run `sightline doctor --fix`. If programs of other users read the data, see "Who may read the data" in SECURITY.md first.';
     return [{ status: 'warning', message, advice }];
   }
   for (const { path, mode } of loose) await chmod(path, mode & ~forbidden).catch(ignoreMissing);
-  return [{ status: 'ok', message: `${counts} were open to ${who}, and are not any more`, fixed: true }];
+  return [{ status: 'ok', message: `${counts} were accessible to ${users}; access was removed`, fixed: true }];
 }
 
 function ignoreMissing(thrown: NodeJS.ErrnoException): void {
@@ -130,41 +134,44 @@ async function checkOwnerTrust({ folder }: Patient['context']['config']): Promis
   }
 }
 
-/** Whether processes that were killed have left anything behind. */
+/** Checks for temporary files of killed processes. */
 export async function checkLeftovers(patient: Patient): Promise<Finding[]> {
   const { context, layout, owner, fix } = patient;
   if (owner !== null) {
     return [
-      { status: 'ok', message: `${owner} has the workspace; what it works on is not told from what others left` },
+      {
+        status: 'ok',
+        message: `${owner} owns the workspace; its temporary files cannot be distinguished from leftovers`,
+      },
     ];
   }
   const found = await findLeftovers(patient);
-  if (found.length === 0) return [{ status: 'ok', message: 'nothing is left of processes that were killed' }];
-  const told = found.join(', ');
+  if (found.length === 0) return [{ status: 'ok', message: 'no files left by killed processes' }];
+  const names = found.join(', ');
   if (!fix) {
-    const advice = 'Run `sightline doctor --fix`; most of it also goes with the next sync or export.';
-    return [{ status: 'warning', message: `left by processes that were killed: ${told}`, advice }];
+    const advice = 'Run `sightline doctor --fix`; the next sync or export also removes most of them.';
+    return [{ status: 'warning', message: `files left by killed processes: ${names}`, advice }];
   }
   const remove = async (): Promise<void> => {
     for (const path of found) await rm(path, { recursive: true, force: true });
   };
-  // Only who has the warehouse makes such files: while it is ours, none of them is anybody's.
+  // Only the process that owns the warehouse makes such files. While this process owns it, none of them is in use.
   if (existsSync(layout.warehouse)) await withWarehouse(context, {}, remove);
   else await remove();
-  return [{ status: 'ok', message: `removed what processes that were killed had left: ${told}`, fixed: true }];
+  return [{ status: 'ok', message: `removed files left by killed processes: ${names}`, fixed: true }];
 }
 
 async function findLeftovers({ context, layout }: Patient): Promise<string[]> {
   const { folder } = context.config;
   const now = context.clock.now();
   const found: string[] = [];
-  const isHeld = existsSync(layout.warehouse);
+  const hasWarehouse = existsSync(layout.warehouse);
   for (const name of await namesIn(folder)) {
     const path = join(folder, name);
-    // Without a warehouse there is none to be had either, and a first restore may be at work.
+    // Without a warehouse there is no lock to take, and a first restore may be running. Require an old file then.
     const isOld = (statOf(path)?.mtimeMs ?? now) < now - DAY_MS;
-    if (ASIDE.test(name) && (isHeld || isOld)) found.push(path);
-    // Whoever reads the copy spills there, and nobody knows who does.
+    if (ASIDE.test(name) && (hasWarehouse || isOld)) found.push(path);
+    // Readers of the replica spill here without a lock, so only old files are certainly unused.
     if (SPILL.test(name) && isOld) found.push(path);
   }
   for (const name of await namesIn(layout.snapshots)) {
@@ -183,7 +190,7 @@ async function findLeftovers({ context, layout }: Patient): Promise<string[]> {
   return found;
 }
 
-/** A size for people, in MB. */
+/** Formats a size as MB, such as `1,234 MB`. */
 export function megabytes(bytes: number): string {
   return `${Math.round(bytes / MEGABYTE).toLocaleString('en-US')} MB`;
 }

@@ -1,10 +1,10 @@
 import type { Layout } from '../snapshot/layout.ts';
 import type { Context } from './workspace.ts';
 
-/** How bad what was found is, from good to bad. */
+/** Severities from good to bad. */
 export const VERDICTS = ['ok', 'warning', 'failure'] as const;
 
-/** What a check found; `advice` is what to do about it, `fixed` that it was bad and is not any more. */
+/** Result of a check. `advice` is the next step; `fixed` is true if the problem was repaired. */
 export interface Finding {
   readonly status: (typeof VERDICTS)[number];
   readonly message: string;
@@ -12,21 +12,21 @@ export interface Finding {
   readonly fixed?: boolean;
 }
 
-/** What is looked at, and what may be done about it. */
+/** The workspace to check, and the options of the check. */
 export interface Patient {
   readonly context: Context;
   readonly layout: Layout;
-  /** The folder in which the command was given, where `.env` is. */
+  /** The user's current directory, which contains `.env`. */
   readonly folder: string;
-  /** Whether upstream is left alone. */
+  /** Whether requests to upstream and remote storage are skipped. */
   readonly isOffline: boolean;
-  /** Whether what is safe to be put right is put right. */
+  /** Whether problems that are safe to repair are repaired. */
   readonly fix: boolean;
-  /** The process that owns the warehouse or serves the workspace now, in words; null where none does. */
+  /** Description of the process that owns the warehouse or serves the workspace; null if there is none. */
   readonly owner: string | null;
 }
 
-/** Whether a process lives. */
+/** Whether a process with this ID exists. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -4,14 +4,14 @@ import type { Finding, Patient } from './doctor-finding.ts';
 import { homeState, openHomeStore, refreshCopy } from './home.ts';
 
 /**
- * Whether a home beyond the folder answers, keeps the conditions on which workers are kept apart, and who has the workspace
- * checked out. What was checked in last is brought, for the checks that follow.
+ * Checks that a remote warehouse can be read and written conditionally, and reports its lease. Downloads the replica for the
+ * checks that follow.
  */
 export async function checkHome({ context, isOffline }: Patient): Promise<Finding[]> {
   const { config, clock, signal } = context;
   const { home } = config;
   if (home.kind === 'local') return [{ status: 'ok', message: 'the data folder is the home of the warehouse' }];
-  if (isOffline) return [{ status: 'ok', message: `s3://${home.bucket} is not asked, with --offline` }];
+  if (isOffline) return [{ status: 'ok', message: `s3://${home.bucket} not checked, because of --offline` }];
   try {
     const store = await openHomeStore(config, signal);
     try {
@@ -21,16 +21,16 @@ export async function checkHome({ context, isOffline }: Patient): Promise<Findin
     }
     const state = await homeState({ config, clock });
     await refreshCopy({ config, clock });
-    const can = `${store.location} can be read and written to, each write on its condition`;
-    if (state === null) return [{ status: 'ok', message: `${can}; nothing was checked in yet` }];
+    const can = `${store.location} can be read and written, with conditional writes`;
+    if (state === null) return [{ status: 'ok', message: `${can}; nothing checked in yet` }];
     const { claim, savedAt, epoch } = state;
-    const saved = savedAt === null ? 'nothing was checked in yet' : `checked in last at ${savedAt}`;
-    const held = claim === null ? 'nobody has it' : `${claim.holder} has it, until ${claim.until}`;
-    return [{ status: 'ok', message: `${can}; epoch ${epoch}, ${saved}; ${held}` }];
+    const saved = savedAt === null ? 'nothing checked in yet' : `last checked in at ${savedAt}`;
+    const lease = claim === null ? 'not checked out' : `${claim.holder} has it until ${claim.until}`;
+    return [{ status: 'ok', message: `${can}; epoch ${epoch}, ${saved}; ${lease}` }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
     if (code !== 'home_failed') throw thrown;
-    const advice = 'Until that is put right nothing is synced or exported; reading goes on with the copy that is here.';
+    const advice = 'Syncs and exports fail until this is fixed; reads use the local copy.';
     return [{ status: 'failure', message, advice }];
   }
 }

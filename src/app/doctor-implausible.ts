@@ -18,29 +18,29 @@ import { publish, withWarehouse } from './workspace.ts';
 const FUTURE_DAYS_MAX = 366;
 
 /**
- * Checks that the records which steer the next sync can be right: what was read, audited, verified and learned, and where
- * raw pages are. `isSick` is whether the warehouse was found damaged.
+ * Checks the records that steer the next sync for impossible values: coverage, audits, verifications, calibration and raw pages.
+ * `isDamaged` is whether the warehouse was found damaged.
  */
-export async function checkRecords(patient: Patient, isSick: boolean): Promise<Finding[]> {
+export async function checkRecords(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
   const { context, layout, owner, fix } = patient;
-  if (isSick) return [{ status: 'warning', message: 'not checked, because the warehouse has to be mended first' }];
-  if (owner !== null) return [{ status: 'ok', message: `not checked, while ${owner} has the warehouse` }];
+  if (isDamaged) return [{ status: 'warning', message: 'not checked: the warehouse must be repaired first' }];
+  if (owner !== null) return [{ status: 'ok', message: `not checked: ${owner} owns the warehouse` }];
   if (context.config.home.kind !== 'local' || agesOf(layout).live === 0) {
-    return [{ status: 'ok', message: 'there are none here' }];
+    return [{ status: 'ok', message: 'no records on this machine' }];
   }
   const bounds = await boundsOf(patient);
   const found = await findIn(layout.warehouse, bounds);
   if (found.length === 0) return [{ status: 'ok', message: 'all records of earlier syncs are plausible' }];
   const tables = found.map(({ table, rows }) => `${table} (${counted(rows, 'row')})`).join(', ');
   if (!fix) {
-    const advice = 'Run `sightline doctor --fix`, which drops them; the next sync reads again what they were about.';
+    const advice = 'Run `sightline doctor --fix`, which deletes them; the next sync fetches the affected data again.';
     return [{ status: 'failure', message: `implausible records in ${tables}`, advice }];
   }
   await withWarehouse(context, { memoryLimitMb: 256 }, async ({ warehouse, copy }) => {
     await warehouse.database.transaction((session) => dropImplausibleRecords(session, bounds));
     await publish(warehouse, layout, copy);
   });
-  return [{ status: 'ok', message: `implausible records in ${tables} were dropped`, fixed: true }];
+  return [{ status: 'ok', message: `implausible records in ${tables} were deleted`, fixed: true }];
 }
 
 async function boundsOf({ context, layout }: Patient): Promise<RecordBounds> {

@@ -6,19 +6,19 @@ import type { Finding, Patient } from './doctor-finding.ts';
 import { withStore } from './place.ts';
 import { checkPublishable } from './publish.ts';
 
-/** A pointer may be ahead of this machine's clock by so much before that is told. */
+/** How far a pointer's time may be ahead of this machine's clock before a warning is reported. */
 const AHEAD_MS = 5 * 60_000;
 
 /**
- * Whether what publishing beyond the folder needs can be done there: read the pointer, and write, only where nothing is in the
- * way, an object that is removed again. And whether the pointer leads where it should.
+ * Checks the place to which snapshots are published: reads the pointer, writes and removes a test object with
+ * conditional writes, and compares the pointer with the folder's newest snapshot.
  */
 export async function checkPublishing({ context, layout, isOffline }: Patient): Promise<Finding[]> {
   const { publish } = context.config;
-  if (publish.kind === 'folder') return [{ status: 'ok', message: 'snapshots are published in the folder alone' }];
+  if (publish.kind === 'folder') return [{ status: 'ok', message: 'snapshots are published in the data folder only' }];
   const place = publish.kind === 'iceberg' ? publish.place : publish;
   if (isOffline && place.kind === 's3')
-    return [{ status: 'ok', message: `s3://${place.bucket} is not asked, with --offline` }];
+    return [{ status: 'ok', message: `s3://${place.bucket} not checked, because of --offline` }];
   try {
     await checkPublishable(context);
     const findings = await withStore(context, async (store): Promise<Finding[]> => {
@@ -31,7 +31,7 @@ export async function checkPublishing({ context, layout, isOffline }: Patient): 
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
     if (code !== 'publish_failed') throw thrown;
-    const advice = 'Until that is put right exports end with 1, and the folder alone has the newest snapshot.';
+    const advice = 'Exports exit with code 1 until this is fixed; only the data folder has the newest snapshot.';
     return [{ status: 'failure', message, advice }];
   }
 }
@@ -42,7 +42,7 @@ function judge(
   here: { readonly id: string; readonly createdAt: string } | null,
   now: number,
 ): Finding {
-  const can = `${location} can be read and written to, each write on its condition`;
+  const can = `${location} can be read and written, with conditional writes`;
   if (found === null) {
     const message = `${can}; nothing is published there yet`;
     return here === null
@@ -52,14 +52,14 @@ function judge(
   const { id, createdAt } = found.pointer;
   const at = Date.parse(createdAt);
   if (at > now + AHEAD_MS) {
-    const message = `${location}${POINTER} leads to ${id}, which this machine's clock has not reached`;
+    const message = `${location}${POINTER} points to ${id}, which is in the future of this machine's clock`;
     const advice =
-      'Set the clock of the machine that is wrong. Until that time is over no snapshot from here becomes the latest.';
+      'Correct the clock of the machine that is wrong. Until then no snapshot of this machine becomes the latest.';
     return { status: 'warning', message, advice };
   }
   if (here !== null && Date.parse(here.createdAt) > at) {
-    const message = `${can}; it leads to ${id}, and the folder has ${here.id}`;
+    const message = `${can}; its latest snapshot is ${id}, but the data folder has ${here.id}`;
     return { status: 'warning', message, advice: 'Run `sightline export`, which publishes to both.' };
   }
-  return { status: 'ok', message: `${can}; it leads to ${id}` };
+  return { status: 'ok', message: `${can}; its latest snapshot is ${id}` };
 }

@@ -9,8 +9,8 @@ import { openRunner } from './runner.ts';
 import { checkSharedFolder, rejectLocalHomes } from './shared-folder.ts';
 
 /**
- * Checks the queue that workers share, if there is one: whether all workers use the same warehouses, and whether its database answers
- * and agrees about the time.
+ * Checks the queue that workers share, if there is one: that its database responds and agrees about the time, and that all
+ * workers use the same warehouses.
  */
 export async function checkQueue(
   settings: RunnerSettings,
@@ -32,7 +32,7 @@ export async function checkQueue(
   try {
     const tasks = await runner.outstanding(0);
     const tookMs = Math.ceil(systemClock.monotonic() - startedAt);
-    const message = `the queue of ${settings.urlVariable} answers in ${tookMs} ms; tasks that wait or are under way: ${tasks}`;
+    const message = `the queue of ${settings.urlVariable} answers in ${tookMs} ms; tasks waiting or running: ${tasks}`;
     const folder = rejected === null ? await checkFolder(runner, configs) : [];
     return [{ status: 'ok', message }, ...said, ...folder, ...warnOfTheWay(settings)];
   } finally {
@@ -58,7 +58,8 @@ function warnOfTheWay({ kind, url, urlVariable }: Exclude<RunnerSettings, { kind
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   const isReadable = kind === 'postgres' ? isReadableOnTheWay(url) : protocol === 'redis:' && !isLoopback;
   if (!isReadable) return [];
-  const how = kind === 'postgres' ? 'Add ?sslmode=verify-full to the address' : 'Let the address begin with rediss://';
-  const message = `${urlVariable} asks for no TLS: the password may be read on the way`;
-  return [{ status: 'warning', message, advice: `${how}, unless the whole way is your own.` }];
+  const how =
+    kind === 'postgres' ? 'Add ?sslmode=verify-full to the address' : 'Use an address that begins with rediss://';
+  const message = `${urlVariable} does not require TLS: the password can be read in transit`;
+  return [{ status: 'warning', message, advice: `${how}, unless you control the whole network path.` }];
 }

@@ -14,31 +14,31 @@ import { readNewest } from './status.ts';
 import { catalogue } from './workspace.ts';
 
 const MEGABYTE = 1_000_000;
-/** The oldest file goes when a sync ends: until then there may be this much more than is to be kept. */
+/** Old raw pages are removed when a sync ends, so their size may exceed the limit by this factor until then. */
 const RAW_SLACK = 1.25;
-/** Days that a finding names one by one. */
+/** Days that a finding lists one by one. */
 const DAYS_NAMED_MAX = 5;
-/** A job has this long to begin, and to be done, before it is late. */
+/** Time in which a due job must start and finish before it counts as late. */
 const LATE_MS = 6 * 3_600_000;
 
-/** Whether the pages that are kept take no more room than they may. */
+/** Checks that the stored raw pages do not exceed the size limit. */
 export async function checkRawPages({ context, layout }: Patient): Promise<Finding[]> {
   const { days, megabytes: most } = context.config.raw;
   const files = await listRawFiles(layout.raw);
   const bytes = files.reduce((sum, { name }) => sum + statSync(join(layout.raw, name)).size, 0);
   const message = `pages take ${megabytes(bytes)}, in ${counted(files.length, 'file')}`;
   if (days === 0 || most === 0 || bytes <= most * MEGABYTE * RAW_SLACK) return [{ status: 'ok', message }];
-  const advice = 'The next sync removes the oldest; if it does not, look at the permissions of the folder.';
-  return [{ status: 'warning', message: `${message}, more than the ${most} MB that are to be kept`, advice }];
+  const advice = 'The next sync removes the oldest; if it does not, check the permissions of the folder.';
+  return [{ status: 'warning', message: `${message}, more than the limit of ${most} MB`, advice }];
 }
 
-/** Whether the read server's keys can be read. Throws `config_invalid` with what to do if they cannot. */
+/** Checks that the API keys can be read. Throws `config_invalid` if they cannot. */
 export async function checkKeys({ context }: Patient): Promise<Finding[]> {
   const keys = readKeyFile(context.config.folder)?.keys.length ?? 0;
   return [{ status: 'ok', message: counted(keys, 'key') }];
 }
 
-/** Whether the jobs are valid, have ended well, and have not been missed since they first ran. */
+/** Checks that the jobs are valid, that their last runs completed, and that none was missed since it first ran. */
 export async function checkJobs({ context }: Patient): Promise<Finding[]> {
   const { config, clock } = context;
   const jobs = jobsOf(config).filter(({ enabled }) => enabled);
@@ -56,17 +56,17 @@ export async function checkJobs({ context }: Patient): Promise<Finding[]> {
     const due = lastRun(job.cron, job.timeZone, Date.parse(last.startedAt), clock.now() - LATE_MS);
     if (due !== null) {
       const message = `${job.name} was due on ${new Date(due).toISOString()} and has not run since ${last.startedAt}`;
-      const advice = 'Keep `sightline serve` running, or have cron or systemd call `sightline jobs run`.';
+      const advice = 'Keep `sightline serve` running, or call `sightline jobs run` from cron or systemd.';
       found.push({ status: 'warning', message, advice });
     }
     return found;
   });
   const ran = jobs.filter(({ name }) => runs.some((run) => run.job === name)).length;
-  const message = `${counted(jobs.length, 'job')} by the clock; ${ran} ran so far, and none failed or is late`;
+  const message = `${counted(jobs.length, 'job')} scheduled; ${ran} ran so far, none failed or is late`;
   return findings.length > 0 ? findings : [{ status: 'ok', message }];
 }
 
-/** Whether upstream's own counts confirm the stored rows, and no mass deletion is held back. */
+/** Checks that the stored rows match upstream's day counts and that no mass deletion awaits confirmation. */
 export async function checkCompleteness({ context }: Patient): Promise<Finding[]> {
   const none: Finding = { status: 'ok', message: 'no day differs from the day counts, and no deletion is held back' };
   const status = await readNewest(context.config, (query) => readStatus(query, catalogue, context.clock.now())).catch(
@@ -91,20 +91,20 @@ export async function checkCompleteness({ context }: Patient): Promise<Finding[]
       })
       .join(', ');
     const message = `${counted(retried.length, 'day')} not equal to upstream's day counts: ${named}`;
-    findings.push({ status: 'warning', message, advice: 'Run `sightline sync`, which reads them again.' });
+    findings.push({ status: 'warning', message, advice: 'Run `sightline sync`, which fetches them again.' });
   }
   return findings.length > 0 ? findings : [none];
 }
 
-/** Whether the webhooks' settings are whole, and nothing waits to be told to them. */
+/** Checks that the webhook settings are complete and that no message awaits delivery. */
 export async function checkWebhooks({ context }: Patient): Promise<Finding[]> {
   const { config, clock } = context;
   const targets = config.notify();
-  if (targets.length === 0) return [{ status: 'ok', message: 'no webhook is told of anything' }];
+  if (targets.length === 0) return [{ status: 'ok', message: 'no webhook is configured' }];
   const { waiting } = await readTold(config.folder, clock.now());
   if (waiting.length > 0) {
     const message = `${counted(waiting.length, 'message')} could not be delivered yet`;
     return [{ status: 'warning', message, advice: 'Run `sightline notify --test` to see what the receivers answer.' }];
   }
-  return [{ status: 'ok', message: `${counted(targets.length, 'webhook')} would be told, and nothing waits to be` }];
+  return [{ status: 'ok', message: `${counted(targets.length, 'webhook')} configured; no message waits for delivery` }];
 }

@@ -3,31 +3,31 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { askOnce } from './ask-once.ts';
 import type { Finding, Patient } from './doctor-finding.ts';
 
-/** Clocks that are this far apart put answers into other days. */
+/** Larger clock differences assign responses to wrong days. */
 const SKEW_MS_MAX = 60_000;
-/** What may be otherwise in a while. */
+/** Errors that may disappear without a change of settings. */
 const PASSING: readonly ErrorCode[] = ['unreachable', 'bad_answer', 'upstream_failed'];
 
 /**
- * Asks upstream once, through the budget: whether it is reached, takes the key, and has a plan for the workspace, what its
- * clock says, and what rate limit it tells of.
+ * Sends one request to upstream through the budget. Checks that it is reachable, accepts the key and has a plan for the
+ * workspace, compares the clocks, and reports the rate limit.
  */
 export async function checkUpstream({ context, isOffline }: Patient, hasNoBudget: boolean): Promise<Finding[]> {
-  if (isOffline) return [{ status: 'ok', message: 'not asked, because of --offline' }];
-  if (hasNoBudget) return [{ status: 'warning', message: 'not asked: see the budget' }];
+  if (isOffline) return [{ status: 'ok', message: 'not checked, because of --offline' }];
+  if (hasNoBudget) return [{ status: 'warning', message: 'not checked: see the check of the budget' }];
   const { config, clock, signal } = context;
   let baseUrl: string;
   try {
     ({ baseUrl } = config.upstream());
   } catch {
-    return [{ status: 'warning', message: 'not asked: see the configuration' }];
+    return [{ status: 'warning', message: 'not checked: see the check of the configuration' }];
   }
   try {
     const { date, sentAt, rateLimit } = await askOnce(config, clock, signal);
     return [
-      { status: 'ok', message: `${baseUrl} answers, and takes the key` },
+      { status: 'ok', message: `${baseUrl} answers and accepts the key` },
       clockFinding(date, sentAt, clock.now()),
-      { status: 'ok', message: `its rate limit is ${rateLimit} requests a minute` },
+      { status: 'ok', message: `its rate limit is ${rateLimit} requests per minute` },
     ];
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError) || !PASSING.includes(thrown.code)) throw thrown;
@@ -36,11 +36,11 @@ export async function checkUpstream({ context, isOffline }: Patient, hasNoBudget
   }
 }
 
-// Its clock is right if it showed a moment between sending and now; a Date header has no fractions of a second.
+// Upstream's clock agrees if its time lies between sending and now. A Date header has no fractions of a second.
 function clockFinding(date: number, sentAt: number, now: number): Finding {
   const skewMs = date < sentAt ? date - sentAt : Math.max(0, date - now);
   const seconds = Math.abs(Math.round(skewMs / 1000));
-  if (Math.abs(skewMs) <= SKEW_MS_MAX) return { status: 'ok', message: 'the clocks here and there agree' };
-  const message = `the clock here is ${seconds.toLocaleString('en-US')} s ${skewMs < 0 ? 'ahead of' : 'behind'} upstream's`;
-  return { status: 'warning', message, advice: 'Set the clock of this machine, such as by NTP.' };
+  if (Math.abs(skewMs) <= SKEW_MS_MAX) return { status: 'ok', message: "this machine's clock agrees with upstream's" };
+  const message = `this machine's clock is ${seconds.toLocaleString('en-US')} s ${skewMs < 0 ? 'ahead of' : 'behind'} upstream's`;
+  return { status: 'warning', message, advice: 'Correct the clock of this machine, for example with NTP.' };
 }

@@ -14,7 +14,7 @@ import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks }
 import { checkUpstream } from './doctor-upstream.ts';
 import { type Owner, readOwner } from './workspace.ts';
 
-/** A finding, with the check that found it. */
+/** A finding and the name of the check that reported it. */
 export interface CheckResult {
   readonly check: string;
   readonly status: Finding['status'];
@@ -23,19 +23,19 @@ export interface CheckResult {
   readonly fixed: boolean;
 }
 
-/** What `examine` is asked. */
+/** Input of `examine`. */
 export type Examination = Omit<Patient, 'layout' | 'owner'>;
 
-/** A configured workspace and what is wrong with its settings, if anything. */
+/** A configured workspace. `error` is null if its settings are valid. */
 export interface ConfiguredWorkspace {
   readonly name: string;
   readonly error: SightlineError | null;
 }
 
-/** The oldest Node that is supported. */
+/** The oldest supported Node version. */
 const NODE_LEAST = [20, 19] as const;
 
-/** Looks at one thing, knowing what was found before. */
+/** Runs one check. `earlier` has the results of the checks before it. */
 type Check = (patient: Patient, earlier: readonly CheckResult[]) => Promise<Finding[]>;
 
 const checks: readonly { readonly name: string; readonly run: Check }[] = [
@@ -62,7 +62,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'webhooks', run: checkWebhooks },
 ];
 
-/** Looks at what needs no workspace: the version of Node, the settings of every workspace, and the queue. Does not throw. */
+/** Checks that need no workspace: the Node version, the settings of every workspace, and the queue. Does not throw. */
 export async function examineSurroundings(
   configured: readonly ConfiguredWorkspace[],
   checkQueue: () => Promise<Finding[]> = async () => [],
@@ -75,7 +75,7 @@ export async function examineSurroundings(
   ];
 }
 
-/** Runs every check on a workspace. What one of them throws is its failure; only the signal ends them all. */
+/** Runs every check on a workspace. An error of a check becomes its failure. Throws only the signal's reason. */
 export async function examine(examination: Examination): Promise<CheckResult[]> {
   const { config, signal } = examination.context;
   const patient = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
@@ -91,7 +91,7 @@ function hasFailed(results: readonly CheckResult[], check: string): boolean {
   return results.some((result) => result.check === check && result.status === 'failure');
 }
 
-// `folder` is the one in which the command was given, for the command that mends a damaged file.
+// `folder` is the user's current directory, used in the repair command for a damaged file.
 async function perform(
   check: string,
   run: () => Promise<Finding[]>,
@@ -110,7 +110,7 @@ async function perform(
 }
 
 async function findOwner(folder: string): Promise<string | null> {
-  // The check of permissions reports an owner that is not trusted.
+  // `checkPermissions` reports an owner that is not trusted.
   if (await isServed(folder).catch(() => false)) return '`sightline serve`';
   const owner: Owner | null = await readOwner(layoutOf(folder).owner);
   return owner !== null && isAlive(owner.pid) ? `\`${owner.command}\` (process ${owner.pid})` : null;

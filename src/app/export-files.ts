@@ -27,20 +27,20 @@ import { openCopySource } from '../warehouse/copy-out.ts';
 import { openNewestWith } from './newest.ts';
 import { type Context, catalogue } from './workspace.ts';
 
-/** Lists the files of a folder that an export has made, which a later one may replace. */
+/** Lists the files that an export wrote to a folder. A later export may replace these files only. */
 const LISTING = 'export.json';
-/** Ends every Arrow IPC stream: a mark of continuation and a length of 0, four bytes each. */
+/** Length of the end marker of an Arrow IPC stream: a continuation marker and a length of 0, four bytes each. */
 const ARROW_END_BYTES = 8;
 
-/** What is written, and where to. */
+/** Selection, format and destination of an export. */
 export interface FileExport extends Selection {
   readonly format: FileFormat;
   readonly compression: string;
-  /** A folder, which an earlier export may have made; or a stream, for one table. */
+  /** A folder, which may contain an earlier export, or a stream, which takes one table. */
   readonly output: string | Writable;
 }
 
-/** What was written; `stale` when a sync that has the warehouse knows more. */
+/** Result of an export. `stale` is true if a running sync has newer data. `path` is null for a stream. */
 export interface ExportedFiles {
   readonly path: string | null;
   readonly files: readonly PlainFile[];
@@ -48,9 +48,10 @@ export interface ExportedFiles {
 }
 
 /**
- * Writes tables and views of a workspace as plain files, also while a sync owns the warehouse. A folder is written aside and
- * renamed, so that it is whole or as it was; the same data give the same bytes. Throws `usage` for what is not there and for
- * a folder with anything in it that no export has made.
+ * Writes tables and views of a workspace as plain files, even while a sync owns the warehouse. Replaces the folder by rename,
+ * so a failed export leaves it unchanged. Identical data gives identical bytes.
+ *
+ * @throws `usage` for an unknown table or brand, and for a folder with files that no export wrote.
  */
 export async function exportFiles(
   context: Context,
@@ -59,11 +60,11 @@ export async function exportFiles(
 ): Promise<ExportedFiles> {
   const { output } = request;
   if (typeof output !== 'string') return exportStream(context, request, output, onProgress);
-  // Where a symlink leads to: it is to stay, and files that are written aside belong on the disk that it names.
+  // Resolve a symlink so that it stays in place and the temporary folder is on the target's disk.
   const folder = await realpath(output).catch(() => resolve(output));
   await checkReplaceable(folder);
   await ensureWritableFolder(dirname(folder));
-  await clearLitter(folder);
+  await removeLeftovers(folder);
   const aside = join(dirname(folder), `.${basename(folder)}.new-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   try {
@@ -80,7 +81,7 @@ export async function exportFiles(
   } catch (thrown) {
     const error = toSightlineError(thrown);
     if (error.code !== 'disk_full') throw thrown;
-    throw new SightlineError('disk_full', `there is no room for the export in ${folder}: ${error.message}`, {
+    throw new SightlineError('disk_full', `not enough disk space for the export in ${folder}: ${error.message}`, {
       cause: thrown,
     });
   } finally {
@@ -88,7 +89,7 @@ export async function exportFiles(
   }
 }
 
-// Through a file, because no format can be taken back once a part of it is out.
+// Written to a file first, because output that is already in the stream cannot be taken back after an error.
 async function exportStream(
   context: Context,
   request: FileExport,
@@ -128,7 +129,7 @@ async function writeFiles(
   }
 }
 
-// Each batch is encoded as a stream of its own; without their ends and all schemas but the first they are one.
+// Each batch is encoded as a separate stream. Dropping their end markers and all schemas but the first joins them into one.
 const writeArrow: BatchWriter = async (path, columns, batches) => {
   const schema = await encodeRows('arrow', { columns, rows: () => [] });
   const schemaBytes = schema.length - ARROW_END_BYTES;
@@ -149,15 +150,15 @@ async function checkReplaceable(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => null);
   if (found === null) return;
   const refuse = (why: string): SightlineError => {
-    const allowed = 'a folder that is not there, is empty, or was made by an export';
+    const allowed = 'a new folder, an empty one, or one that an export wrote';
     return new SightlineError('usage', `--output ${folder} ${why}; allowed: ${allowed}`);
   };
-  if (!found.isDirectory()) throw refuse('is no folder');
+  if (!found.isDirectory()) throw refuse('is not a folder');
   const names = await readdir(folder);
   if (names.length === 0) return;
   const own = await listedIn(folder);
   const others = names.filter((name) => !own.includes(name));
-  if (others.length > 0) throw refuse(`holds ${JSON.stringify(others[0])}, which no export has made`);
+  if (others.length > 0) throw refuse(`contains ${JSON.stringify(others[0])}, which no export wrote`);
 }
 
 async function listedIn(folder: string): Promise<string[]> {
@@ -170,9 +171,9 @@ async function listedIn(folder: string): Promise<string[]> {
   }
 }
 
-// What a process left that was killed while it wrote. One that was killed in the moment in which there is no folder has
-// left the whole one under the name that was to go. In a container each process may have the number of the one before.
-async function clearLitter(folder: string): Promise<void> {
+// Removes temporary folders of killed exports. A process killed between the two renames of `replace` has left the earlier
+// export under its temporary name, so that one is renamed back. In a container a new process may reuse the pid of a killed one.
+async function removeLeftovers(folder: string): Promise<void> {
   const parent = dirname(folder);
   const [fresh, old] = [`.${basename(folder)}.new-`, `.${basename(folder)}.old-`];
   for (const name of await readdir(parent)) {
@@ -191,7 +192,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// Two folders cannot change places in one step: for a moment there is none, never a half one.
+// Two folders cannot be swapped atomically: for a moment the folder is missing, but it is never incomplete.
 async function replace(folder: string, aside: string): Promise<void> {
   const old = join(dirname(folder), `.${basename(folder)}.old-${process.pid}`);
   const names = await readdir(folder).catch(() => null);

@@ -13,37 +13,38 @@ import type { ObjectStore } from '../snapshot/object-store.ts';
 import { toldPath } from './notify/state.ts';
 import { withStore } from './place.ts';
 
-/** What checking out needs of a command's context. */
+/** The part of a command's context that a check-out needs. */
 export interface HomeContext {
   readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'home' | 'publish'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The command, for what others are told. */
+  /** The command of this process, shown to other processes that have to wait. */
   readonly command: string;
 }
 
-interface Held {
+interface SharedCheckOut {
   readonly opening: Promise<CheckedOut>;
   users: number;
   out: CheckedOut | null;
-  /** Whether it is being checked in: who comes now checks it out again after that. */
+  /** Whether the check-in has begun. Later callers wait for its end and check the workspace out again. */
   isEnding: boolean;
   readonly ended: Promise<void>;
   readonly end: () => void;
 }
 
-const held = new Map<string, Held>();
+const checkOuts = new Map<string, SharedCheckOut>();
 
-/** What this process has checked out of a workspace's home; null where it has not, or the home is its own folder. */
+/** This process's check-out of a remote warehouse; null if it is not checked out or the warehouse is local. */
 export function heldHome(folder: string): CheckedOut | null {
-  return held.get(folder)?.out ?? null;
+  return checkOuts.get(folder)?.out ?? null;
 }
 
 /**
- * Checks a workspace out of its home, does all of the work, and checks it in, also where the work throws; within it every step
- * uses the one check-out. The work is given a context whose signal is aborted as well when the claim is lost. `via` names the
- * task, such as queue and id: whoever comes again with the same takes over at once. With a local home it is the work alone.
- * Throws `warehouse_locked` where another has it, `home_failed`, and `lease_lost` in place of what the work gave.
+ * Checks a remote warehouse out, runs the work, and checks the warehouse in, even if the work throws. Nested calls share one
+ * check-out. With a local warehouse it only runs the work. The context passed to the work has a signal that is also aborted
+ * when the lease is lost. `via` names the task, such as queue and ID: a retry with the same name takes over the lease at once.
+ *
+ * @throws `warehouse_locked` if another process has the lease, `home_failed`, and `lease_lost`, which replaces the result.
  */
 export async function withHome<C extends HomeContext, T>(
   context: C,
@@ -53,14 +54,14 @@ export async function withHome<C extends HomeContext, T>(
   const { config, signal } = context;
   if (config.home.kind === 'local') return work(context);
   const { folder } = config;
-  for (let other = held.get(folder); other?.isEnding === true; other = held.get(folder)) await other.ended;
-  const mine = held.get(folder) ?? begin(context, via);
-  held.set(folder, mine);
+  for (let other = checkOuts.get(folder); other?.isEnding === true; other = checkOuts.get(folder)) await other.ended;
+  const mine = checkOuts.get(folder) ?? begin(context, via);
+  checkOuts.set(folder, mine);
   mine.users += 1;
   try {
     const out = await mine.opening;
     const settled = await settle(() => work({ ...context, signal: AbortSignal.any([signal, out.lost]) }));
-    // Whoever else works on it in this process goes on: the last one checks in.
+    // Other users in this process continue; the last one checks in.
     mine.isEnding = mine.users === 1;
     const end = mine.isEnding ? await settle(() => checkIn(context, out)) : { value: undefined };
     out.lost.throwIfAborted();
@@ -73,13 +74,13 @@ export async function withHome<C extends HomeContext, T>(
   }
 }
 
-function begin(context: HomeContext, via: string | null): Held {
+function begin(context: HomeContext, via: string | null): SharedCheckOut {
   const opening = checkOut(context, via);
   let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const mine: Held = { opening, users: 0, out: null, isEnding: false, ended, end };
+  const mine: SharedCheckOut = { opening, users: 0, out: null, isEnding: false, ended, end };
   opening.then(
     (out) => {
       mine.out = out;
@@ -89,12 +90,12 @@ function begin(context: HomeContext, via: string | null): Held {
   return mine;
 }
 
-async function finish(folder: string, mine: Held): Promise<void> {
+async function finish(folder: string, mine: SharedCheckOut): Promise<void> {
   mine.isEnding = true;
   try {
     await mine.out?.release();
   } finally {
-    held.delete(folder);
+    checkOuts.delete(folder);
     mine.end();
   }
 }
@@ -117,7 +118,7 @@ async function checkOut(context: HomeContext, via: string | null): Promise<Check
   }
 }
 
-// Whoever had the workspace before publishes nothing any more.
+// Revokes the right of earlier lease holders to publish.
 async function fencePublished(
   config: HomeContext['config'],
   epoch: number,
@@ -137,7 +138,7 @@ async function checkIn({ config }: HomeContext, out: CheckedOut): Promise<void> 
   const isCurrent = (await modified(analytics)) >= live && live > 0;
   const version = await out.checkIn();
   if (!isCurrent || version === null) return;
-  // Writing the log into the file has touched that after the copy was made, which holds the same.
+  // Checkpointing touched the warehouse file after the replica was made, but their content is the same.
   const now = new Date();
   await utimes(analytics, now, now);
   await noteVersion(config.folder, version);
@@ -153,7 +154,7 @@ async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
   }
 }
 
-/** The home of a workspace, to be asked or checked out; to be closed. Throws `config_invalid`. */
+/** Opens the warehouse's location, local or remote; the caller closes it. Throws `config_invalid`. */
 export async function openHome({ config, clock }: Pick<HomeContext, 'config' | 'clock'>): Promise<Home> {
   const { home, folder } = config;
   const layout = layoutOf(folder);
@@ -170,18 +171,18 @@ export async function openHome({ config, clock }: Pick<HomeContext, 'config' | '
   return createStoreHome({ open: (signal) => openHomeStore(config, signal), layout, kept, clock, toldEpoch });
 }
 
-/** Opens the folder of an object store in which a workspace is at home. Throws `config_invalid`. */
+/** Opens the object store folder of a remote warehouse. Throws `config_invalid`. */
 export async function openHomeStore(
   { home, name }: Pick<WorkspaceConfig, 'home' | 'name'>,
   signal: AbortSignal,
 ): Promise<ObjectStore> {
-  if (home.kind === 'local') throw new SightlineError('internal', 'a local home is no object store');
+  if (home.kind === 'local') throw new SightlineError('internal', 'a local home is not an object store');
   const { openS3Store } = await import('../snapshot/s3-store.ts');
   const { HOUSING } = await import('../snapshot/object-store.ts');
   return openS3Store(home, { folder: `${name}/home`, signal, use: HOUSING });
 }
 
-/** What is known of a workspace's home; null where it was never checked out, or is its own folder. Throws `home_failed`. */
+/** State of a remote warehouse; null if it was never checked out or the warehouse is local. Throws `home_failed`. */
 export async function homeState(context: Pick<HomeContext, 'config' | 'clock'>): Promise<HomeState | null> {
   const home = await openHome(context);
   try {
@@ -192,16 +193,17 @@ export async function homeState(context: Pick<HomeContext, 'config' | 'clock'>):
 }
 
 /**
- * Makes the analysts' copy the warehouse that was checked in last, where the home is not the folder itself; true where it has
- * become another. Nothing is brought while this process has the workspace checked out. With `isDamaged` it is brought even if
- * it is the same version. Throws `home_failed`.
+ * Downloads the replica of a remote warehouse if a newer version was checked in. Returns whether the replica changed. Does
+ * nothing if the warehouse is local or this process has checked it out. With `isDamaged` it downloads even the same version.
+ *
+ * @throws `home_failed`
  */
 export async function refreshCopy(
   context: Pick<HomeContext, 'config' | 'clock'>,
   { isDamaged = false }: { isDamaged?: boolean } = {},
 ): Promise<boolean> {
   const { home, folder } = context.config;
-  if (home.kind === 'local' || held.has(folder)) return false;
+  if (home.kind === 'local' || checkOuts.has(folder)) return false;
   const { analytics } = layoutOf(folder);
   const isThere = !isDamaged && (await stat(analytics).catch(() => null)) !== null;
   const opened = await openHome(context);
@@ -217,7 +219,7 @@ export async function refreshCopy(
   }
 }
 
-// Of which version of the home the copy is.
+// Records which version of the remote warehouse the replica is.
 function versionPath(folder: string): string {
   return join(folder, 'copy.json');
 }

@@ -14,7 +14,7 @@ import { type Context, catalogue, withWarehouse } from './workspace.ts';
 
 const RESOURCES = { memoryLimitMb: 256, threads: 2 };
 
-/** Deletes the snapshots of a workspace that its settings do not keep, wherever they are published; returns their ids. */
+/** Deletes snapshots that the `keep` setting does not retain, locally and where they are published. Returns their IDs. */
 export async function retainSnapshots(context: Context): Promise<string[]> {
   const { config, clock } = context;
   const layout = layoutOf(config.folder);
@@ -22,15 +22,17 @@ export async function retainSnapshots(context: Context): Promise<string[]> {
   return [...new Set([...here, ...(await retainPublished(context))])];
 }
 
-/** Sizes of the warehouse file, in bytes, before and after. */
+/** Sizes of the warehouse file before and after, in bytes. */
 export interface Compaction {
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * Writes the warehouse file anew without the room that deleted rows left, and puts it in place by rename once it holds every
- * row; a file that would not shrink stays. Throws `no_data`, and `warehouse_invalid` for a copy that lacks rows.
+ * Rewrites the warehouse file without the space of deleted rows. Replaces it by rename after checking that every row was
+ * copied, and only if the new file is smaller.
+ *
+ * @throws `no_data`, and `warehouse_invalid` if the new file lacks rows.
  */
 export function compactWarehouse(context: Context): Promise<Compaction> {
   return withHome(context, null, compact);
@@ -44,7 +46,7 @@ async function compact(context: Context): Promise<Compaction> {
     const clear = (): Promise<unknown> => Promise.all([aside, `${aside}.wal`].map((path) => rm(path, { force: true })));
     try {
       await clear();
-      // The log of the old file must be empty: the new one would be taken to be what it goes on from.
+      // The write-ahead log must be empty, because DuckDB would apply it to the new file.
       await database.exclusive((session) => session.run('CHECKPOINT'));
       await copyWarehouse(database, aside);
       context.signal.throwIfAborted();
@@ -53,7 +55,7 @@ async function compact(context: Context): Promise<Compaction> {
         const tables = missing.map(({ table }) => table).join(', ');
         throw new SightlineError(
           'warehouse_invalid',
-          `the compacted copy lacks rows of ${tables}; the file stays as it is`,
+          `the compacted copy lacks rows of ${tables}; the warehouse file is unchanged`,
         );
       }
       const [before, after] = [layout.warehouse, aside].map((path) => statSync(path).size) as [number, number];
@@ -67,7 +69,7 @@ async function compact(context: Context): Promise<Compaction> {
   });
 }
 
-/** Looks for rows that cannot be right: keys twice, nested rows without a parent, histories that break off. Throws `no_data`. */
+/** Finds invalid rows: duplicate keys, nested rows without a parent, histories with gaps. Throws `no_data`. */
 export function checkWarehouse(context: Context): Promise<Flaw[]> {
   return withHome(context, null, check);
 }

@@ -7,7 +7,7 @@ import type { Job } from '../scheduler/job.ts';
 import { upcoming } from '../scheduler/schedule.ts';
 import { toJobs } from '../scheduler/settings.ts';
 
-/** The jobs of a workspace, by its settings. Throws `config_invalid`. */
+/** The jobs of a workspace with its settings applied. Throws `config_invalid`. */
 export function jobsOf({ jobs }: Pick<WorkspaceConfig, 'jobs'>): Job[] {
   return toJobs(
     declaredJobs,
@@ -16,14 +16,14 @@ export function jobsOf({ jobs }: Pick<WorkspaceConfig, 'jobs'>): Job[] {
   );
 }
 
-/** A job, when it is due next (ISO 8601, UTC; null for one that is turned off) and its last run. */
+/** A job with its next due time (ISO 8601, UTC; null if it is disabled) and its last run. */
 export interface ListedJob {
   readonly job: Job;
   readonly next: string | null;
   readonly last: JobRun | null;
 }
 
-/** The jobs of a workspace, with what was and what will be. Throws `config_invalid`. */
+/** The jobs of a workspace with their next and last runs. Throws `config_invalid`. */
 export async function listJobs(config: WorkspaceConfig, nowMs: number): Promise<ListedJob[]> {
   const runs = await readJobRuns(config.folder);
   return jobsOf(config).map((job) => {
@@ -36,11 +36,11 @@ export async function listJobs(config: WorkspaceConfig, nowMs: number): Promise<
   });
 }
 
-/** A workspace's job by name, also one that is turned off. Throws `usage` where there is none. */
+/** Finds a workspace's job by name, including disabled ones. Throws `usage` if the name is unknown. */
 export function jobOf(config: Pick<WorkspaceConfig, 'jobs'>, name: string): Job {
   const jobs = jobsOf(config);
   const job = jobs.find((candidate) => candidate.name === name);
   if (job !== undefined) return job;
   const known = jobs.map((candidate) => candidate.name).join(', ');
-  throw new SightlineError('usage', `there is no job ${JSON.stringify(name)}; allowed: ${known}`);
+  throw new SightlineError('usage', `unknown job ${JSON.stringify(name)}; allowed: ${known}`);
 }

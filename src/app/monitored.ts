@@ -14,14 +14,14 @@ import { readBudgetUse } from '../upstream/budget-use.ts';
 import { jobsOf } from './jobs.ts';
 import { sizeOf } from './status.ts';
 
-/** How long sizes and snapshots that were looked up hold: walking through folders costs more than the rest. */
+/** How long measured sizes are reused, because walking the folders costs more than everything else. */
 const SIZES_MS = 60_000;
-/** A run that begins this much later was missed. */
+/** A run that has not started this long after its due time counts as missed. */
 const LATE_MS = 600_000;
 
 type Sizes = Pick<Surroundings, 'bytes' | 'disk' | 'snapshots'>;
 
-/** What monitoring is told of a workspace beside its copy. */
+/** Provides the metrics of a workspace that do not come from its replica: sizes, disk, snapshots, jobs and budget. */
 export function monitoredOf(config: WorkspaceConfig, clock: Clock): Monitored {
   const layout = layoutOf(config.folder);
   let sizes: { readonly at: number; readonly of: string; readonly read: Promise<Sizes> } | null = null;
@@ -49,7 +49,7 @@ export function monitoredOf(config: WorkspaceConfig, clock: Clock): Monitored {
   };
   const surroundings = async (): Promise<Surroundings> => {
     const nowMs = clock.now();
-    // A sync that ends puts another copy there, an export another snapshot.
+    // A finished sync replaces the replica and an export adds a snapshot, so measure again when either changes.
     const of = `${changedAt(layout.analytics)} ${changedAt(layout.snapshots)}`;
     if (sizes?.of !== of || Math.abs(nowMs - sizes.at) > SIZES_MS) sizes = { at: nowMs, of, read: readSizes() };
     const progress = await readProgress(config.folder, nowMs);
@@ -64,7 +64,7 @@ function changedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-// While a sync runs, what is due may be what is running.
+// While a sync runs, a due job may be the one that is running, so it is not reported as missed.
 function figuresOf(
   job: Job,
   runs: readonly JobRun[],
@@ -86,10 +86,10 @@ function figuresOf(
   };
 }
 
-// Who serves what others have synced needs no key.
+// Returns null without an API key: a server of data that another machine syncs needs none.
 async function readBudget(config: WorkspaceConfig, clock: Clock): Promise<Surroundings['budget']> {
   try {
-    // What workers of several machines used is in their database, which nobody waits for here.
+    // The usage of a shared budget is in its database, and this request must not wait for that.
     if (config.budget().kind !== 'file') return null;
     const { key } = config.upstream();
     const { budgets: folder } = layoutOf(config.folder);

@@ -8,8 +8,8 @@ import { heldHome, refreshCopy } from './home.ts';
 const ownedHere = new Set<string>();
 
 /**
- * Says that work on a workspace's live file may be under way in this process at any moment, until the returned function is
- * called: whoever reads is given the copy. A second opening of the file in one process would undo the first one's lock.
+ * Declares that this process may open a workspace's live file at any moment. Until the returned function is called, readers in
+ * this process get the replica, because opening the file twice in one process would release the first lock.
  */
 export function readOnlyCopies(folder: string): () => void {
   const { warehouse } = layoutOf(folder);
@@ -18,9 +18,11 @@ export function readOnlyCopies(folder: string): () => void {
 }
 
 /**
- * Opens the copy, unless the warehouse has moved on without one, as after a crash, and nobody owns it; `open` is given the path.
- * `stale` if it is a copy older than the live file, which is in use. A copy that does not open is passed over for the live
- * file, or renewed if the workspace is served. Throws `no_data`.
+ * Opens the newest readable data and calls `open` with its path: the replica, or the live file if that is newer and unused.
+ * `stale` is true for a replica that is older than a live file in use. A damaged replica is skipped in favour of the live file,
+ * or published again if the workspace is served.
+ *
+ * @throws `no_data`
  */
 export async function openNewestWith<T>(
   config: WorkspaceConfig,
@@ -32,7 +34,7 @@ export async function openNewestWith<T>(
   if (copy === 0 && live === 0) throw noData(config);
   const isOwn = ownedHere.has(layout.warehouse);
   if (isOwn && copy === 0) throw nothingYet(config);
-  // Whoever serves it opens the live file when a job is due, and must not find a reader there.
+  // A serving process opens the live file when a job is due, so no reader may lock it.
   if (copy > 0 && (isOwn || copy >= live || (await isServed(config.folder)))) {
     const opened = await openUnlessDamaged(layout.analytics, open);
     if (opened !== null) return { opened, stale: copy < live };
@@ -52,21 +54,23 @@ export async function openNewestWith<T>(
 }
 
 /**
- * Opens the copy, whatever the live file holds. A copy that does not open is published anew from the warehouse, or fetched anew
- * from the home elsewhere. Throws `no_data` where there is no copy.
+ * Opens the replica, even if the live file is newer. A damaged replica is published again, or downloaded again if the warehouse
+ * is remote.
+ *
+ * @throws `no_data` if the replica does not exist.
  */
 export async function openCopyWith<T>(
   config: WorkspaceConfig,
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<T> {
-  // Where the home does not answer, what is here is better than nothing.
+  // If the remote warehouse cannot be reached, use the replica that is already here.
   await refreshCopy({ config, clock: systemClock }).catch(() => undefined);
   if (agesOf(layout).copy === 0) throw noData(config);
   return (await openUnlessDamaged(layout.analytics, open)) ?? openRenewed(config, layout, open);
 }
 
-// What lies in the folder of a home elsewhere is of whenever this machine had it last.
+// The local files of a remote warehouse are as old as this machine's last check-out, so download the newest replica first.
 async function openFetched<T>(
   config: WorkspaceConfig,
   layout: Layout,
@@ -106,7 +110,7 @@ async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (pa
 }
 
 function damagedCopy({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
-  const message = `the published copy of workspace ${name} is damaged; the next sync or \`sightline export\` publishes it anew`;
+  const message = `the published copy of workspace ${name} is damaged; the next sync or \`sightline export\` publishes it again`;
   return new SightlineError('no_data', message, { cause });
 }
 
@@ -115,7 +119,7 @@ function nothingYet({ name }: WorkspaceConfig, cause?: unknown): SightlineError 
   return new SightlineError('no_data', message, { cause });
 }
 
-/** The error of a workspace that was never synced. */
+/** The error for a workspace that was never synced. */
 export function noData(config: WorkspaceConfig): SightlineError {
   return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
 }

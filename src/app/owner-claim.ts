@@ -27,7 +27,7 @@ export interface WrittenClaim {
   readonly secret: string;
 }
 
-/** The file that records who owns a workspace and at which socket. */
+/** Path of the claim file, which records the owner of a workspace and its socket. */
 export function claimPath(folder: string): string {
   return join(folder, 'serving.json');
 }
@@ -68,7 +68,7 @@ export function parseClaim(text: string): WrittenClaim | null {
   return texts.every((name) => typeof claim[name] === 'string') ? (claim as unknown as WrittenClaim) : null;
 }
 
-/** Takes the permission to write to a folder from group and others, if this user may change it. */
+/** Removes the write permission of group and others from a folder, if this user may change it. */
 export async function takeBackWriting(folder: string): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & GROUP_OR_OTHERS_WRITE) === 0) return;
@@ -125,11 +125,11 @@ function checkPrivate(path: string, { uid, mode }: Stats): void {
 }
 
 function writable(folder: string, mode: number, remedy: string): SightlineError {
-  const what = `the folder ${folder} has permissions ${octal(mode)}, so other users can replace what is in it`;
+  const what = `the folder ${folder} has permissions ${octal(mode)}, so other users can replace its files`;
   return untrusted(`${what}; run \`${remedy} ${folder}\``);
 }
 
-/** Permissions as chmod takes them, such as 0755. */
+/** Formats permissions for chmod, such as 0755. */
 export function octal(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }

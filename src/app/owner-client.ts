@@ -5,13 +5,13 @@ import { untrusted, type WrittenClaim } from './owner-claim.ts';
 import { type Carried, type Frame, type Greeting, readFrames, sendFrame } from './owner-frames.ts';
 import { createNonce, createSettingDigest, type DigestSetting, isNonce, isProof, proofOf } from './owner-proof.ts';
 
-/** The whole handshake, in milliseconds. A running owner takes a few; a stopped one does not answer. */
+/** Time limit for the handshake, in milliseconds. A running owner takes a few; a stopped one does not respond. */
 const HANDSHAKE_MS_MAX = 3_000;
 
 /** Errors of `connect` that mean that no process listens at the socket. */
 const NOBODY: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 
-/** How a command ended that the owner was asked to run: its exit code, or the settings because of which it was not run. */
+/** The exit code of a command that the owner ran, or the names of the settings because of which it refused to run it. */
 export type CarriedEnd = number | { readonly differs: readonly string[] };
 
 /** A connection to a workspace's owner, which has proven the secret of the claim. */
@@ -27,8 +27,8 @@ export interface OwnerConnection {
     signal: AbortSignal,
   ): Promise<CarriedEnd>;
   /**
-   * Resolves when this process may use the warehouse, until it closes the connection. `onWait` is called with the command that
-   * has it meanwhile. Throws the signal's reason, and `interrupted` when the owner ends before.
+   * Resolves when this process may use the warehouse, until it closes the connection. Calls `onWait` with the command that is
+   * using it. Throws the signal's reason, and `interrupted` when the owner ends before.
    */
   borrow(command: string, onWait: (current: string) => void, signal: AbortSignal): Promise<void>;
   close(): void;
@@ -38,7 +38,7 @@ export interface OwnerConnection {
 export interface MetOwner {
   /** From the claim file if it does not answer. */
   readonly greeting: Greeting;
-  /** Null if it does not answer in time, is another version, or accepts no more connections. */
+  /** Null if the owner does not respond in time, has another version, or accepts no more connections. */
   readonly connection: OwnerConnection | null;
 }
 
@@ -122,7 +122,7 @@ async function carry(
   try {
     return await new Promise<CarriedEnd>((resolve, reject) => {
       socket.once('close', () => {
-        reject(new SightlineError('interrupted', 'the process that carried out the command ended before it did'));
+        reject(new SightlineError('interrupted', 'the process that ran the command ended before the command did'));
       });
       listen((frame) => {
         if (frame.kind === 'output') write(frame.stream, Buffer.from(frame.bytes, 'base64'));
@@ -146,14 +146,16 @@ async function borrow(
   signal: AbortSignal,
   listen: (take: (frame: Frame) => void) => void,
 ): Promise<void> {
-  let giveUp: () => void = () => undefined;
+  let abort: () => void = () => undefined;
   try {
     await new Promise<void>((resolve, reject) => {
       signal.throwIfAborted();
-      giveUp = () => reject(signal.reason as Error);
-      signal.addEventListener('abort', giveUp, { once: true });
+      abort = () => reject(signal.reason as Error);
+      signal.addEventListener('abort', abort, { once: true });
       socket.once('close', () => {
-        reject(new SightlineError('interrupted', 'the process that owns the workspace ended before it was free'));
+        reject(
+          new SightlineError('interrupted', 'the process that owns the workspace ended before the warehouse was free'),
+        );
       });
       listen((frame) => {
         if (frame.kind === 'waiting') onWait(frame.current);
@@ -165,6 +167,6 @@ async function borrow(
     socket.destroy();
     throw thrown;
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abort);
   }
 }

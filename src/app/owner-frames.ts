@@ -29,13 +29,13 @@ export interface Carried {
 
 /**
  * A line of JSON on the socket. Both sides prove that they know the secret of the claim before anything else is sent: the client
- * says `hello`, the owner answers `challenge`, the client sends `proof`, the owner sends `greeting`.
+ * sends `hello`, the owner sends `challenge`, the client sends `proof`, the owner sends `greeting`.
  */
 export type Frame =
   | { readonly kind: 'hello'; readonly nonce: string }
   | { readonly kind: 'challenge'; readonly nonce: string; readonly proof: string }
   | { readonly kind: 'proof'; readonly proof: string }
-  // The owner has as many connections as it accepts.
+  // The owner already has its maximum number of connections.
   | { readonly kind: 'busy' }
   | { readonly kind: 'greeting'; readonly greeting: Greeting }
   | { readonly kind: 'run'; readonly command: Carried }
@@ -58,8 +58,8 @@ export function sendFrame(socket: Socket, frame: Frame): Promise<void> {
 }
 
 /**
- * Calls `take` with each frame that arrives. Ends the connection with `onGarbage` when something arrives that is not a frame or is
- * longer than allowed, which depends on `isProven`.
+ * Calls `take` with each received frame. Calls `onGarbage` and ends the connection on data that are not a frame or are longer
+ * than allowed, which depends on `isProven`.
  */
 export function readFrames(
   socket: Socket,

@@ -8,12 +8,12 @@ export function createNonce(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url');
 }
 
-/** Whether a value has the form of what `createNonce` returns. */
+/** Whether a value has the format that `createNonce` returns. */
 export function isNonce(value: unknown): value is string {
   return typeof value === 'string' && /^[\w-]{43}$/.test(value);
 }
 
-/** Everything that both sides of a connection must agree on before either sends anything else. */
+/** The values that both sides of a connection must share before they send anything else. */
 export interface Handshake {
   /** From the claim file; never sent. */
   readonly secret: string;
@@ -24,7 +24,7 @@ export interface Handshake {
   readonly serverNonce: string;
 }
 
-/** What one side sends to prove that it knows the secret. Each side's proof differs, so neither can be reflected. */
+/** The proof that one side knows the secret. The two sides' proofs differ, so a proof cannot be reflected. */
 export function proofOf(side: 'client' | 'server', handshake: Handshake): string {
   const { secret, claimId, folderId, clientNonce, serverNonce } = handshake;
   return mac(secret, ['handshake', side, claimId, folderId, clientNonce, serverNonce]);

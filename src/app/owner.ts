@@ -21,17 +21,17 @@ import {
   proofOf,
 } from './owner-proof.ts';
 
-/** A socket's path may have 107 bytes, on some systems 103. */
+/** Longest path of a Unix socket: 107 bytes on Linux, 103 on some systems. */
 const PATH_BYTES_MAX = 103;
 const SHORT_FOLDER = 'sightline-';
-/** Of what a command writes, in one frame. */
+/** Largest piece of a command's output in one frame, in bytes. */
 const OUTPUT_BYTES_MAX = 65_536;
-/** Connections at a time; further clients are told that the owner is busy. */
+/** Concurrent connections. Further clients receive `busy`. */
 const CONNECTIONS_MAX = 64;
-/** A client that has not proven the secret by then is disconnected, in milliseconds. */
+/** Time in which a client must prove the secret before it is disconnected, in milliseconds. */
 const HANDSHAKE_MS_MAX = 3_000;
 
-/** Where a carried-out command writes. */
+/** Output streams of a command that the owner runs for a client. */
 export interface CarriedOutput {
   readonly stdout: Writable;
   readonly stderr: Writable;
@@ -48,7 +48,7 @@ export type Carry = (
   digest: DigestSetting,
 ) => Promise<CarriedEnd>;
 
-/** Lets somebody else work on the warehouse in their turn; `onWait` is told what goes on before. Does not throw. */
+/** Lets a client work on the warehouse when it is free. `onWait` is called with the current holder. Does not throw. */
 export type Lend = (
   command: string,
   work: () => Promise<void>,
@@ -56,32 +56,33 @@ export type Lend = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** What a process claims a workspace for. */
+/** A process's request to own a workspace. */
 export interface ClaimRequest {
   readonly folder: string;
-  /** The command, for what others are told. */
+  /** The command of this process, shown to other processes. */
   readonly command: string;
   readonly since: string;
-  /** Carries out others' commands and lends them the warehouse; null where they are refused. */
+  /** Runs commands of clients and hands them the warehouse; null if clients are refused. */
   readonly forOthers: { readonly carry: Carry; readonly lend: Lend } | null;
 }
 
-/** A workspace that is claimed by this process, or by another. */
+/** The result of a claim: this process owns the workspace, or another one does. `answers` is whether that one responded. */
 export type Claim =
   | { readonly isOurs: true; release(): Promise<void> }
   | { readonly isOurs: false; readonly owner: Greeting; readonly answers: boolean };
 
-// Process numbers do not tell: in containers that share a folder every process may be the first.
+// Process IDs do not identify a process: containers that share a folder may each run as process 1.
 const ownSockets = new Set<string>();
 
-/** Whether this process is the one that is reached at a socket. */
+/** Whether this process listens at a socket. */
 export function isOwnSocket(socket: string): boolean {
   return ownSockets.has(socket);
 }
 
 /**
- * Claims a workspace until it is released, unless a process that lives has done so. Throws `folder_unwritable`, and
- * `owner_untrusted` if other users could replace the claim.
+ * Makes this process the owner of a workspace until it releases the claim, unless a live process owns it.
+ *
+ * @throws `folder_unwritable`, and `owner_untrusted` if other users could replace the claim.
  */
 export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
   const { folder, command, since } = request;
@@ -93,9 +94,9 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
     const earlier = await readClaim(folder);
     const met = earlier === null ? null : await meetOwner(earlier);
     met?.connection?.close();
-    // One that is stopped, or has no time to answer, goes on where it was.
+    // A stopped or overloaded owner does not respond but still owns the workspace.
     if (met !== null) return { isOurs: false, owner: met.greeting, answers: met.connection !== null };
-    // What a process left that was killed.
+    // No process listens: the owner was killed and left its socket.
     if (earlier !== null) await removeSocket(earlier.socket);
     const path = await choosePath(folder);
     const claim: WrittenClaim = {
@@ -113,7 +114,7 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
     await writeClaim(folder, claim);
     ownSockets.add(path);
     const release = async (): Promise<void> => {
-      // The socket goes first, and at once: by the time all work has ended another may listen there.
+      // Remove the socket first: another process may listen at this path before all work here has ended.
       const closed = close();
       await removeShortFolder(path);
       await closed;
@@ -126,7 +127,7 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
   }
 }
 
-// Renamed into place: the file never has the permissions of an earlier one, and is never read half-written.
+// Rename into place, so the file never has an earlier file's permissions and is never read half-written.
 async function writeClaim(folder: string, claim: WrittenClaim): Promise<void> {
   const aside = `${claimPath(folder)}.${claim.id}`;
   try {
@@ -137,7 +138,7 @@ async function writeClaim(folder: string, claim: WrittenClaim): Promise<void> {
   }
 }
 
-// Where it is still the one that was written: what cannot be removed leads nowhere, and is replaced by the next.
+// Removes the claim only if it is still this one. A claim that cannot be removed has no listener and is replaced later.
 async function removeClaim(folder: string, id: string): Promise<void> {
   const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace').catch(() => null);
   try {
@@ -195,7 +196,7 @@ function createOwner(
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
     for (const { stop } of open.values()) stop.abort(new SightlineError('interrupted', 'stopped'));
-    // Who asked for work is told how it ended.
+    // Clients receive the result of their running command before the connection is closed.
     await Promise.all([...open.values()].map(({ work }) => work));
     for (const socket of open.keys()) socket.destroy();
     await closed;
@@ -217,7 +218,7 @@ function createProver(socket: Socket, claim: WrittenClaim, onProven: () => void)
   };
 }
 
-// Does not throw, whatever the command is.
+// Does not throw.
 async function carryOut(
   socket: Socket,
   command: Carried,
@@ -227,7 +228,7 @@ async function carryOut(
 ): Promise<void> {
   const output = { stdout: outputOf(socket, 'stdout', command), stderr: outputOf(socket, 'stderr', command) };
   const ended = await carry(command, output, signal, digest).catch(() => EXIT.failed);
-  // What it wrote goes first.
+  // Send the remaining output before the exit code.
   await Promise.all(
     [output.stdout, output.stderr].map((stream) => new Promise<void>((done) => stream.end(() => done()))),
   );
@@ -236,7 +237,7 @@ async function carryOut(
   socket.end();
 }
 
-// Until who borrowed it has gone, or this process goes.
+// Ends when the client disconnects or this process stops.
 function lendTo(socket: Socket, command: string, lend: Lend, signal: AbortSignal): Promise<void> {
   const given = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   const work = async (): Promise<void> => {
@@ -264,7 +265,7 @@ async function sendOutput(socket: Socket, stream: 'stdout' | 'stderr', chunk: Bu
   }
 }
 
-// Made with the permissions that it keeps: there is no moment in which others could connect.
+// The umask makes the socket private from the start, so no other user can connect before `chmod`.
 async function listen(server: Server, path: string): Promise<void> {
   const before = process.umask(0o177);
   try {
@@ -293,7 +294,7 @@ async function removeSocket(path: string): Promise<void> {
   await removeShortFolder(path);
 }
 
-// Only when nothing else is in it: a workspace's own folder may have such a name as well.
+// Removes the folder only if it is empty: a workspace's own folder may have such a name.
 async function removeShortFolder(path: string): Promise<void> {
   const folder = dirname(path);
   if (dirname(folder) !== tmpdir() || !basename(folder).startsWith(SHORT_FOLDER)) return;

@@ -3,8 +3,10 @@ import type { PublishPlace } from '../base/publish-settings.ts';
 import type { ObjectStore } from '../snapshot/object-store.ts';
 
 /**
- * Opens the place beyond the workspace's folder in which its snapshots are published, for as long as the work takes; null, and
- * no work, where the settings name none. Throws `config_invalid` where what that needs is not installed.
+ * Opens the place to which the workspace's snapshots are published, and closes it after the work. Returns null
+ * without calling `work` if the settings name none.
+ *
+ * @throws `config_invalid` if a required package is not installed.
  */
 export async function withStore<T>(
   { config, signal }: { readonly config: Pick<WorkspaceConfig, 'name' | 'publish'>; readonly signal: AbortSignal },

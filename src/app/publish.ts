@@ -11,29 +11,30 @@ import { heldHome } from './home.ts';
 import { withStore } from './place.ts';
 import { type Context, catalogue } from './workspace.ts';
 
-/** What became of a snapshot beyond the workspace's folder. */
+/** Result of publishing a snapshot beyond the workspace's folder. */
 export interface Publication {
   readonly kind: 's3' | 'iceberg';
-  /** Null in a folder of a file system. */
+  /** S3 bucket; null for a folder. */
   readonly bucket: string | null;
-  /** What all keys of the workspace begin with; ends in a slash. Null in a folder of a file system, too. */
+  /** Key prefix of the workspace, ending in a slash; null for a folder. */
   readonly prefix: string | null;
-  /** Address of the folder in which `latest.json` is. */
+  /** Address of the folder that contains `latest.json`. */
   readonly location: string;
   /** Key of the snapshot's manifest, below the prefix. */
   readonly manifest: string;
-  /** Whether `latest.json` leads to it, or to one whose data were read later. */
+  /** `moved` if `latest.json` points to this snapshot, `superseded` if it points to one with newer data. */
   readonly pointer: 'moved' | 'superseded';
-  /** Id of the snapshot to which it leads. */
+  /** ID of the snapshot that `latest.json` points to. */
   readonly latest: string;
   readonly sent: Readonly<Tally>;
-  /** Ids of the snapshots whose files were deleted there. */
+  /** IDs of the snapshots whose files were deleted there. */
   readonly deleted: readonly string[];
 }
 
 /**
- * Publishes a snapshot of the folder where the settings name another place too; null where they do not. Throws
- * `publish_failed`, and `config_invalid` where what that needs is not installed.
+ * Publishes a snapshot to the place beyond the folder that the settings name. Returns null if they name none.
+ *
+ * @throws `publish_failed`, and `config_invalid` if a required package is not installed.
  */
 export async function publishSnapshot(
   context: Context,
@@ -44,7 +45,7 @@ export async function publishSnapshot(
   return withStore(context, (store, place) =>
     inSpan('publish', {}, async () => {
       const manifest = await readManifest(snapshot.path);
-      if (manifest === null) throw new SightlineError('publish_failed', `${snapshot.path} has no manifest any more`);
+      if (manifest === null) throw new SightlineError('publish_failed', `${snapshot.path} no longer has a manifest`);
       const publisher = await openPublisher(context, store, onProgress);
       const placed = await publisher.put({ folder: snapshot.path, manifest });
       const pointer = await publisher.point(placed);
@@ -60,14 +61,14 @@ export async function publishSnapshot(
   );
 }
 
-/** Throws `config_invalid` where what publishing needs is not installed; asks the object store nothing. */
+/** Checks without network access that publishing is possible. Throws `config_invalid` if a required package is missing. */
 export async function checkPublishable(context: Context): Promise<void> {
   await withStore(context, async () => {
     if (context.config.publish.kind === 'iceberg') (await import('../snapshot/iceberg-engine.ts')).findEngine();
   });
 }
 
-/** Deletes what is not to be kept where snapshots are published beyond the folder; returns ids. Throws `publish_failed`. */
+/** Deletes expired snapshots from the place beyond the folder and returns their IDs. Throws `publish_failed`. */
 export async function retainPublished(context: Context): Promise<string[]> {
   const { config, clock, signal } = context;
   const deleted = await withStore(context, async (store) => {
@@ -100,7 +101,7 @@ async function retained(work: () => Promise<string[]>): Promise<string[]> {
     return await work();
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    const said = `the snapshot is published, but older ones could not be deleted: ${message}`;
-    throw code === 'interrupted' ? thrown : new SightlineError(code, said, { cause: thrown });
+    const explanation = `the snapshot is published, but older ones could not be deleted: ${message}`;
+    throw code === 'interrupted' ? thrown : new SightlineError(code, explanation, { cause: thrown });
   }
 }

@@ -13,9 +13,9 @@ import { openCopyWith, openNewestWith } from './newest.ts';
 const MEMORY_MB_MAX = 4_096;
 const MEMORY_MB_LEAST = 512;
 
-/** Limits for the owner of the files, whom they keep from mistakes; callers over the network need narrower ones. */
+/** Limits for SQL of the files' owner, which only guard against mistakes. Callers over the network need narrower ones. */
 export function ownerLimits(changes: Partial<QueryLimits> = {}): QueryLimits {
-  // A container may have less than the machine; where it has no limit, the system reports 0 or more than there is.
+  // A container may have less memory than the machine. Without a limit the system reports 0, or more than the machine has.
   const machineMb = Math.min(totalmem(), constrainedMemory() || Number.POSITIVE_INFINITY) / 1024 ** 2;
   return {
     timeoutMs: 3_600_000,
@@ -26,17 +26,18 @@ export function ownerLimits(changes: Partial<QueryLimits> = {}): QueryLimits {
   };
 }
 
-/** How SQL of the owner runs. */
+/** Options for SQL of the files' owner. */
 export interface QueryOptions {
   readonly signal?: AbortSignal;
   readonly limits?: QueryLimits;
-  /** Statements that may return rows; a text with more is rejected before it runs. */
+  /** Maximum number of statements that return rows. SQL with more is rejected before it runs. */
   readonly resultsMax?: number;
 }
 
 /**
- * Runs SQL on a workspace's newest data, read-only, whoever else has them open; returns the result of each statement. Throws
- * what GuardedSql throws, and the signal's reason when it is aborted.
+ * Runs read-only SQL on a workspace's newest data, even while another process uses them. Returns the result of each statement.
+ *
+ * @throws the errors of `GuardedSql`, and the signal's reason when it is aborted.
  */
 export async function queryWorkspace(
   config: WorkspaceConfig,
@@ -49,8 +50,7 @@ export async function queryWorkspace(
 }
 
 /**
- * Writes one query's rows to a Parquet file of flat columns, aside and then in place; returns how many there were.
- * Throws as `queryWorkspace` does.
+ * Writes one query's rows to a Parquet file of flat columns by rename. Returns the number of rows. Throws like `queryWorkspace`.
  */
 export async function saveQuery(
   config: WorkspaceConfig,
@@ -58,33 +58,34 @@ export async function saveQuery(
   path: string,
   { signal, limits = ownerLimits() }: Omit<QueryOptions, 'resultsMax'> = {},
 ): Promise<number> {
-  const whole = resolve(path);
-  const output = `${whole}.${process.pid}.new`;
-  await ensureWritableFolder(resolve(whole, '..'));
+  const target = resolve(path);
+  const output = `${target}.${process.pid}.new`;
+  await ensureWritableFolder(resolve(target, '..'));
   const open = (file: string): Promise<GuardedSql> => openGuardedSql(file, { audience: 'owner', limits, output });
   const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
   try {
     const rows = await interruptible(opened, signal, () => opened.writeParquet(sql));
     await syncToDisk(output);
-    await publishByRename(output, whole);
+    await publishByRename(output, target);
     return rows;
   } finally {
     await rm(output, { force: true });
   }
 }
 
-/** A database that stays open for SQL, and of when its data are. */
+/** An open database for SQL, with the age of its data. */
 export interface QuerySession {
   readonly sql: GuardedSql;
-  /** When the data changed last, epoch milliseconds. */
+  /** Time of the last change to the data, epoch milliseconds. */
   readonly asOf: number;
-  /** Whether the warehouse holds more, which the next export or sync publishes. */
+  /** Whether the warehouse has newer data, which the next export or sync publishes. */
   readonly isBehind: boolean;
 }
 
 /**
- * Opens the analysts' copy for as long as somebody types: whoever holds the warehouse itself keeps syncs out. Throws
- * `no_data` where there is no copy yet.
+ * Opens the replica for an interactive session, which would block syncs if it opened the warehouse.
+ *
+ * @throws `no_data` before the first replica is published.
  */
 export async function openSession(config: WorkspaceConfig, limits = ownerLimits()): Promise<QuerySession> {
   const layout = layoutOf(config.folder);

@@ -7,23 +7,23 @@ import { refuseIfOpen } from '../warehouse/log-file.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { type Context, catalogue, withWarehouse } from './workspace.ts';
 
-/** What making or reading a whole warehouse may use. */
+/** Resources for building or reading a complete warehouse. */
 export const REPLACEMENT_RESOURCES = { memoryLimitMb: 256 } as const;
 
 /** A warehouse that is about to be replaced. */
 export interface Replaceable {
-  /** The one that is there, owned until the work is done; null if there is none, or a damaged one. */
+  /** The existing warehouse, locked until the work is done; null if there is none or it is damaged. */
   readonly old: Warehouse | null;
-  /** The time, for the name under which the old one is kept: `20261121T190213Z`. */
+  /** Current time for the file name of the old warehouse: `20261121T190213Z`. */
   readonly stamp: string;
-  /** Throws `warehouse_locked` when there was no warehouse and another process has made one meanwhile. */
+  /** Throws `warehouse_locked` if there was no warehouse and another process has created one since. */
   refuseIfTaken(): void;
 }
 
 /**
- * Lets `make` build a warehouse at `aside` and put it in the place of the workspace's, which is owned until it has; what
- * is left aside is removed, however it ends. A warehouse that cannot be opened for one of the reasons in `despite` is
- * treated as none, and so is one that `make` finds damaged: `make` then begins again without it.
+ * Calls `make`, which builds a warehouse at `aside` and replaces the workspace's warehouse with it. The old warehouse stays
+ * locked until `make` ends. Files at `aside` are always removed. A warehouse that cannot be opened because of an error in
+ * `despite` counts as missing. If `make` finds damage in the old warehouse, it is called again without it.
  */
 export async function replaceWarehouse<T>(
   context: Context,
@@ -32,12 +32,12 @@ export async function replaceWarehouse<T>(
 ): Promise<T> {
   const path = layoutOf(context.config.folder).warehouse;
   const stamp = new Date(context.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
-  // What was left aside by one that was killed is removed, but not while it is at work: opening says so.
+  // Remove the file of a killed process. Opening it first fails with `warehouse_locked` if its process still runs.
   if (existsSync(aside)) await inWarehouse(aside, () => Promise.resolve()).catch(throwIfLocked);
   const isThere = existsSync(path);
   const refuseIfTaken = (): void => {
     if (isThere || !existsSync(path)) return;
-    throw new SightlineError('warehouse_locked', `another process has made ${path} meanwhile`);
+    throw new SightlineError('warehouse_locked', `another process has created ${path} in the meantime`);
   };
   const replace = async (old: Warehouse | null): Promise<T> => {
     try {
@@ -63,18 +63,20 @@ export async function replaceWarehouse<T>(
 }
 
 /**
- * Keeps a warehouse under another name before it is replaced by rename. The log of a sound one is written into its file first; a damaged one (`old` is
- * null) keeps its log beside it. Throws `warehouse_locked` if another process has a damaged one open.
+ * Keeps a warehouse under another name before it is replaced by rename. The log of an intact one is written into its file first;
+ * a damaged one (`old` is null) keeps its log beside it.
+ *
+ * @throws `warehouse_locked` if another process has a damaged one open.
  */
 export async function keepOld(path: string, kept: string, old: Warehouse | null): Promise<void> {
   await old?.database.exclusive((session) => session.run('CHECKPOINT'));
   if (old === null) await refuseIfOpen(path, `${kept}.spill`);
   if (old === null && existsSync(`${path}.wal`)) await rename(`${path}.wal`, `${kept}.wal`);
-  // A second name, so that there is no moment without a warehouse; not every file system, and no folder, can have one.
+  // A hard link leaves no moment without a warehouse. Folders and some file systems do not support it, so rename then.
   await link(path, kept).catch(() => rename(path, kept));
 }
 
-/** Works in a warehouse that is not the workspace's, made if need be, and leaves its file whole by itself. */
+/** Opens or creates a warehouse outside the workspace, runs the work, and checkpoints so that the file is complete. */
 export async function inWarehouse<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   const warehouse = await openWarehouse(path, catalogue, REPLACEMENT_RESOURCES);
   try {

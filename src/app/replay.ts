@@ -15,37 +15,37 @@ import { checkNotOwnFile } from './own-files.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { type Context, catalogue, publish, withWarehouse } from './workspace.ts';
 
-/** What `replayWorkspace` is asked to do. */
+/** Options of `replayWorkspace`. */
 export interface ReplayRequest {
-  /** Days, UTC, both included, on which upstream sent the pages; null for no bound. */
+  /** First and last day (UTC, inclusive) on which the pages were received; null for no bound. */
   readonly from: string | null;
   readonly to: string | null;
-  /** Resources, with those that fill the same tables; null for all. */
+  /** Names of resources; null for all. Resources that fill the same tables are added. */
   readonly only: readonly string[] | null;
-  /** A new file to build; null to build the workspace's warehouse anew. */
+  /** Path of a new file; null to rebuild the workspace's warehouse. */
   readonly into: string | null;
-  /** Whether the new warehouse is put in place even if it lacks rows that the old one has, or pages were damaged. */
+  /** Whether to use the new warehouse even if it lacks rows of the old one or pages were damaged. */
   readonly acceptMissing: boolean;
 }
 
-/** What a replay made. */
+/** Result of a replay. */
 export interface ReplaySummary extends ReplayResult {
   readonly status: 'complete' | 'partial';
-  /** The file that was made. */
+  /** Path of the new file. */
   readonly path: string;
-  /** Whether it is the workspace's warehouse now. */
+  /** Whether the new file has replaced the workspace's warehouse. */
   readonly replaced: boolean;
-  /** Where the warehouse is that it replaced, or null. */
+  /** Path under which the replaced warehouse is kept, or null. */
   readonly kept: string | null;
-  /** Rows of the warehouse as it was that the new one lacks. */
+  /** Rows of the old warehouse that the new one lacks. */
   readonly missing: readonly MissingRows[];
 }
 
 type OnProgress = (done: number, of: number) => void;
 
 /**
- * Builds tables anew from the pages that were kept, aside, and puts them in place of the workspace's warehouse once they
- * are whole: never half, and the old file is kept. What would lose rows, or met damage, stays aside.
+ * Rebuilds tables from the stored raw pages in a new file, replaces the workspace's warehouse with it by rename, and keeps the
+ * old file. If the new file lacks rows or pages were damaged, it is kept beside the warehouse instead.
  */
 export function replayWorkspace(
   context: Context,
@@ -63,7 +63,7 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
   const only = request.only === null ? null : withSharedTables(request.only);
   if (request.into !== null) return replayInto(context, request, only, resolve(request.into), onProgress);
   const aside = join(context.config.folder, '.replay.duckdb');
-  // A file that cannot be opened is kept, and there is nothing in it to compare with.
+  // A file that cannot be opened is kept but not compared.
   const summary = await replaceWarehouse(context, { aside, despite: ['warehouse_invalid'] }, (replaceable) =>
     settle(context, request, { layout, aside, ...replaceable }, only, onProgress),
   );
@@ -85,7 +85,7 @@ async function replayInto(
 ): Promise<ReplaySummary> {
   checkDatabasePath(path);
   await checkNotOwnFile(context.config.folder, path, `--into ${path}`);
-  if (existsSync(path)) throw new SightlineError('usage', `--into ${path} is there already; allowed: a new file`);
+  if (existsSync(path)) throw new SightlineError('usage', `--into ${path} already exists; allowed: a new file`);
   await ensureWritableFolder(resolve(path, '..'));
   try {
     const result = await build(context, path, { ...request, only, runs: true }, onProgress);
@@ -99,7 +99,7 @@ async function replayInto(
 
 interface Target extends Replaceable {
   readonly layout: Layout;
-  /** Where the new file is made. */
+  /** Path at which the new file is built. */
   readonly aside: string;
 }
 
@@ -113,10 +113,10 @@ async function settle(
   if (old === null && existsSync(layout.warehouse) && (request.only ?? request.from ?? request.to) !== null) {
     throw new DamagedFile(
       layout.warehouse,
-      `${layout.warehouse} is damaged: nothing can be kept of it, so a replay must include all resources and days`,
+      `${layout.warehouse} is damaged, so a replay must include all resources and days`,
     );
   }
-  // With some resources only, all the others stay as they are, and so do the runs.
+  // A replay of some resources copies the runs and all other resources from the old file.
   const isPart = old !== null && only !== null;
   if (isPart) {
     await copyWarehouse(old.database, aside);
@@ -125,11 +125,11 @@ async function settle(
   const result = await build(context, aside, { ...request, only, runs: !isPart }, onProgress);
   const missing = old === null ? [] : await findMissing(old.database, aside, catalogue);
   if (old !== null) await carryOver(old.database, aside);
-  const isWhole = missing.length === 0 && result.damages.length === 0;
-  const summary = { ...result, status: isWhole ? 'complete' : 'partial', missing } as const;
+  const isComplete = missing.length === 0 && result.damages.length === 0;
+  const summary = { ...result, status: isComplete ? 'complete' : 'partial', missing } as const;
   await syncToDisk(aside);
-  // Where there was nothing, what is left of the pages is better than nothing; the next sync reads the rest.
-  if (!isWhole && old !== null && !request.acceptMissing) {
+  // Without an old warehouse, use an incomplete one; the next sync fetches the rest.
+  if (!isComplete && old !== null && !request.acceptMissing) {
     const path = join(context.config.folder, `warehouse.replayed-${stamp}.duckdb`);
     await publishByRename(aside, path);
     return { ...summary, path, replaced: false, kept: null };
@@ -157,12 +157,12 @@ async function build(
   });
 }
 
-// A table that several resources fill is built anew from all of them.
+// A table that several resources fill must be rebuilt from all of them.
 function withSharedTables(names: readonly string[]): ReadonlySet<string> {
   const known = catalogue.resources.map((resource) => resource.name);
   for (const name of names) {
     if (known.includes(name)) continue;
-    throw new SightlineError('usage', `there is no resource ${JSON.stringify(name)}; allowed: ${known.join(', ')}`);
+    throw new SightlineError('usage', `unknown resource ${JSON.stringify(name)}; allowed: ${known.join(', ')}`);
   }
   const tablesOf = (name: string): string[] => catalogue.get(name).derived.map((table) => table.name);
   const tables = new Set(names.flatMap(tablesOf));

@@ -11,27 +11,28 @@ import { readStatus } from '../warehouse/status.ts';
 import { readNewest } from './status.ts';
 import { catalogue } from './workspace.ts';
 
-/** What a report is made of. */
+/** Options of `reportWorkspace`. */
 export interface ReportRequest {
-  /** Brands by id; null for all. */
+  /** IDs of brands; null for all. */
   readonly brands: readonly string[] | null;
   readonly weeks: number;
-  /** Folder; null for `reports` in the workspace's own. */
+  /** Output folder; null for `reports` in the workspace's folder. */
   readonly output: string | null;
 }
 
-/** The files of a brand's report. */
+/** The files of one brand's report. */
 export interface WrittenReport {
   readonly brandId: string;
   readonly name: string;
-  /** The page, and its charts as SVG files. */
+  /** Path of the HTML page. `charts` has the paths of its SVG files. */
   readonly page: string;
   readonly charts: readonly string[];
 }
 
 /**
- * Writes a page for each brand, and its charts as files beside it, in place of earlier ones. Throws `no_data` where
- * nothing was synced, `usage` for a brand that is not there.
+ * Writes an HTML page and SVG charts for each brand, replacing earlier ones.
+ *
+ * @throws `no_data` if nothing was synced, and `usage` for an unknown brand.
  */
 export async function reportWorkspace(
   config: WorkspaceConfig,
@@ -51,7 +52,7 @@ export async function reportWorkspace(
   await ensureWritableFolder(folder);
   const written: WrittenReport[] = [];
   for (const report of reports) {
-    // The whole id: the first digits of two that were made in the same minute may be the same.
+    // Use the full ID: IDs that were created in the same minute may share their first digits.
     const name = `${slugOf(report.name)}-${report.id}`;
     const page = join(folder, `${name}.html`);
     const charts = drawings(report).map((drawing) => ({
@@ -75,10 +76,10 @@ function choose<T extends { readonly id: string }>(
   const unknown = ids.find((id) => !brands.some((brand) => brand.id === id));
   if (unknown === undefined) return brands.filter((brand) => ids.includes(brand.id));
   const known = brands.map((brand) => brand.id).join(', ') || 'none';
-  throw new SightlineError('usage', `the workspace has no brand ${unknown}; it has: ${known}`);
+  throw new SightlineError('usage', `unknown brand ${unknown}; allowed: ${known}`);
 }
 
-// Letters and digits of a name, for a file's.
+// Reduces a name to letters, digits and hyphens for a file name.
 function slugOf(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   return (
@@ -89,7 +90,7 @@ function slugOf(name: string): string {
   );
 }
 
-// Whoever looks meanwhile sees the old file whole or the new one.
+// Replaces by rename, so a reader sees the complete old file or the complete new one.
 async function replace(path: string, text: string): Promise<void> {
   const aside = `${path}.${process.pid}.new`;
   try {

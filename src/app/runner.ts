@@ -4,18 +4,18 @@ import { openBook } from '../scheduler/book.ts';
 import type { Planned, Runner } from '../scheduler/runner.ts';
 import { jobsOf } from './jobs.ts';
 
-/** How a runner is opened. */
+/** Options of `openRunner`. */
 export interface OpenRunnerOptions {
-  /** Where a workspace's book is, for the runner of one process. */
+  /** Returns a workspace's folder, which contains its job log. Used by the single-process runner. */
   folderOf(workspace: string): string;
-  /** Whether a shared queue is waited for where it does not answer. */
+  /** Whether to wait for a shared queue that does not respond. */
   readonly isPatient: boolean;
   readonly signal: AbortSignal;
-  /** Told in a sentence what goes wrong and is gone on with. */
+  /** Called with a sentence about a problem that does not stop the runner. */
   say(sentence: string): void;
 }
 
-/** Opens what runs jobs, by the settings. Throws `config_invalid`, `queue_unreachable` and the signal's reason. */
+/** Opens the job runner that the settings select. Throws `config_invalid`, `queue_unreachable` and the signal's reason. */
 export async function openRunner(settings: RunnerSettings, options: OpenRunnerOptions): Promise<Runner> {
   const { folderOf, isPatient, signal, say } = options;
   if (settings.kind === 'process') {
@@ -26,7 +26,7 @@ export async function openRunner(settings: RunnerSettings, options: OpenRunnerOp
   return openQueueRunner(settings, { isPatient, signal, say });
 }
 
-/** What runs by the clock in a workspace: its jobs that are turned on. Throws `config_invalid`. */
+/** The enabled jobs of a workspace. Throws `config_invalid`. */
 export function plannedOf(config: WorkspaceConfig): Planned[] {
   return jobsOf(config)
     .filter(({ enabled }) => enabled)

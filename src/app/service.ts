@@ -11,7 +11,7 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 import { catalogue } from './workspace.ts';
 
-/** Builds the query layer of a workspace. There need be no data yet; what is asked before is answered with that error. */
+/** Builds the query layer of a workspace. Works before the first sync; requests then fail with `no_data`. */
 export function openService(
   config: WorkspaceConfig,
   clock: Clock,
@@ -30,15 +30,15 @@ export function openService(
 }
 
 /**
- * The secret under which a workspace's cursors are signed; where it is not to be kept, or cannot be, cursors do not outlive
- * the process, which is no reason to serve nothing.
+ * Returns the secret that signs a workspace's pagination cursors. If it may not or cannot be stored, returns a random one, and
+ * cursors become invalid when the process ends.
  */
 export async function cursorSecretOf({ folder }: WorkspaceConfig, isKept: boolean): Promise<Uint8Array> {
   if (!isKept) return randomBytes(32);
   return readCursorSecret(folder).catch(() => randomBytes(32));
 }
 
-/** How long a connection may stand still, milliseconds: it does so while its query runs. */
+/** Idle timeout of a connection in milliseconds. A connection is idle while its query runs, so this exceeds the query timeout. */
 export function idleTimeoutFor(queryTimeoutMs: number): number {
   return Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
 }

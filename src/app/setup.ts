@@ -7,39 +7,39 @@ import { CONFIG_FILE, readText } from '../base/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 
-/** File of variables, in the folder where sightline is started. */
+/** Name of the file with environment variables, in the current directory. */
 export const ENV_FILE = '.env';
 
-/** The variables of the workspace that needs no file. */
+/** Variables of the default workspace, which needs no configuration file. */
 const URL_VARIABLE = 'SIGHTLINE_BASE_URL';
 const KEY_VARIABLE = 'SIGHTLINE_API_KEY';
 
-/** Where the settings of a workspace go. */
+/** Location of a workspace's settings. */
 export interface Place {
   readonly workspace: string;
-  /** Whether the address goes into the configuration file; into `.env` otherwise. */
+  /** Whether the base URL is stored in the configuration file; otherwise it is stored in `.env`. */
   readonly isInFile: boolean;
-  /** The variable of the key, which always goes into `.env`. */
+  /** Name of the API key's variable, which is always stored in `.env`. */
   readonly keyVariable: string;
-  /** The address that is there already. */
+  /** The base URL that is configured already. */
   readonly baseUrl: string | undefined;
 }
 
-/** What is to be written. */
+/** Settings to write. */
 export interface Settings {
   readonly baseUrl: string;
-  /** Null for one that is kept in a file of its own. */
+  /** The API key; null if it is stored in a separate file. */
   readonly key: string | null;
-  /** Null where nothing is said of it. */
+  /** Data folder to configure; null to leave it unchanged. */
   readonly dataDir: string | null;
-  /** The folder of data that follows from all settings, absolute. */
+  /** Data folder that results from all settings, as an absolute path. */
   readonly dataFolder: string;
   readonly budgetShare: number | null;
-  /** Whether a folder of data that is configured already may be changed, which is for all workspaces. */
+  /** Whether a configured data folder may be changed. It applies to all workspaces. */
   readonly force: boolean;
 }
 
-/** Where a workspace's settings are, or go. Throws `config_invalid` for a file that cannot be read. */
+/** Locates the settings of a workspace, existing or new. Throws `config_invalid` for an unreadable file. */
 export function placeOf(
   folder: string,
   workspace: string,
@@ -57,7 +57,7 @@ export function placeOf(
   return { workspace, isInFile: true, keyVariable: newVariable(workspace, taken), baseUrl: undefined };
 }
 
-// acme: ACME_KEY; a variable's name cannot begin with a digit, and acme-x and acme_x would share one.
+// acme: ACME_KEY. A variable's name cannot begin with a digit, and acme-x and acme_x would share one.
 function newVariable(workspace: string, taken: readonly string[]): string {
   const name = workspace.toUpperCase().replaceAll('-', '_');
   const first = `${/^\d/.test(name) ? 'WORKSPACE_' : ''}${name}_KEY`;
@@ -66,16 +66,18 @@ function newVariable(workspace: string, taken: readonly string[]): string {
   return variable;
 }
 
-/** The key that `.env` holds in a variable, or undefined. */
+/** The API key that `.env` sets in a variable, or undefined. */
 export function keyInFile(folder: string, variable: string): string | undefined {
   const value = parseEnv(readText(join(folder, ENV_FILE)) ?? '')[variable]?.trim();
   return value === '' ? undefined : value;
 }
 
 /**
- * Writes the settings: what git is to leave alone first, the key last, each file aside and renamed. Lines and members that
- * are there stay. Returns the files that have changed. Throws `folder_unwritable`, or `config_invalid` where a file there
- * cannot be changed without changing what else it says; then that one and those after it are as they were.
+ * Writes the settings, each file by rename, and keeps unrelated lines and members. Writes `.gitignore` first and the key last, so
+ * the key is never in a file that git tracks. Returns the names of the changed files.
+ *
+ * @throws `config_invalid` if an edit would change other settings of a file, `usage` if it would move the data folder without
+ * `force` (both before anything is written), and `folder_unwritable`, after which later files are not written.
  */
 export async function writeSettings(folder: string, place: Place, settings: Settings): Promise<string[]> {
   const { baseUrl, key } = settings;
@@ -95,7 +97,7 @@ export async function writeSettings(folder: string, place: Place, settings: Sett
   return written;
 }
 
-/** The text of a file of variables with these set, and every other line as it was. Throws `config_invalid`. */
+/** Sets variables in the text of an `.env` file and keeps every other line. Throws `config_invalid`. */
 export function withVariables(text: string, variables: Readonly<Record<string, string>>): string {
   const left = new Map(Object.entries(variables));
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
@@ -107,10 +109,10 @@ export function withVariables(text: string, variables: Readonly<Record<string, s
     left.delete(name);
     return value === undefined ? [] : [`${name}=${quoted(value)}${line.endsWith('\r') ? '\r' : ''}`];
   });
-  // A last line without an end gets that of the others.
-  const whole = end !== '' && !text.endsWith('\n') ? kept.with(-1, `${kept.at(-1)?.replace(/\r$/, '')}\r`) : kept;
+  // Give a last line without a line end the same line end as the others.
+  const complete = end !== '' && !text.endsWith('\n') ? kept.with(-1, `${kept.at(-1)?.replace(/\r$/, '')}\r`) : kept;
   const added = [...left].map(([name, value]) => `${name}=${quoted(value)}${end}`);
-  const result = [...whole, ...added, ''].join('\n');
+  const result = [...complete, ...added, ''].join('\n');
   const before = parseEnv(text);
   const after = parseEnv(result);
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -118,7 +120,7 @@ export function withVariables(text: string, variables: Readonly<Record<string, s
   if (isRight) return result;
   throw new SightlineError(
     'config_invalid',
-    `${ENV_FILE} cannot be changed without changing what else it says; set ${Object.keys(variables).join(' and ')} by hand`,
+    `${ENV_FILE} cannot be edited without changing its other variables; set ${Object.keys(variables).join(' and ')} by hand`,
   );
 }
 
@@ -130,12 +132,12 @@ function quoted(value: string): string {
 
 function configured(folder: string, place: Place, { baseUrl, dataDir, budgetShare, force }: Settings): string | null {
   const text = readText(join(folder, CONFIG_FILE));
-  // What it says was read and checked before.
+  // The file was parsed and validated before.
   const config = JSON.parse(text ?? '{}') as Record<string, unknown> & { workspaces?: Record<string, object> };
   const { dataDir: there } = config;
   if (dataDir !== null && there !== undefined && there !== dataDir && !force) {
     const what = `${CONFIG_FILE} keeps the data of all workspaces in ${JSON.stringify(there)}`;
-    throw new SightlineError('usage', `${what}; nothing was written; --force changes that, and moves no data`);
+    throw new SightlineError('usage', `${what}; nothing was written. --force changes it without moving the data`);
   }
   const share = budgetShare === null ? {} : { budgetShare };
   const { workspaces = {} } = config;
@@ -149,7 +151,7 @@ function configured(folder: string, place: Place, { baseUrl, dataDir, budgetShar
   return `${JSON.stringify(next, null, 2)}\n`;
 }
 
-// Within a git checkout only, and only what no line there names already.
+// Returns null outside a git checkout. Adds only lines that `.gitignore` does not contain yet.
 function ignored(folder: string, dataFolder: string): string | null {
   if (!isInCheckout(folder)) return null;
   const text = readText(join(folder, '.gitignore')) ?? '';
@@ -177,7 +179,7 @@ function isInCheckout(folder: string): boolean {
   }
 }
 
-// With the mode, or else that of the file there is; true when that says or allows something else.
+// Uses `mode`, or the mode of the existing file. Returns false if neither text nor mode changes.
 async function writeAside(path: string, text: string, mode: number | null): Promise<boolean> {
   const target = existsSync(path) ? realpathSync(path) : path;
   const before = statSync(target, { throwIfNoEntry: false });
@@ -193,7 +195,7 @@ async function writeAside(path: string, text: string, mode: number | null): Prom
     } finally {
       await file.close();
     }
-    // Who sets up somebody else's installation, as root does, leaves them their files.
+    // If root configures another user's installation, the files keep their owner.
     if (before !== undefined) await chown(aside, before.uid, before.gid).catch(() => undefined);
     await publishByRename(aside, target);
     return true;

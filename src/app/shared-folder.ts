@@ -15,27 +15,27 @@ const ID_FILE = '.folder-id';
 /** Another worker may be writing the file at this moment. */
 const READS_MAX = 40;
 const READ_PAUSE_MS = 25;
-/** Workspaces that a message names. */
+/** Workspaces that a message lists. */
 const NAMED_MAX = 5;
 
 const sharedFolderSchema = z.object({
-  /** What the file contains, and its inode, which a copy of the folder does not have. */
+  /** `id` is the content of the file and `inode` its inode. A copied folder has another inode. */
   id: z.uuid(),
   inode: z.string(),
-  /** For people only. */
+  /** `path` and `host` are used in messages only. */
   path: z.string(),
   host: z.string(),
 });
 type SharedFolder = z.infer<typeof sharedFolderSchema>;
 
-/** Workspaces whose warehouse is in the data folder alone. */
+/** Workspaces whose warehouse exists only in the data folder. */
 export function withLocalHome(configs: readonly WorkspaceConfig[]): WorkspaceConfig[] {
   return configs.filter(({ home }) => home.kind === 'local');
 }
 
 /**
- * Rejects workspaces with a local home if any worker of a shared queue may perform their jobs: each machine would build a warehouse
- * of its own. Returns `config_invalid`, or null if the settings fit together.
+ * Checks that a shared queue has no workspaces with a local warehouse, because each machine would build a separate one. Returns
+ * `config_invalid`, or null if the settings are compatible.
  */
 export function rejectLocalHomes(settings: RunnerSettings, configs: readonly WorkspaceConfig[]): SightlineError | null {
   if (settings.kind === 'process' || settings.sharedFolder) return null;
@@ -49,16 +49,17 @@ export function rejectLocalHomes(settings: RunnerSettings, configs: readonly Wor
   return new SightlineError('config_invalid', message);
 }
 
-/** How a data folder is claimed for the local homes of a queue. */
+/** Options of `claimSharedFolder`. */
 export interface ClaimOptions {
-  /** Whether this folder takes the place of another one that is recorded. */
+  /** Whether this folder replaces a different recorded folder. */
   readonly moves: boolean;
   readonly clock?: Clock;
 }
 
 /**
- * Records the data folder as the one that holds the local homes of all workers of the queue, unless one is recorded. Throws
- * `config_invalid` if another folder, or the folder of another machine, is recorded.
+ * Records the data folder as the one with the local warehouses of all workers of the queue, unless one is recorded already.
+ *
+ * @throws `config_invalid` if another folder, or the folder of another machine, is recorded.
  */
 export async function claimSharedFolder(
   runner: Runner,
@@ -73,7 +74,7 @@ export async function claimSharedFolder(
   if (error !== null) throw error;
 }
 
-/** As `claimSharedFolder`, but changes nothing; true if a folder is recorded. */
+/** Checks like `claimSharedFolder` without recording anything. Returns whether a folder is recorded. */
 export async function checkSharedFolder(runner: Runner, configs: readonly WorkspaceConfig[]): Promise<boolean> {
   const local = withLocalHome(configs);
   const [first] = local;
@@ -87,9 +88,9 @@ export async function checkSharedFolder(runner: Runner, configs: readonly Worksp
 function compare(text: string, own: SharedFolder | null, local: readonly WorkspaceConfig[]): SightlineError | null {
   const recorded = parse(text);
   if (own !== null && recorded?.id === own.id && recorded.inode === own.inode) return null;
-  const where = recorded === null ? 'a folder that cannot be read' : `${recorded.path} on ${recorded.host}`;
+  const location = recorded === null ? 'an unreadable folder record' : `${recorded.path} on ${recorded.host}`;
   const message =
-    `home of ${namesOf(local)} is "local", and the queue records that their warehouses are in ${where}, ` +
+    `home of ${namesOf(local)} is "local", and the queue records that their warehouses are in ${location}, ` +
     `not in ${own?.path ?? dirname(local[0]?.folder ?? '')} on ${hostname()}; allowed: workers with that folder, home with "kind": "s3", or, ` +
     'after the warehouses were moved here, `sightline worker --move-folder`';
   return new SightlineError('config_invalid', message);

@@ -20,7 +20,7 @@ import { checkNotOwnFile } from './own-files.ts';
 import { readNewest } from './status.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
-/** What a state file says it is. */
+/** Value of `format` in a state file. */
 const FORMAT = 'sightline-state';
 const VERSION = 1;
 const EVERYTHING: StateScope = { resources: null, brands: null };
@@ -59,7 +59,7 @@ const fileSchema = z.strictObject({
 
 type StateFile = z.infer<typeof fileSchema>;
 
-/** Reads a workspace's state, or a part of it; `stale` as of the last copy. Throws `usage` for names it does not know. */
+/** Reads a workspace's sync state, or part of it. `stale` means it is from the last replica. Throws `usage` for unknown names. */
 export async function readState(config: WorkspaceConfig, wanted: StateScope) {
   return readNewest(config, async (query) => {
     const state = await readProgressState(query, EVERYTHING);
@@ -68,11 +68,11 @@ export async function readState(config: WorkspaceConfig, wanted: StateScope) {
   });
 }
 
-/** Writes a workspace's state to a file that is not there yet. Throws `usage` where it is, unless `force`. */
+/** Writes a workspace's sync state to a file. Throws `usage` if the file exists, unless `force`. */
 export async function exportState(config: WorkspaceConfig, clock: Clock, path: string, force: boolean) {
   await checkNotOwnFile(config.folder, path, path);
   if (existsSync(path) && !force) {
-    throw new SightlineError('usage', `${path} is there already; --force writes over it`);
+    throw new SightlineError('usage', `${path} already exists; --force overwrites it`);
   }
   const { value: state, stale } = await readState(config, EVERYTHING);
   const brands = [...new Set(state.coverage.flatMap(({ brandId }) => brandId ?? []))].sort();
@@ -99,7 +99,7 @@ export async function exportState(config: WorkspaceConfig, clock: Clock, path: s
   return { path, coverage: file.coverage.length, checkpoints: file.checkpoints.length, stale };
 }
 
-/** Reads a state file and checks it. Throws `usage` with what is wrong and where. */
+/** Reads and validates a state file. Throws `usage` with the reason and its location. */
 export function readStateFile(path: string): StateFile {
   let json: unknown;
   try {
@@ -116,30 +116,27 @@ export function readStateFile(path: string): StateFile {
   }
   const version = (json as { version?: unknown } | null)?.version;
   if ((json as { format?: unknown } | null)?.format === FORMAT && version !== VERSION) {
-    throw new SightlineError(
-      'usage',
-      `${path} has version ${String(version)}; this sightline reads version ${VERSION}`,
-    );
+    throw new SightlineError('usage', `${path} has version ${String(version)}; allowed: ${VERSION}`);
   }
   const parsed = fileSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    const where = issue?.path.join('.') || 'the file';
-    throw new SightlineError('usage', `${path} is no state that \`state export\` wrote: ${where}: ${issue?.message}`);
+    const location = issue?.path.join('.') || 'the file';
+    throw new SightlineError('usage', `${path} is not a file of \`state export\`: ${location}: ${issue?.message}`);
   }
   for (const { resource } of [...parsed.data.coverage, ...parsed.data.checkpoints]) checkResource(resource, path);
   return parsed.data;
 }
 
-/** Puts the state of a file in place of a workspace's. Throws `usage` for brands that it has not, unless `force`. */
+/** Replaces a workspace's sync state with that of a file. Throws `usage` if the file has unknown brands, unless `force`. */
 export async function importState(context: Context, file: StateFile, force: boolean): Promise<ProgressState> {
   return changing(context, async (opened) => {
     const known = await readBrandIds(opened);
     const named = new Set([...file.brands, ...file.coverage.flatMap(({ brandId }) => brandId ?? [])]);
     const strange = [...named].filter((id) => !known.includes(id.toLowerCase()));
     if (strange.length > 0 && !force) {
-      const whose = file.workspace === context.config.name ? '' : ` of workspace ${file.workspace}`;
-      const message = `the file${whose} has brands that workspace ${context.config.name} has not, such as ${strange[0]}; --force imports it nevertheless`;
+      const origin = file.workspace === context.config.name ? '' : ` of workspace ${file.workspace}`;
+      const message = `the file${origin} has brands that workspace ${context.config.name} does not have, such as ${strange[0]}; --force imports it anyway`;
       throw new SightlineError('usage', message);
     }
     await replaceProgressState(opened.warehouse.database, file);
@@ -147,7 +144,7 @@ export async function importState(context: Context, file: StateFile, force: bool
   });
 }
 
-/** Forgets the state of a workspace, or a part of it. Returns how many chains are forgotten. Throws `usage`. */
+/** Deletes the sync state of a workspace, or part of it. Returns the number of deleted slices. Throws `usage`. */
 export async function resetState(context: Context, wanted: StateScope): Promise<number> {
   return changing(context, async (opened) => {
     const checked = checkScope(wanted, await readBrandIds(opened));
@@ -179,7 +176,7 @@ function checkScope({ resources, brands }: StateScope, known: readonly string[])
   for (const name of resources ?? []) checkResource(name);
   for (const id of brands ?? []) {
     if (known.includes(id.toLowerCase())) continue;
-    throw new SightlineError('usage', `the workspace has no brand ${id}; it has: ${known.join(', ') || 'none'}`);
+    throw new SightlineError('usage', `unknown brand ${id}; allowed: ${known.join(', ') || 'none'}`);
   }
   return { resources, brands: brands?.map((id) => id.toLowerCase()) ?? null };
 }
@@ -187,6 +184,6 @@ function checkScope({ resources, brands }: StateScope, known: readonly string[])
 function checkResource(name: string, path?: string): void {
   if (catalogue.resources.some((resource) => resource.name === name)) return;
   const names = catalogue.resources.map((resource) => resource.name).join(', ');
-  const where = path === undefined ? '' : `${path}: `;
-  throw new SightlineError('usage', `${where}there is no resource ${JSON.stringify(name)}; allowed: ${names}`);
+  const prefix = path === undefined ? '' : `${path}: `;
+  throw new SightlineError('usage', `${prefix}unknown resource ${JSON.stringify(name)}; allowed: ${names}`);
 }

@@ -12,16 +12,16 @@ import { readStatus, type WarehouseStatus } from '../warehouse/status.ts';
 import { openNewestWith } from './newest.ts';
 import { catalogue, type Owner, readOwner } from './workspace.ts';
 
-/** Files that are looked at for their size; beyond, the sum says so by being too small. */
+/** Files whose sizes are added up, at most. Beyond that the sum is too small. */
 const FILES_MAX = 100_000;
 
 /** A workspace's status. */
 export interface WorkspaceStatus {
   readonly workspace: string;
   readonly folder: string;
-  /** The process that owns the warehouse now; null when none does. */
+  /** The process that owns the warehouse; null if there is none. */
   readonly owner: Owner | null;
-  /** When the data that all of this is read from changed last; `stale` when the live file has moved on since. */
+  /** Time of the last change to the data shown here. `stale` is true if the live file has newer data. */
   readonly asOf: string | null;
   readonly stale: boolean;
   readonly bytes: {
@@ -32,11 +32,11 @@ export interface WorkspaceStatus {
   };
   /** The last run of each job that has run. */
   readonly jobs: readonly JobRun[];
-  /** Null while the first sync runs, or before it. */
+  /** Null before the first sync has ended. */
   readonly data: WarehouseStatus | null;
 }
 
-/** Reads a workspace's status, also while somebody owns the warehouse. Throws `no_data` where there was never a sync. */
+/** Reads a workspace's status, even while another process owns the warehouse. Throws `no_data` if it was never synced. */
 export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock): Promise<WorkspaceStatus> {
   const layout = layoutOf(config.folder);
   const owner = await readLiveOwner(layout.owner);
@@ -61,20 +61,26 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
   }
 }
 
-/** The mass deletions that are held back. Throws `no_data`. */
+/** Reads the mass deletions that await confirmation. Throws `no_data`. */
 export async function readHeld(config: WorkspaceConfig): Promise<HeldDeletionRow[]> {
   return (await readNewest(config, readHeldDeletions)).value;
 }
 
-/** What was read from the newest data that can be read, and of when they are. */
+/** A value read from the newest readable data, with their age. */
 export interface ReadNewest<T> {
   readonly value: T;
-  /** Whether it is a copy, and the live file has moved on. */
+  /** Whether the value is from a replica that is older than the live file. */
   readonly stale: boolean;
   readonly asOfMs: number;
 }
 
-/** Reads a workspace's newest data, whoever else has them open. Throws `no_data`. */
+/**
+ * Reads a workspace's newest data, even while another process uses them.
+ *
+ * @throws `no_data`
+ * @example
+ * const { value: runs } = await readNewest(config, (query) => readRuns(query, 20));
+ */
 export async function readNewest<T>(
   config: WorkspaceConfig,
   read: (query: Query) => Promise<T>,
@@ -94,7 +100,7 @@ export async function readNewest<T>(
   }
 }
 
-// What a killed process left says nothing about now.
+// Ignores owner files of dead processes.
 async function readLiveOwner(path: string): Promise<Owner | null> {
   const owner = await readOwner(path);
   if (owner === null) return null;
@@ -107,8 +113,8 @@ async function readLiveOwner(path: string): Promise<Owner | null> {
 }
 
 /**
- * Bytes of a file or of all files of a folder, but for those whose inodes are `counted` already: snapshots share files by
- * hard links, which take room once.
+ * Size of a file or folder in bytes. Skips inodes that are in `counted` and adds new ones, because snapshots share files by hard
+ * links, which take space once.
  */
 export function sizeOf(path: string, counted: Set<number>): number {
   let files = 0;

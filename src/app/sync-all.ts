@@ -5,10 +5,10 @@ import { withRemedy } from './damage.ts';
 import { syncWorkspace } from './sync.ts';
 import type { Context } from './workspace.ts';
 
-/** Workspaces that are synced side by side: each has a warehouse open. */
+/** Workspaces that are synced in parallel. Each has a warehouse open. */
 const WORKSPACES_AT_A_TIME = 4;
 
-/** How the sync of one workspace ended: with a summary, or before there could be one. */
+/** Result of the sync of one workspace: a summary, or the error that prevented the sync. */
 export interface WorkspaceOutcome {
   readonly workspace: string;
   readonly elapsedMs: number;
@@ -16,8 +16,8 @@ export interface WorkspaceOutcome {
 }
 
 /**
- * Syncs workspaces side by side; those that share a key and an upstream share their budget, and go one after the other.
- * Does not throw for what happens to one of them. `onEnd` is told of each as it ends.
+ * Syncs workspaces in parallel. Workspaces with the same API key share a budget and are synced one after another. Calls `onEnd`
+ * with each result. Does not throw if a workspace fails.
  */
 export async function syncWorkspaces(
   contexts: readonly Context[],
@@ -44,12 +44,12 @@ async function syncOne(context: Context, options: SyncOptions): Promise<Workspac
     context.signal.throwIfAborted();
     return end(await syncWorkspace(context, options, () => undefined));
   } catch (thrown) {
-    if (context.signal.aborted) return end(new SightlineError('interrupted', 'the sync was stopped before it began'));
+    if (context.signal.aborted) return end(new SightlineError('interrupted', 'the sync was stopped before it started'));
     return end(await withRemedy(toSightlineError(thrown), context.config.folder));
   }
 }
 
-// A workspace without a usable key shares it with nobody; its sync says what is wrong.
+// A workspace without a usable key forms its own group; its sync reports the error.
 function budgetOf({ config }: Context): string {
   try {
     return config.upstream().key;

@@ -16,19 +16,19 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { withHome } from './home.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
-/** Told of what a sync does while it runs. */
+/** Called with the sync stats and the budget while a sync runs. */
 export type OnProgress = (tally: Tally, budget: Budget) => void;
 
-/** Pages are small: one thread writes them as fast as two, and what is not kept in memory is on disk already. */
+/** Pages are small: two threads write them no faster than one, and everything beyond this memory is on disk already. */
 export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
 
-/** Syncs a workspace, then publishes the analysts' copy. */
+/** Syncs a workspace, then publishes the replica. */
 export async function syncWorkspace(
   context: Context,
   options: SyncOptions,
   onProgress: OnProgress,
 ): Promise<SyncSummary> {
-  // Whoever has no key is told before anything is opened.
+  // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   for (const name of options.only ?? []) checkResource(name);
   return withHome(context, null, (inside) =>
@@ -41,9 +41,8 @@ export async function syncWorkspace(
 }
 
 /**
- * Syncs a workspace whose warehouse is open, once for each of the options, on one connection, budget and, the first of
- * the options having one, allowance; what comes
- * after a run that ended by an error is left out. The analysts' copy is left to the caller.
+ * Runs one sync per element of `runs` in an open warehouse, with one client and one budget. The allowance of the first element
+ * applies to all. Stops after a run that ends with an error. The caller publishes the replica.
  */
 export async function syncOpened(
   context: Context,
@@ -78,7 +77,7 @@ async function syncThrough(
   const records = await openRecords({ catalogue, warehouse, clock, raw });
   const startedAt = clock.monotonic();
   let tally: Tally = createTally();
-  const told = keepProgress({ folder: config.folder, clock, command }, () =>
+  const progressFile = keepProgress({ folder: config.folder, clock, command }, () =>
     progressOf(tally, budget.state(), clock.monotonic() - startedAt),
   );
   const take = (latest: Tally): void => {
@@ -88,7 +87,7 @@ async function syncThrough(
   try {
     const parts = {
       catalogue,
-      warehouse: keptElsewhere(records.warehouse, durable),
+      warehouse: withDurablePages(records.warehouse, durable),
       client,
       clock,
       clockPolicy: config.clock,
@@ -98,23 +97,23 @@ async function syncThrough(
     };
     for (const options of runs) {
       const summary = await runSync(parts, options);
-      const notes = await learn(warehouse, summary, clock);
+      const notes = await calibrate(warehouse, summary, clock);
       const error = withAddress(summary.error, config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
       if (error !== null) break;
     }
   } finally {
-    await told.close();
+    await progressFile.close();
     await records.close();
   }
-  // What the end of the records had to say is for the last run.
+  // Closing the records may add warnings, which belong to the last run.
   const last = summaries.pop();
   return last === undefined ? [] : [...summaries, { ...last, warnings: [...last.warnings, ...records.takeWarnings()] }];
 }
 
-// A page is asked for only once the one before would outlive this machine: whoever takes the work over goes on there.
-function keptElsewhere(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
+// Makes each page durable before the next one is requested, so that another machine can resume after this one is lost.
+function withDurablePages(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
   return {
     ...warehouse,
     commitPage: async (page) => {
@@ -126,8 +125,8 @@ function keptElsewhere(warehouse: Warehouse, durable: () => Promise<void>): Ware
 }
 
 /**
- * The budget of a workspace: one for all of the data folder that use the same key, or for all that share a
- * database. `onTrouble` is told once when that goes away, and when it is back.
+ * Opens the budget of a workspace. Workspaces with the same API key share it, within one data folder or one PostgreSQL database.
+ * `onTrouble` is called once when that database becomes unreachable, and once when it is back.
  */
 export async function openBudget({
   config,
@@ -142,8 +141,8 @@ export async function openBudget({
   return openBudgetAt(home, { key, baseUrl, share: config.budgetShare, clock, say, signal });
 }
 
-// Nobody's sync fails because upstream's numbers are hard to explain.
-async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
+// Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
+async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   if (summary.error !== null) return [];
   const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
   const note = { chain: 'conventions', code: 'bad_answer' };
@@ -152,15 +151,15 @@ async function learn(warehouse: Warehouse, summary: SyncSummary, clock: Clock): 
     const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
     if (unexplained.length === 0) return [];
     const names = unexplained.join(', ');
-    const message = `upstream's numbers do not tell, so defaults hold for ${names}; see sync.conventions for why`;
+    const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.conventions for the reasons`;
     return [{ ...note, message }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    return [{ ...note, code, message: `how upstream computes its numbers could not be learned: ${message}` }];
+    return [{ ...note, code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
   }
 }
 
-// What upstream said may be the fault of the address, so the message shows it.
+// Adds the base URL to the message, because a wrong URL is a common cause of an unexpected response.
 function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
   if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
   return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
@@ -169,5 +168,5 @@ function withAddress(error: SightlineError | null, baseUrl: string): SightlineEr
 function checkResource(name: string): void {
   if (catalogue.resources.some((resource) => resource.name === name)) return;
   const known = catalogue.resources.map((resource) => resource.name).join(', ');
-  throw new SightlineError('usage', `there is no resource ${JSON.stringify(name)}; allowed: ${known}`);
+  throw new SightlineError('usage', `unknown resource ${JSON.stringify(name)}; allowed: ${known}`);
 }

@@ -4,25 +4,28 @@ import { type ErrorCode, SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { askOnce } from './ask-once.ts';
 
-/** What upstream said when it was asked for the first time. */
+/** Result of the first request to upstream. */
 export interface Trial {
-  /** The address that answered. */
+  /** The base URL that responded. */
   readonly baseUrl: string;
-  /** Names of the brands that the key reads. */
+  /** Names of the brands that the API key can read. */
   readonly brands: readonly string[];
-  /** Requests a minute that it allows. */
+  /** Requests per minute that upstream allows. */
   readonly rateLimit: number;
 }
 
-/** Answers that say that something else is at the address. */
+/** Errors that mean that another service is at the address. */
 const ELSEWHERE: readonly ErrorCode[] = ['not_found', 'bad_answer', 'refused'];
 
-/** Ends of addresses that are known beside the root of the API, and lead back to it. */
+/** Known paths below the API's root that users paste by mistake. */
 const BELOW_ROOT = /\/(openapi\.json|mcp)$/;
 
 /**
- * The addresses that somebody may have meant who gives this one as root of the API, likeliest first: with https where no
- * scheme stands there (http on this machine), without a slash at the end, and with a version where none is.
+ * Returns the base URLs that a user may have meant, likeliest first. Adds a missing scheme (https, or http for this machine) and
+ * a missing version, and removes trailing slashes.
+ *
+ * @example
+ * meantBy('api.example.com') // ['https://api.example.com/v1', 'https://api.example.com']
  */
 export function meantBy(given: string): string[] {
   const text = given.trim();
@@ -31,15 +34,16 @@ export function meantBy(given: string): string[] {
   const root = (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`)
     .replace(/\/+$/, '')
     .replace(BELOW_ROOT, '');
-  // What has a query is not touched: the settings say what is wrong with it.
-  const isWhole = /\/v\d+$/i.test(root) || /[?#]/.test(root);
-  return isWhole ? [root] : [`${root}/v1`, root];
+  // A URL with a query or fragment is returned unchanged: the settings reject it with a clear message.
+  const isFinal = /\/v\d+$/i.test(root) || /[?#]/.test(root);
+  return isFinal ? [root] : [`${root}/v1`, root];
 }
 
 /**
- * Asks upstream for the brands of the workspace, through the budget and once: at each of the addresses until one of them is
- * the API's. `configure` gives the settings for an address. Throws the error of the address that came nearest, and the
- * signal's reason when that is aborted.
+ * Requests the brands of the workspace through the budget, without retries, from each address in turn until one of them is the
+ * API. `configure` returns the settings for an address.
+ *
+ * @throws the error of the first address if none is the API, and the signal's reason when it is aborted.
  */
 export async function tryUpstream(
   addresses: readonly string[],

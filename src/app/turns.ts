@@ -1,13 +1,13 @@
-/** Lets work on one thing go on one after another, in the order in which it was asked for. */
+/** A queue that runs work on one workspace one at a time, in the order of the calls. */
 export interface Turns {
   /**
-   * Runs `work` in its turn. `onWait` is told what goes on, where something does. Throws the signal's reason when it is
-   * aborted before the turn has come.
+   * Runs `work` after all earlier calls have ended. If it has to wait, calls `onWait` with a description of the running work.
+   * Throws the signal's reason when it is aborted before `work` starts.
    */
   take<T>(what: string, signal: AbortSignal, work: () => Promise<T>, onWait?: (current: string) => void): Promise<T>;
 }
 
-/** Builds turns for one workspace. */
+/** Creates the queue of one workspace. */
 export function createTurns(): Turns {
   let last: Promise<void> = Promise.resolve();
   let current: string | null = null;

@@ -16,45 +16,45 @@ import { noData } from './newest.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from './workspace.ts';
 
-/** Ranges of days that one repair reads again at most; the next one goes on. */
+/** Ranges of days that one repair fetches again, at most. The next repair continues. */
 const REPAIR_RANGES_MAX = 200;
-/** Days first, then what only a whole range shows. */
+/** The first round repairs single days; the second repairs ranges that still differ. */
 const REPAIR_ROUNDS_MAX = 2;
-/** Differing numbers of a day, and of the ranges of a brand, that are kept. */
+/** Differences that are stored per day, and per report over a range. */
 const KEPT_MAX = 50;
 
-/** What `verifyWorkspace` is asked to do. */
+/** Options of `verifyWorkspace`. */
 export interface VerifyRequest {
-  /** Ids; null for all brands. */
+  /** IDs of brands; null for all. */
   readonly brands: readonly string[] | null;
-  /** Days, both included; null for all. */
+  /** Days to verify, inclusive; null for all. */
   readonly range: DayRange | null;
-  /** Reads upstream's reports again first. */
+  /** Whether to fetch upstream's reports again first. */
   readonly fresh: boolean;
-  /** Reads days that differ again, and verifies once more. */
+  /** Whether to fetch differing days again and verify once more. */
   readonly repair: boolean;
 }
 
-/** A range of days of a brand that was read again. */
+/** A range of days of a brand that was fetched again. */
 export interface Repaired extends DayRange {
   readonly brandId: string;
 }
 
-/** A brand, recounted, and the last day up to which it was ever verified without a gap. */
+/** Verification of a brand. `verifiedThrough` is the last day up to which all days have ever been verified, or null. */
 export interface VerifiedBrand extends BrandVerification {
   readonly verifiedThrough: string | null;
 }
 
-/** What was verified, and what was mended. */
+/** Result of a verification. */
 export interface Verification {
   readonly brands: readonly VerifiedBrand[];
-  /** What was read again, and with how many requests; null unless asked for. */
+  /** Repaired ranges and the requests they took; null if no repair was requested. */
   readonly repair: { readonly ranges: readonly Repaired[]; readonly requests: number } | null;
-  /** What ended a sync before its time, or null. */
+  /** Error that ended a sync early, or null. */
   readonly error: SightlineError | null;
 }
 
-/** Recounts a workspace's answers and holds them against upstream's reports; keeps the result and publishes it. */
+/** Recomputes the metrics of a workspace from its responses, compares them with upstream's reports, and stores the result. */
 export function verifyWorkspace(
   context: Context,
   request: VerifyRequest,
@@ -81,7 +81,7 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
     let brands = await verifyBrands(context, opened, ids, range);
     const repaired: Repaired[] = [];
     let requests = 0;
-    // Numbers over a range that differ with none of its days show only once the days are mended.
+    // Repair days first: a range may still differ although none of its days does, and that shows only afterwards.
     for (let round = 0; request.repair && round < REPAIR_ROUNDS_MAX; round++) {
       const ranges = errors.length === 0 ? rangesToRepair(brands).filter((one) => !isAmong(repaired, one)) : [];
       if (ranges.length === 0) break;
@@ -112,12 +112,12 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
   return inSpan('verify', {}, () => withWarehouse(context, SYNC_RESOURCES, work));
 }
 
-// What was read again and still differs is not mended by reading it once more.
+// Skips ranges that were fetched again already: a second fetch would return the same data.
 function isAmong(repaired: readonly Repaired[], { brandId, from, to }: Repaired): boolean {
   return repaired.some((one) => one.brandId === brandId && one.from <= from && to <= one.to);
 }
 
-/** Whether anything differs that upstream's having moved on does not explain. */
+/** Whether any day or range differs in a way that newer data at upstream do not explain. */
 export function hasDifferences({ days, ranges }: BrandVerification): boolean {
   return days.some(({ status }) => status === 'differs') || ranges.some(({ status }) => status === 'differs');
 }
@@ -155,7 +155,7 @@ async function verifyBrands(
   });
 }
 
-// Days that differ, neighbours together. Numbers over a range are mended with their days, or else by reading all of them.
+// Merges differing days into ranges. A report over a range without a differing day adds all days of that range.
 function rangesToRepair(brands: readonly BrandVerification[]): Repaired[] {
   const ranges = brands.flatMap(({ brandId, days, ranges: reports }): Repaired[] => {
     const wrong = new Set(days.filter(({ status }) => status === 'differs').map(({ day }) => day));

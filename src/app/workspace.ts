@@ -16,22 +16,22 @@ import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { borrowWarehouse } from './borrow.ts';
 import { heldHome, withHome } from './home.ts';
 
-/** Memory for publishing the analysts' copy alone, in MB. */
+/** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
 
 /** Every resource of the API. */
 export const catalogue = createCatalogue(declarations);
 
-/** What a command passes to the parts. */
+/** Settings and services that a command passes to operations. */
 export interface Context {
   readonly config: WorkspaceConfig;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The command, for the message that others get while this one owns the warehouse. */
+  /** The command of this process, shown to other processes while this one owns the warehouse. */
   readonly command: string;
-  /** Told what goes on, where the warehouse has to be waited for. */
+  /** Called with a description of the current holder if the warehouse has to be waited for. */
   readonly onWait?: (current: string) => void;
-  /** Told in a sentence, once, when what all workers share goes away, and when it is back. */
+  /** Called once with a sentence when a shared service becomes unreachable, and once when it is back. */
   readonly onTrouble?: (sentence: string) => void;
 }
 
@@ -39,20 +39,20 @@ export interface Context {
 export interface Opened {
   readonly warehouse: Warehouse;
   readonly layout: Layout;
-  /** Whether the analysts' copy holds all that the warehouse holds. */
+  /** Whether the replica has all data of the warehouse. */
   readonly copy: { isCurrent: boolean };
-  /** Resolves once all that was committed would be there if this machine were lost; at once where its disk is the home. */
+  /** Resolves once all committed data would survive the loss of this machine. Resolves at once for a local warehouse. */
   readonly durable: () => Promise<void>;
 }
 
-/** Publishes the analysts' copy from the warehouse, once this process has its turn. Throws as `withWarehouse` does. */
+/** Publishes the replica from the warehouse when the warehouse is free. Throws like `withWarehouse`. */
 export function renewCopy(context: Context): Promise<void> {
   return withWarehouse(context, { memoryLimitMb: COPY_MEMORY_MB }, ({ warehouse, layout, copy }) =>
     publish(warehouse, layout, copy),
   );
 }
 
-/** Publishes the analysts' copy. Throws `lease_lost` where the workspace is no longer this process's. */
+/** Publishes the replica. Throws `lease_lost` if another process now has the lease. */
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
   heldHome(dirname(layout.warehouse))?.lost.throwIfAborted();
   await publishAnalytics(warehouse.database, layout.analytics);
@@ -60,9 +60,14 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
 }
 
 /**
- * Opens a workspace's warehouse for writing, made if need be, and closes it after the work; waits for its turn where the
- * workspace is served, and checks it out of its home where this process has not. Throws `warehouse_locked` with who has it
- * when another process lets nobody in.
+ * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Waits for its turn if the workspace is
+ * served, and checks out a remote warehouse unless this process has done so.
+ *
+ * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withHome`.
+ * @example
+ * const flaws = await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) =>
+ *   warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
+ * );
  */
 export function withWarehouse<T>(
   context: Context,
@@ -113,7 +118,7 @@ async function openAlone<T>(
   });
   const durable = async (): Promise<void> => journal?.durable();
   try {
-    // A copy that was made before has other marts, or none.
+    // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
     const since = new Date(clock.now()).toISOString();
     await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
@@ -130,29 +135,29 @@ async function openAlone<T>(
   }
 }
 
-// Best done while nobody waits for it; a log that stays is read when the file is opened next.
+// Checkpoints now, because no user waits for it. If it fails, the log is applied when the file is opened next.
 async function checkpoint(warehouse: Warehouse): Promise<void> {
   await warehouse.database.exclusive((session) => session.run('CHECKPOINT')).catch(() => undefined);
 }
 
-// Closing the warehouse touches it after the copy was made; the copy holds the same, and says so by its time.
+// Closing the warehouse touches its file, so update the replica's time to mark it as equally new.
 async function markCurrent({ analytics }: Layout): Promise<void> {
   const now = new Date();
   await utimes(analytics, now, now);
 }
 
-/** Who owns a warehouse, or owned it when it was killed. */
+/** The process that owns a warehouse, or that was killed while it owned it. */
 export interface Owner {
   readonly pid: number;
   readonly command: string;
   readonly since: string;
 }
 
-/** Reads who says to own a warehouse; null when nobody does, or the file is damaged. */
+/** Reads the owner file of a warehouse; null if there is none or it is damaged. */
 export async function readOwner(path: string): Promise<Owner | null> {
   try {
     const owner: unknown = JSON.parse(await readFile(path, 'utf8'));
-    // A number of 0 or less stands for many processes, of which some always live.
+    // A process ID of 0 or less addresses a group of processes, of which some always exist.
     if (!isRecord(owner) || !Number.isSafeInteger(owner['pid']) || Number(owner['pid']) <= 0) return null;
     const { pid, command, since } = owner;
     return { pid: Number(pid), command: String(command), since: String(since) };

@@ -12,9 +12,11 @@ import type { CarriedInvocation } from './invocation.ts';
 import { terminal } from './terminal.ts';
 
 /**
- * Has the process that owns the workspace run a command with its own settings, prints its output here, and returns its exit code.
- * Returns null if no process owns the workspace, or if the command needs no warehouse and the owner cannot run it. Throws
- * `warehouse_locked` if the owner runs nothing for others, `owner_untrusted`, and `config_invalid` if a setting differs.
+ * Lets the process that owns the workspace run a command with its own settings, prints the output here, and returns the exit
+ * code. Returns null if no process owns the workspace, or if the command needs no warehouse and the owner cannot run it.
+ *
+ * @throws `warehouse_locked` if the owner runs no commands for others, `owner_untrusted`, and `config_invalid` if a setting
+ * differs.
  */
 export async function askOwner(
   argv: readonly string[],
@@ -44,7 +46,7 @@ export async function askOwner(
 
 function differing(names: readonly string[], { command, pid }: Greeting): SightlineError {
   const owner = `\`sightline ${command}\` (process ${pid})`;
-  const what = `${names.join(', ')} ${names.length === 1 ? 'differs' : 'differ'} from what ${owner} uses, which runs the commands on this workspace`;
+  const what = `${names.join(', ')} ${names.length === 1 ? 'differs' : 'differ'} from the settings of ${owner}, which runs the commands on this workspace`;
   return new SightlineError(
     'config_invalid',
     `${what}; restart it with the same settings, or run the command without them`,
@@ -64,7 +66,7 @@ function toCarried(argv: readonly string[], digest: DigestSetting): Carried {
   };
 }
 
-// The owner runs in a folder of its own.
+// The owner's current directory differs from the user's, so make the path absolute.
 function withAbsoluteDataDir(argv: readonly string[], folder: string): string[] {
   const flag = '--data-dir';
   return argv.map((word, index) => {

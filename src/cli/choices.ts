@@ -1,8 +1,8 @@
 import { Argument, Option } from 'commander';
 
 /**
- * An option whose values are known. Help, completion and the reference show them; that nothing else is given is checked by
- * the command itself, whose message says more.
+ * Declares an option with its allowed values for help, completion and the reference. The command itself validates the value,
+ * because its error message is more precise than commander's.
  */
 export function optionOf(flags: string, description: string, values: readonly string[]): Option {
   const option = new Option(flags, description);
@@ -10,15 +10,15 @@ export function optionOf(flags: string, description: string, values: readonly st
   return option;
 }
 
-/** As `optionOf`, for an argument, which may be left out when its name stands in brackets. */
+/** Declares an argument like `optionOf`. A name in brackets, such as `[shell]`, is optional. */
 export function argumentOf(name: string, description: string, values: readonly string[]): Argument {
   const argument = new Argument(name, description);
   argument.argChoices = [...values];
   return argument;
 }
 
-/** How much is logged, of commands that keep a log; the values are the log's, which loads much that most commands do not need. */
+/** The `--log-level` option. Repeats the values of `LOG_LEVELS`, because importing the log would slow down every command. */
 export function logLevelOption(): Option {
   const levels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
-  return optionOf('--log-level <level>', 'how much is logged to standard error', levels).default('info');
+  return optionOf('--log-level <level>', 'least severe level that is logged to standard error', levels).default('info');
 }

@@ -3,17 +3,18 @@ import { SightlineError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
 
 /**
- * Whether the user wants what cannot be taken back: `--yes` says so, and on a terminal they are asked. Throws `usage`
- * where there is nobody to ask, the signal's reason when it is aborted.
+ * Returns whether the user confirms an irreversible change: with `--yes`, or by answering a question on the terminal.
+ *
+ * @throws `usage` without a terminal, and the signal's reason when it is aborted.
  */
 export async function confirm(what: string, yes: boolean, signal: AbortSignal): Promise<boolean> {
   if (yes) return true;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
-    throw new SightlineError('usage', `${what}; where nobody can be asked, --yes says that this is wanted`);
+    throw new SightlineError('usage', `${what}; without a terminal, --yes is required`);
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await asking.question(visible(`${what}. Go on? [y/N] `), { signal });
+    const answer = await asking.question(visible(`${what}. Continue? [y/N] `), { signal });
     return /^y(es)?$/i.test(answer.trim());
   } catch (thrown) {
     signal.throwIfAborted();

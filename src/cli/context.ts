@@ -15,7 +15,7 @@ import { toOverrides } from '../metrics/overrides.ts';
 import { say } from './output.ts';
 import { terminal } from './terminal.ts';
 
-/** Flags that every command on a workspace takes. */
+/** Flags that every command on a workspace accepts. */
 export interface WorkspaceFlags {
   readonly workspace?: string;
   readonly dataDir?: string;
@@ -23,37 +23,38 @@ export interface WorkspaceFlags {
   readonly json?: boolean;
 }
 
-/** The folder in which the command was given, and its environment. */
+/** The user's current directory and environment. */
 export function readSurroundings() {
   const { folder, environment } = terminal();
   return { folder, environment: environment ?? readEnvironment(folder) };
 }
 
-/** Settings of the workspace that the flags, the environment and the configuration file describe. */
+/** Loads the workspace's settings from flags, environment and configuration file. Throws `config_invalid` and `usage`. */
 export function readConfig(flags: WorkspaceFlags) {
   return checkedConfig(flags, readSurroundings());
 }
 
 function checkedConfig(flags: WorkspaceFlags, surroundings: Omit<ConfigSources, 'flags'>): WorkspaceConfig {
   const config = loadConfig({ flags, ...surroundings });
-  // Whichever command it is: who wrote it wants to know now.
+  // Validate these settings for every command, so that a mistake is reported at once.
   toOverrides(config.conventions);
   jobsOf(config);
   return config;
 }
 
-/** A configured workspace with its settings, or the error that reading them ended with. */
+/** A configured workspace with its settings, or the error of loading them. */
 export type Configured =
   | { readonly name: string; readonly config: WorkspaceConfig }
   | { readonly name: string; readonly error: SightlineError };
 
 /**
- * Settings of all configured workspaces; what is wrong with one does not keep the others from being read. Throws `usage`
- * for flags that speak of one workspace only.
+ * Loads the settings of all configured workspaces. An invalid workspace is returned with its error.
+ *
+ * @throws `usage` for flags that apply to a single workspace.
  */
 export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
-  if (flags.workspace !== undefined) throw new SightlineError('usage', '--all and --workspace exclude each other');
-  if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all and --base-url exclude each other');
+  if (flags.workspace !== undefined) throw new SightlineError('usage', '--all cannot be combined with --workspace');
+  if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all cannot be combined with --base-url');
   const { folder, environment } = readSurroundings();
   const surroundings = { folder, environment, file: readConfigFile(folder) };
   return listWorkspaces(surroundings).map((name) => {
@@ -65,18 +66,18 @@ export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
   });
 }
 
-/** What a command on the workspace that its flags name passes on. */
+/** The context of a command on the workspace that its flags select. */
 export function commandContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Context {
   return contextOf(command, readConfig(flags), signal);
 }
 
-/** What a command passes on; where it has to wait for a workspace it says for whom. */
+/** The context of a command. Prints a message when the command has to wait for the warehouse. */
 export function contextOf(command: string, config: WorkspaceConfig, signal: AbortSignal): Context {
-  const onWait = (current: string): void => say(`Waiting for ${current}, which has the warehouse.`);
+  const onWait = (current: string): void => say(`Waiting for ${current}, which is using the warehouse.`);
   return { config, clock: systemClock, signal, command, onWait, onTrouble: say };
 }
 
-/** A whole number within bounds from a flag's text; throws `usage` with the bounds. */
+/** Parses a flag's value as an integer from `least` to `most`. Throws `usage` with these bounds. */
 export function toInteger(flag: string, text: string, least: number, most: number): number {
   const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
@@ -86,8 +87,8 @@ export function toInteger(flag: string, text: string, least: number, most: numbe
   );
 }
 
-/** A day from a flag's text; throws `usage`. */
+/** Validates a flag's value as a day, YYYY-MM-DD. Throws `usage`. */
 export function toDayFlag(flag: string, text: string): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null) return text;
-  throw new SightlineError('usage', `${flag} is ${JSON.stringify(text)}; allowed: a day that exists, as YYYY-MM-DD`);
+  throw new SightlineError('usage', `${flag} is ${JSON.stringify(text)}; allowed: an existing day, as YYYY-MM-DD`);
 }

@@ -1,7 +1,7 @@
 import type { DriftCounts } from '../sync/drift-watch.ts';
 import { plural } from './output.ts';
 
-/** What upstream has changed, in a line for people; null when nothing was new. */
+/** Summarizes new drift in upstream's responses in one line; null if there is none. */
 export function driftLine(drift: DriftCounts | undefined): string | null {
   if (drift === undefined) return null;
   const { unknownFields, vanishedFields, changedTypes, newValues, implausibleValues } = drift;
@@ -12,6 +12,6 @@ export function driftLine(drift: DriftCounts | undefined): string | null {
     [newValues, 'new value'],
     [implausibleValues, 'implausible value'],
   ];
-  const said = counts.flatMap(([found, noun]) => (found === 0 ? [] : [plural(found, noun)]));
-  return said.length === 0 ? null : `upstream has changed: ${said.join(', ')}: select * from sync.drift`;
+  const parts = counts.flatMap(([found, noun]) => (found === 0 ? [] : [plural(found, noun)]));
+  return parts.length === 0 ? null : `upstream has changed: ${parts.join(', ')}; see select * from sync.drift`;
 }

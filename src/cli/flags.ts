@@ -6,25 +6,25 @@ import type { Allowance } from '../upstream/allowance.ts';
 import { toDayFlag, toInteger } from './context.ts';
 import { terminal } from './terminal.ts';
 
-/** Names from a flag that takes several, both `--only a b` and `--only a,b`; null when it is not given. Throws `usage`. */
+/** Splits the values of a flag such as `--only a b` or `--only a,b`. Returns null if it is not given. Throws `usage`. */
 export function listOf(flag: string, values: readonly string[] | undefined): string[] | null {
   const parts = values?.flatMap((value) => value.split(',').filter((part) => part !== '')) ?? null;
-  if (parts?.length === 0) throw new SightlineError('usage', `${flag} names nothing; allowed: one name or several`);
+  if (parts?.length === 0) throw new SightlineError('usage', `${flag} is empty; allowed: one or more names`);
   return parts;
 }
 
-/** The days of `--from` and `--to`, of which the second is today by default; null when neither is given. Throws `usage`. */
+/** The days from `--from` to `--to`, which is today by default. Returns null if neither is given. Throws `usage`. */
 export function rangeOf({ from, to }: { readonly from?: string; readonly to?: string }): DayRange | null {
   if (from === undefined && to === undefined) return null;
   const first = from === undefined ? null : toDayFlag('--from', from);
   const last = to === undefined ? new Date().toISOString().slice(0, 10) : toDayFlag('--to', to);
-  if (first === null) throw new SightlineError('usage', '--to needs --from');
+  if (first === null) throw new SightlineError('usage', '--to requires --from');
   if (first > last)
-    throw new SightlineError('usage', `--from ${first} is after --to ${last}; allowed: a day not after it`);
+    throw new SightlineError('usage', `--from ${first} is after --to ${last}; allowed: the same day or an earlier one`);
   return { from: first, to: last };
 }
 
-/** What the flags allow a run, if they limit it at all; `now` is epoch milliseconds. Throws `usage`. */
+/** The allowance that the flags set; empty if they set none. `now` is in epoch milliseconds. Throws `usage`. */
 export function allowanceOf(
   flags: { readonly maxRequests?: string; readonly maxMinutes?: string; readonly until?: string },
   now: number,
@@ -39,11 +39,11 @@ export function allowanceOf(
   return { allowance: { maxRequests: requests, deadline: ends.length === 0 ? null : Math.min(...ends) } };
 }
 
-// The next moment at which clocks show that time where the command was given: today, or tomorrow where it is over.
+// The next occurrence of a time of day in the user's time zone.
 function nextTime(text: string, now: number): number {
   const match = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
   if (match === null) {
-    throw new SightlineError('usage', `--until is ${JSON.stringify(text)}; allowed: a time of the day, such as 06:00`);
+    throw new SightlineError('usage', `--until is ${JSON.stringify(text)}; allowed: a time of day, such as 06:00`);
   }
   const { timeZone } = terminal();
   const wallMs = now + offsetAt(timeZone, now);

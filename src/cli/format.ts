@@ -4,16 +4,16 @@ import { uniqueNames } from '../serve/formats/columns.ts';
 import { toCsv } from '../serve/formats/csv.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 
-/** How a query's rows can be printed. */
+/** Formats for the rows of a query. */
 export const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const;
 
 /** One of FORMATS. */
 export type Format = (typeof FORMATS)[number];
 
-/** Longest text shown in a cell of a table on a terminal; csv and json are never cut. */
+/** Longest text in a cell of a terminal table. CSV and JSON are never truncated. */
 const CELL_CHARACTERS_MAX = 80;
 
-/** Renders a query's rows: a table for people, RFC 4180 CSV with a header, a JSON array of objects, or one object a line. */
+/** Formats rows as a terminal table, RFC 4180 CSV with a header, a JSON array of objects, or one JSON object per line. */
 export function formatRows(result: QueryResult, format: Format): string {
   switch (format) {
     case 'table':
@@ -49,7 +49,7 @@ function cell(value: unknown): string {
   return characters.length <= CELL_CHARACTERS_MAX ? text : `${characters.slice(0, CELL_CHARACTERS_MAX - 1).join('')}…`;
 }
 
-// A query may give two columns one name; an object would keep the last one only.
+// Columns of a query may have the same name. Without unique names an object would contain only the last of them.
 function toObjects({ columns, rows }: QueryResult): Record<string, unknown>[] {
   const names = uniqueNames(columns.map(({ name }) => name));
   return rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index] as string, value])));

@@ -1,12 +1,12 @@
 import type { HeldDeletionRow } from '../warehouse/held-deletions.ts';
 import { count } from './output.ts';
 
-/** What to do about a held deletion. */
+/** Next step for a mass deletion that awaits confirmation. */
 export const HELD_HINT =
-  'If the rows are really gone, run `sightline sync --accept-deletions`; otherwise the next sync that lists them again settles it.';
+  'If the rows were deleted upstream, run `sightline sync --accept-deletions`. Otherwise no action is needed once a sync lists them again.';
 
-/** A held deletion in words. */
+/** Describes a mass deletion that awaits confirmation. */
 export function heldText({ resource, brandId, table, before, lost }: HeldDeletionRow): string {
   const scope = brandId === null ? resource : `${resource} of brand ${brandId}`;
-  return `upstream no longer lists ${count(lost)} of ${count(before)} stored rows of ${table} (${scope}); they stay`;
+  return `upstream no longer lists ${count(lost)} of ${count(before)} stored rows of ${table} (${scope}); the rows are kept`;
 }

@@ -1,25 +1,25 @@
 import type { WorkspaceFlags } from './context.ts';
 
-/** Runs a command and gives its exit code. */
+/** Runs a command and returns its exit code. */
 export type Action = (signal: AbortSignal) => Promise<number>;
 
-/** What the command line asks for, to be run by the caller. */
+/** A parsed command line that the caller runs. */
 export interface Invocation {
   readonly action: Action;
   readonly json: boolean;
-  /** Set for what the process that owns the workspace carries out, where there is one. */
+  /** Set for a command that the owner of the workspace runs if there is one; otherwise null. */
   readonly carried: CarriedInvocation | null;
 }
 
-/** A command that another process may carry out. */
+/** A command that the owner of the workspace may run. */
 export interface CarriedInvocation {
   readonly flags: WorkspaceFlags;
-  /** Whether it waits until nothing else has the warehouse. */
+  /** Whether the command waits until the warehouse is free. */
   readonly needsWarehouse: boolean;
 }
 
-/** Told what was asked for. */
+/** Called with the parsed command. */
 export type Choose = (json: boolean, action: Action, carried?: CarriedInvocation) => void;
 
-/** Reads a command line; null when what it asks for was done. Throws `usage`. */
+/** Parses a command line. Returns null if it was handled already, such as `--help`. Throws `usage`. */
 export type Parse = (argv: readonly string[]) => Promise<Invocation | null>;

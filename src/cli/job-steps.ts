@@ -9,12 +9,12 @@ import { plural, printData, reportError, say, size } from './output.ts';
 import { toReported } from './reported.ts';
 import { withTerminal } from './terminal.ts';
 
-/** Text of a step's result that is read at most. */
+/** Longest result of a step that is read, in characters. */
 const RESULT_CHARACTERS_MAX = 10_000_000;
 
 /**
- * Runs a step of a job as the command that it is, with that command's words and exit code, and does not throw. With
- * `onResult` it runs with --json, and what it would print goes there instead.
+ * Runs a step of a job like the command of the same name. Does not throw. With `onResult` it runs with --json and passes the
+ * parsed output to it instead of printing it.
  */
 export async function performStep(
   job: Job,
@@ -84,17 +84,16 @@ async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: Ab
     }
     case 'compact': {
       const { before, after } = await (await import('../app/jobs-maintenance.ts')).compactWarehouse(context());
-      const said =
-        after < before ? `compacted to ${size(after)} from ${size(before)}` : `${size(before)}, compact already`;
-      return end(json, { before, after }, `warehouse ${said}`);
+      const text =
+        after < before ? `compacted to ${size(after)} from ${size(before)}` : `${size(before)}, already compact`;
+      return end(json, { before, after }, `warehouse ${text}`);
     }
     case 'check': {
       const flaws = await (await import('../app/jobs-maintenance.ts')).checkWarehouse(context());
-      if (flaws.length === 0)
-        return end(json, { flaws }, 'every key is there once, and every nested row has its parent');
-      const said = flaws.map(({ table, kind, count }) => `${table}: ${kind}, ${plural(count, 'time')}`);
-      const error = { code: 'warehouse_invalid', message: said.join('; '), hint: errorTable.warehouse_invalid.hint };
-      end(json, { flaws, error }, said.join('\n'));
+      if (flaws.length === 0) return end(json, { flaws }, 'every key is unique, and every nested row has its parent');
+      const lines = flaws.map(({ table, kind, count }) => `${table}: ${kind}, ${plural(count, 'time')}`);
+      const error = { code: 'warehouse_invalid', message: lines.join('; '), hint: errorTable.warehouse_invalid.hint };
+      end(json, { flaws, error }, lines.join('\n'));
       return EXIT.failed;
     }
   }

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** A stream that gives words for people line by line, for a log; how progress was drawn is no line of it. */
+/** A stream that calls `take` with each complete line. Empty lines and an unterminated rest, such as progress, are dropped. */
 export function logOf(take: (line: string) => void): Writable {
   let rest = '';
   return new Writable({

@@ -6,17 +6,17 @@ import { parseArguments } from './program.ts';
 import { runArguments } from './run-arguments.ts';
 import { withTerminal } from './terminal.ts';
 
-// The one place that ends the process.
+// The only place that ends the process.
 async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   const interrupt = (): void => {
-    // A second signal does not wait: every page is a transaction, so nothing is left half-written.
+    // A second signal exits at once. Every page is a transaction, so nothing is left half-written.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
-    say('Stopping after what is under way; press Ctrl-C again to stop at once.');
+    say('Stopping after the current work; press Ctrl-C again to stop at once.');
     stop.abort(new SightlineError('interrupted', 'stopped'));
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
-  // Files of the data folder are for their owner alone from the moment they are created, also those that DuckDB creates.
+  // New files of the data folder are private from the moment they are created, including those that DuckDB creates.
   const umask = process.umask(0o077);
   const run = async ({ action, carried }: Invocation): Promise<number> => {
     process.umask(await readUmask());
@@ -29,7 +29,7 @@ async function main(argv: readonly string[]): Promise<number> {
   return withTerminal({ umask }, () => runArguments(parseArguments, argv, run));
 }
 
-// Settings that cannot be read are reported by the command.
+// The command itself reports settings that cannot be read.
 async function readUmask(): Promise<number> {
   const [{ dataUmask }, { readSurroundings }] = await Promise.all([
     import('../base/config.ts'),
@@ -42,17 +42,17 @@ async function readUmask(): Promise<number> {
   }
 }
 
-// A reader that has seen enough, such as head, closes the pipe; that is no error. A terminal that was closed gives EIO.
+// EPIPE is not an error: a reader such as head closes the pipe early. A closed terminal gives EIO.
 process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
   if (thrown.code === 'EPIPE') process.exit(EXIT.done);
   if (thrown.code === 'EIO') return;
   throw thrown;
 });
 
-// Nobody listens any more; what the command does is worth finishing.
+// If standard error is closed, finish the command without messages.
 process.stderr.on('error', () => undefined);
 
-// Writing to a pipe takes as long as its reader does, and exiting would cut it off.
+// Wait for slow readers of a pipe, because exiting would truncate the output.
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write('', () => resolve()));
 }

@@ -4,12 +4,12 @@ import { hideKeys, type SightlineError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
 import { type Output, terminal } from './terminal.ts';
 
-/** Errors of a chain of causes that `--verbose` shows. */
+/** Causes of an error that `--verbose` shows. */
 const CAUSES_MAX = 10;
 
 /**
- * Writes text or JSON to standard output, with control characters as visible escapes. `isExact` is for data whose format has no
- * escapes, such as CSV: they are changed on a terminal only.
+ * Writes text or JSON to standard output, with control characters as visible escapes. With `isExact`, for formats such as CSV
+ * that have no escapes, it replaces them on a terminal only.
  */
 export function printData(text: string, { isExact = false } = {}): void {
   const { stdout } = terminal();
@@ -17,7 +17,7 @@ export function printData(text: string, { isExact = false } = {}): void {
   stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
 }
 
-/** Standard output for data that is written piece by piece: exact, except on a terminal. */
+/** Standard output for data written in pieces. Control characters are replaced on a terminal only. */
 export function exactOutput(): Output {
   const { stdout } = terminal();
   if (stdout.isTTY !== true) return stdout;
@@ -29,21 +29,21 @@ export function exactOutput(): Output {
   return safe;
 }
 
-/** Gives files and folders that a command wrote outside the data folder the permissions that the user's umask leaves. */
+/** Applies the user's umask to files and folders that a command wrote outside the data folder. */
 export async function applyUserUmask(paths: readonly string[]): Promise<void> {
   const { umask } = terminal();
   if (umask === null) return;
   for (const path of paths) await chmod(path, ((await stat(path)).isDirectory() ? 0o777 : 0o666) & ~umask);
 }
 
-/** Writes something for a person to standard error. */
+/** Writes a message to standard error. */
 export function say(text: string): void {
   terminal().stderr.write(`${visible(text)}\n`);
 }
 
 /**
- * Reports an error: a sentence and what to do for a person, or one JSON line on standard output for a program. With `--verbose`
- * the stacks of the error and of its causes follow.
+ * Reports an error: the message and the next step on standard error, and with `json` one JSON line on standard output. With
+ * `--verbose` it adds the stacks of the error and its causes.
  */
 export function reportError(error: SightlineError, json: boolean): void {
   if (json) printData(JSON.stringify({ error: { code: error.code, message: error.message, hint: error.hint } }));
@@ -57,7 +57,7 @@ export function reportError(error: SightlineError, json: boolean): void {
   }
 }
 
-/** A whole number with thousands set apart: 12,345. */
+/** Formats an integer with thousands separators: 12,345. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
@@ -67,7 +67,7 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** A duration for people: 45 s, 3 min 5 s, 2 h 10 min. */
+/** Formats a duration: 45 s, 3 min 5 s, 2 h 10 min. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -76,7 +76,7 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A size for people: 812 kB, 1.2 MB. */
+/** Formats a size: 812 kB, 1.2 MB. */
 export function size(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;

@@ -5,36 +5,36 @@ import type { NotifyFlags } from './commands/notify.ts';
 import type { RestoreFlags } from './commands/restore.ts';
 import type { Choose } from './invocation.ts';
 
-/** Adds the commands that keep a workspace safe and find what is wrong with it. */
+/** Adds the commands that check, back up and restore a workspace. */
 export function addCare(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   onWorkspace(program.command('doctor'))
-    .description('look for what is wrong with the installation and the data, and say what to do about it')
-    .option('--fix', 'put right what is safe: leftovers, permissions, the published copy')
-    .option('--offline', 'ask nothing of upstream')
-    .option('--all', 'of every configured workspace; people are shown what is wrong')
+    .description('check the installation and the data, and print the next step for each problem')
+    .option('--fix', 'repair what is safe to repair: leftovers, permissions, the published copy')
+    .option('--offline', 'send no requests to upstream or remote storage')
+    .option('--all', 'check every configured workspace; without --json only problems are printed')
     .action((flags: DoctorFlags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/doctor.ts')).doctor(flags, signal)),
     );
   onWorkspace(program.command('backup'))
-    .description('write the whole warehouse into one DuckDB file and check it, also while it is in use')
-    .argument('<file>', 'a file that is not there yet')
-    .option('--force', 'write over a file that is there')
+    .description('write the warehouse to a single DuckDB file and check it, even while it is in use')
+    .argument('<file>', 'path of a new file')
+    .option('--force', 'overwrite an existing file')
     .action((file: string, flags: BackupFlags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/backup.ts')).backup(file, flags, signal)),
     );
   onWorkspace(program.command('notify'))
-    .description('list who is told of failures, drift and stale data; with --test, send each a test message')
-    .option('--test', 'send a test message, and say what each receiver answered')
+    .description('list the webhooks for failures, drift and stale data; with --test, send each a test message')
+    .option('--test', "send a test message and print each receiver's response")
     .action((flags: NotifyFlags) =>
       choose(flags.json === true, async (signal) =>
         (await import('./commands/notify.ts')).notifyCommand(flags, signal),
       ),
     );
   onWorkspace(program.command('restore'))
-    .description('build the warehouse from a backup, or from the folder of a snapshot alone')
-    .argument('<source>', 'a file that `backup` wrote, or the folder of a snapshot')
-    .option('--force', 'also where there are data; the old file is kept beside the new one')
-    .option('--yes', 'do not ask')
+    .description('rebuild the warehouse from a backup or from a snapshot folder')
+    .argument('<source>', 'a file written by `backup`, or a snapshot folder')
+    .option('--force', 'replace existing data; the old file is kept beside the new one')
+    .option('--yes', 'do not ask for confirmation')
     .action((source: string, flags: RestoreFlags) =>
       choose(flags.json === true, async (signal) =>
         (await import('./commands/restore.ts')).restore(source, flags, signal),

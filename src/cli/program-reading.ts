@@ -2,17 +2,19 @@ import { type Command, Option } from 'commander';
 import { argumentOf, optionOf } from './choices.ts';
 import type { Choose } from './invocation.ts';
 
-/** Adds the commands of those who read the data: questions in SQL, where the data are, and what they mean. */
+/** Adds the commands for reading the data: SQL, connections, documentation and reports. */
 export function addReading(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   onWorkspace(program.command('sql'))
-    .description('ask the data in SQL, read-only, also while a sync is running; without a query, one after another')
+    .description(
+      'query the data with read-only SQL, even while a sync is running; without a query, start an interactive shell',
+    )
     .argument(
       '[query]',
-      'statements of DuckDB that read, such as SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN or SET VARIABLE; all others are rejected before any runs. A table shows the result of each, other formats take one (default: what is typed, or comes on standard input)',
+      'reading DuckDB statements, such as SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN or SET VARIABLE; all others are rejected before any statement runs. The table format shows the result of each statement, other formats accept one (default: read from standard input)',
     )
     .option('--file <file>', 'read the query from a file')
     .addOption(
-      optionOf('--format <format>', "how rows are written (default: by the output's ending, or table)", [
+      optionOf('--format <format>', 'format of the rows (default: from the extension of --output, or table)', [
         'table',
         'csv',
         'json',
@@ -21,16 +23,13 @@ export function addReading(program: Command, onWorkspace: (command: Command) => 
       ]),
     )
     .option('--output <file>', 'write the rows to a file')
-    .option('--timeout <seconds>', 'stop a query that takes longer (default: 3600)')
-    .option(
-      '--max-memory <MB>',
-      'stop a query whose process needs more memory (default: 4096, at most half of the machine)',
-    )
+    .option('--timeout <seconds>', 'time limit of the query (default: 3600)')
+    .option('--max-memory <MB>', 'memory limit of the query (default: 4096, at most half of the memory)')
     .action((query, flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/sql.ts')).sql(query, flags, signal)),
     );
   onWorkspace(program.command('connect'))
-    .description("print the line that opens the analysts' copy in another tool")
+    .description('print the line that opens the published copy in another tool')
     .addArgument(
       argumentOf('[client]', 'the tool (default: all)', ['duckdb', 'python', 'r', 'node', 'jdbc', 'metabase']),
     )
@@ -39,17 +38,17 @@ export function addReading(program: Command, onWorkspace: (command: Command) => 
     );
   program
     .command('describe')
-    .description('tell what tables there are, or what the columns of one mean')
+    .description('list the tables, or describe the columns of one')
     .argument('[table]', 'a table or view, such as mart.visibility_weekly')
-    .option('--json', 'print it as JSON')
-    .option('--markdown', 'print it as Markdown')
+    .option('--json', 'print the result as JSON')
+    .option('--markdown', 'print the result as Markdown')
     .action((table, flags) =>
       choose(flags.json === true, async () => (await import('./commands/describe.ts')).describe(table, flags)),
     );
   onWorkspace(program.command('report'))
-    .description('write a page for each brand, with charts, that needs no network to be read')
+    .description('write a self-contained HTML report with charts for each brand')
     .option('--brand <ids...>', 'only these brands')
-    .addOption(new Option('--weeks <number>', 'how far the charts go back').default('26'))
-    .option('--output <folder>', "where to (default: reports in the workspace's folder)")
+    .addOption(new Option('--weeks <number>', 'weeks that the charts cover').default('26'))
+    .option('--output <folder>', "output folder (default: reports in the workspace's folder)")
     .action((flags) => choose(flags.json === true, async () => (await import('./commands/report.ts')).report(flags)));
 }

@@ -2,15 +2,15 @@ import type { Command } from 'commander';
 import type { StateFlags } from './commands/state.ts';
 import type { Choose } from './invocation.ts';
 
-/** Adds the commands that tell what is there, what it cost, and whether it is right. */
+/** Adds the commands for verification, status, cost and sync state. */
 export function addRecords(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   onWorkspace(program.command('verify'))
-    .description('recount the answers and hold them against what the API reports')
+    .description("check the copy against the API's own counts")
     .option('--brand <ids...>', 'only these brands')
-    .option('--from <day>', 'first day, YYYY-MM-DD (default: all that were reported)')
+    .option('--from <day>', 'first day, YYYY-MM-DD (default: all reported days)')
     .option('--to <day>', 'last day, YYYY-MM-DD (default: today)')
-    .option('--fresh', 'read the reports again first')
-    .option('--repair', 'read the days that differ again, and verify once more')
+    .option('--fresh', "fetch the API's reports again first")
+    .option('--repair', 'fetch differing days again and verify once more')
     .action((flags) =>
       choose(flags.json === true, async (signal) => (await import('./commands/verify.ts')).verify(flags, signal), {
         flags,
@@ -18,8 +18,8 @@ export function addRecords(program: Command, onWorkspace: (command: Command) => 
       }),
     );
   onWorkspace(program.command('status'))
-    .description('tell how current, whole and healthy the copy is, also while a sync is running')
-    .option('--all', 'of every configured workspace')
+    .description('show freshness, gaps and health of the copy, even while a sync is running')
+    .option('--all', 'show every configured workspace')
     .action((flags) =>
       choose(
         flags.json === true,
@@ -28,9 +28,9 @@ export function addRecords(program: Command, onWorkspace: (command: Command) => 
       ),
     );
   onWorkspace(program.command('runs'))
-    .description('tell where the budget went, run by run, or of one run by resource')
-    .argument('[id]', 'the run, or the beginning of its ID')
-    .option('--limit <number>', 'how many runs (default: 20)')
+    .description('list the requests of each run, or of one run by resource')
+    .argument('[id]', 'ID of a run, or its beginning')
+    .option('--limit <number>', 'maximum number of runs to list (default: 20)')
     .action((id, flags) =>
       choose(flags.json === true, async () => (await import('./commands/runs.ts')).runs(id, flags)),
     );
@@ -39,7 +39,7 @@ export function addRecords(program: Command, onWorkspace: (command: Command) => 
 
 function addState(state: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   state
-    .description('list, export, import or reset what syncs go on from')
+    .description('list, export, import or reset the state from which syncs resume')
     .argument('[command]')
     .action(async (given: string | undefined) => (await import('./commands/state.ts')).refuseState(given));
   const narrowed = (command: Command): Command =>
@@ -48,26 +48,26 @@ function addState(state: Command, onWorkspace: (command: Command) => Command, ch
       .option('--brand <ids...>', 'only these brands');
   const load = () => import('./commands/state.ts');
   narrowed(state.command('list'))
-    .description('list what was read whole, and what was begun')
+    .description('list completely fetched and unfinished parts')
     .action((flags: StateFlags) => choose(flags.json === true, async () => (await load()).listState(flags)));
   onWorkspace(state.command('export'))
     .description('write the state to a file')
-    .argument('<file>', 'a file that is not there yet')
-    .option('--force', 'write over a file that is there')
+    .argument('<file>', 'path of a new file')
+    .option('--force', 'overwrite an existing file')
     .action((file: string, flags: StateFlags) =>
       choose(flags.json === true, async () => (await load()).exportStateCommand(file, flags)),
     );
   onWorkspace(state.command('import'))
-    .description('put the state of a file in place of what is there')
-    .argument('<file>', 'a file that `state export` wrote')
-    .option('--yes', 'do not ask')
-    .option('--force', 'also where the brands are others')
+    .description('replace the state with that of a file')
+    .argument('<file>', 'a file written by `state export`')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--force', 'import even if the brands differ')
     .action((file: string, flags: StateFlags) =>
       choose(flags.json === true, async (signal) => (await load()).importStateCommand(file, flags, signal)),
     );
   narrowed(state.command('reset'))
-    .description('forget what was read, so that the next sync reads it again; no row is deleted')
-    .option('--yes', 'do not ask')
+    .description('delete the state, so that the next sync fetches the data again; no row is deleted')
+    .option('--yes', 'do not ask for confirmation')
     .action((flags: StateFlags) =>
       choose(flags.json === true, async (signal) => (await load()).resetStateCommand(flags, signal)),
     );

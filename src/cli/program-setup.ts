@@ -3,20 +3,20 @@ import { argumentOf } from './choices.ts';
 import type { InitFlags } from './commands/init.ts';
 import type { Choose } from './invocation.ts';
 
-/** Adds the commands that prepare an installation. */
+/** Adds the commands for setting up an installation. */
 export function addSetup(program: Command, onWorkspace: (command: Command) => Command, choose: Choose): void {
   onWorkspace(program.command('init'))
-    .description('ask for the address and the key of a workspace, try them, and write the settings')
-    .option('--base-url <url>', 'root of the versioned API, with or without /v1 (default: asked for)')
+    .description('ask for the base URL and key of a workspace, test them, and write the settings')
+    .option('--base-url <url>', 'root of the versioned API, with or without /v1 (default: ask)')
     .option('--key-stdin', 'read the key from standard input')
-    .option('--budget-share <number>', 'part of the rate limit to use, for a key that has other users')
-    .option('--force', 'replace another key')
-    .option('--no-plan', 'do not look at what the first sync will cost')
-    .option('--yes', 'ask nothing')
+    .option('--budget-share <number>', 'fraction of the rate limit to use, for a key with other users')
+    .option('--force', 'replace an existing key')
+    .option('--no-plan', 'do not estimate the requests of the first sync')
+    .option('--yes', 'do not ask questions')
     .addHelpText(
       'after',
       `
-The key is never taken from a flag, where other users of the machine could see it. Without a terminal:
+The key cannot be given as a flag, because other users of the machine could see it. Without a terminal:
   printf %s "$KEY" | sightline init --base-url https://api.example.com/v1 --key-stdin`,
     )
     .action((flags: InitFlags) =>
@@ -24,10 +24,10 @@ The key is never taken from a flag, where other users of the machine could see i
     );
   program
     .command('completion')
-    .description('print what makes a shell complete the commands, flags and values of sightline')
-    .addArgument(argumentOf('[shell]', 'the shell', ['bash', 'zsh', 'fish']))
-    .argument('[words...]', "after --: the words typed so far, for the script's own use")
-    .addOption(new Option('--json', 'print it as JSON'))
+    .description('print the shell script that completes commands, flags and values')
+    .addArgument(argumentOf('[shell]', 'name of the shell', ['bash', 'zsh', 'fish']))
+    .argument('[words...]', 'after --: the words typed so far, used by the script itself')
+    .addOption(new Option('--json', 'print the result as JSON'))
     .addHelpText(
       'after',
       `

@@ -13,8 +13,10 @@ import { addMaking, addSync } from './program-sync.ts';
 import { addTrials } from './program-trials.ts';
 
 /**
- * Reads the command line. Returns what to run, or null when help or the version was asked for and printed. Throws
- * `usage` for anything it does not know. Commands are loaded when they are run, so that help is quick.
+ * Parses the command line. Returns the command to run, or null after printing help or the version. Loads commands only when they
+ * run, so that help is fast.
+ *
+ * @throws `usage` for unknown commands and flags.
  */
 export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
   const chosen: { invocation: Invocation | null } = { invocation: null };
@@ -30,15 +32,15 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode === 0) return null;
-    const said = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    const problem = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
     const names = program.commands.map((command) => command.name()).join(', ');
-    const told = thrown.code === 'commander.unknownCommand' ? `; allowed: ${names}` : '';
-    throw new SightlineError('usage', `${said}${told}`, { cause: thrown });
+    const allowed = thrown.code === 'commander.unknownCommand' ? `; allowed: ${names}` : '';
+    throw new SightlineError('usage', `${problem}${allowed}`, { cause: thrown });
   }
   return chosen.invocation;
 }
 
-/** The command line as commander has it; `choose` is told what was asked for. */
+/** Builds the commander program. `choose` is called with the command that a parsed command line selects. */
 export function createProgram(choose: Choose): Command {
   const program = new Command('sightline')
     .description(
@@ -46,7 +48,7 @@ export function createProgram(choose: Choose): Command {
     )
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .option('--verbose', 'with an error, print its causes and stacks')
+    .option('--verbose', 'print the causes and stacks of an error')
     .helpCommand(false)
     .showHelpAfterError(false)
     .exitOverride()
@@ -57,15 +59,15 @@ export function createProgram(choose: Choose): Command {
 Settings come from flags, the environment, .env and sightline.config.json, in this order:
   SIGHTLINE_BASE_URL   root of the versioned API, such as https://api.example.com/v1
   SIGHTLINE_API_KEY    the workspace's key; begins with gsk_
-  SIGHTLINE_DATA_DIR   where data are kept (default ./data)
+  SIGHTLINE_DATA_DIR   data folder (default ./data)
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the next run goes on),
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the next run resumes),
             4 another process owns the warehouse, 130 interrupted`,
     );
   const onWorkspace = (command: Command): Command =>
     command
-      .option('-w, --workspace <workspace>', 'the workspace (default: the one that is configured)')
-      .option('--data-dir <folder>', 'where data are kept (default: SIGHTLINE_DATA_DIR or ./data)')
+      .option('-w, --workspace <workspace>', 'name of the workspace (default: the configured one)')
+      .option('--data-dir <folder>', 'data folder (default: SIGHTLINE_DATA_DIR or ./data)')
       .option('--json', 'print the result as JSON on standard output');
 
   addSync(program, onWorkspace, choose);

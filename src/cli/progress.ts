@@ -6,18 +6,18 @@ import type { Budget } from '../upstream/budget.ts';
 import { count, duration } from './output.ts';
 import { terminal } from './terminal.ts';
 
-/** Redraws no more often than this. */
+/** Minimum time between redraws, in milliseconds. */
 const REDRAW_MS = 100;
 const BAR_CELLS = 16;
 
-/** Progress of a sync on a terminal; silent where standard error is none. */
+/** Progress of a sync on a terminal. Without a terminal it prints nothing. */
 export interface SyncProgress {
   update(tally: Tally, budget: Budget): void;
-  /** Leaves the last state standing. */
+  /** Draws the final state and keeps it on the screen. */
   done(): void;
 }
 
-/** Progress on standard error. */
+/** Creates the sync progress on standard error. */
 export function createSyncProgress(enabled = terminal().stderr.isTTY === true): SyncProgress {
   if (!enabled) return { update: () => undefined, done: () => undefined };
   const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);
@@ -41,7 +41,7 @@ export function createSyncProgress(enabled = terminal().stderr.isTTY === true): 
   };
 }
 
-/** The progress as text: a line a resource, then what it costs and how long it takes. */
+/** Formats the progress: one line per resource, then a line with requests, budget and time. */
 export function render(
   { resources, requests, done, expected, budget, secondsToGo }: Progress,
   elapsedMs: number,
@@ -53,7 +53,7 @@ export function render(
     return `${one.name.padEnd(width)}  ${bar(one.done, one.expected)}  ${share.padStart(11)} requests  ${count(one.rows).padStart(9)} rows${trouble}`;
   });
   lines.push(
-    `${count(requests)} requests sent, ${count(expected - done)} to go · ${count(budget.left)} of ${count(budget.limit)} a minute left` +
+    `${count(requests)} requests sent, ${count(expected - done)} to go · ${count(budget.left)} of ${count(budget.limit)} per minute left` +
       ` · ${duration(elapsedMs)}, about ${duration(secondsToGo * 1000)} to go`,
   );
   return lines.join('\n');
@@ -64,7 +64,7 @@ function bar(done: number, expected: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)}`;
 }
 
-/** One line of progress on a terminal; silent where standard error is none. */
+/** Creates a single line of progress on standard error. Without a terminal it prints nothing. */
 export function createLineProgress(enabled = terminal().stderr.isTTY === true) {
   if (!enabled) return { update: () => undefined, done: () => undefined };
   const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);

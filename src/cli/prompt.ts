@@ -3,28 +3,28 @@ import { Writable } from 'node:stream';
 import { SightlineError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
 
-/** Longest answer that is taken, in characters. */
+/** Longest accepted input, in characters. */
 const ANSWER_CHARACTERS_MAX = 4_096;
 
-/** Asks a person on a terminal, one question after the other. */
+/** Asks the user questions on a terminal, one at a time. */
 export interface Prompt {
-  /** The answer without blanks around it; `standard` for an empty one. */
+  /** Returns the trimmed input, or `standard` if it is empty. */
   ask(question: string, standard?: string): Promise<string>;
-  /** As `ask`, but what is typed is not shown. */
+  /** Like `ask`, but does not show the typed text. */
   askHidden(question: string): Promise<string>;
-  /** Yes or no; an empty answer is `standard`. */
+  /** Asks a yes-or-no question. Empty input means `standard`. */
   askWhether(question: string, standard: boolean): Promise<boolean>;
   close(): void;
 }
 
-/** Whether there is a person to ask. */
+/** Whether standard input and standard error are a terminal. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
 /**
- * Opens the terminal for questions. Every question throws the signal's reason once that is aborted, as by Ctrl-C, and
- * `interrupted` when the input ends.
+ * Opens the terminal for questions. Pending and later questions throw the signal's reason once it is aborted, and `interrupted`
+ * when the input ends.
  */
 export function openPrompt(signal: AbortSignal): Prompt {
   let isHidden = false;
@@ -44,16 +44,17 @@ export function openPrompt(signal: AbortSignal): Prompt {
     waiting?.reject(reason);
     waiting = null;
   };
-  const ended = (): SightlineError => new SightlineError('interrupted', 'the input ended before all was answered');
+  const ended = (): SightlineError =>
+    new SightlineError('interrupted', 'the input ended before all questions were answered');
   terminal.on('line', (line) => {
     if (waiting === null) lines.push(line);
     else waiting.resolve(line);
     waiting = null;
   });
-  // The terminal hands Ctrl-C over as a key; for this process it is what it always is.
+  // readline receives Ctrl-C as a key. Send the signal that the user expects.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-  // After Ctrl-Z the terminal is left paused, and the process would end with the question open: what is typed then, a
-  // key perhaps, would be the shell's.
+  // After Ctrl-Z the terminal stays paused and the process would end, so that the shell would receive the typed text, which
+  // may be a key.
   terminal.on('SIGCONT', () => {
     terminal.resume();
     if (waiting !== null) process.stderr.write(asked);
@@ -85,7 +86,7 @@ export function openPrompt(signal: AbortSignal): Prompt {
       const answer = await read(`${question}${standard === '' ? '' : ` [${standard}]`}: `, false);
       return answer === '' ? standard : answer;
     },
-    askHidden: (question) => read(`${question} (it is not shown): `, true),
+    askHidden: (question) => read(`${question} (hidden): `, true),
     askWhether: async (question, standard) => {
       const answer = await read(`${question} ${standard ? '[Y/n]' : '[y/N]'} `, false);
       return answer === '' ? standard : /^y(es)?$/i.test(answer);

@@ -3,8 +3,10 @@ import { claimWorkspace } from '../app/owner.ts';
 import { systemClock } from '../base/clock.ts';
 
 /**
- * Works on a workspace while nobody else has a turn, from the first step to the last, also while no step has the warehouse
- * open. Throws `warehouse_locked` where another process owns it, or other work of this one, `folder_unwritable` and `owner_untrusted`.
+ * Owns a workspace while the work runs, also between steps that open the warehouse, so that no other process works on it.
+ *
+ * @throws `warehouse_locked` if another process or other work of this process owns it, `folder_unwritable` and
+ * `owner_untrusted`.
  */
 export async function runAlone<T>(folder: string, command: string, work: () => Promise<T>): Promise<T> {
   const since = new Date(systemClock.now()).toISOString();

@@ -4,9 +4,7 @@ import { reportError } from './output.ts';
 import { toReported } from './reported.ts';
 import { withTerminal } from './terminal.ts';
 
-/**
- * Reads a command line, has `run` run what it asks for, and gives its exit code; errors are reported, and do not leave.
- */
+/** Parses a command line, passes it to `run` and returns the exit code. Reports errors and does not throw. */
 export function runArguments(
   parse: Parse,
   argv: readonly string[],

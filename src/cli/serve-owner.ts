@@ -26,37 +26,39 @@ import { runArguments } from './run-arguments.ts';
 import { tell } from './tell.ts';
 import { terminal, withTerminal } from './terminal.ts';
 
-/** How a workspace is owned. */
+/** Options of `ownWorkspace`. */
 export interface OwnerOptions {
-  /** Whether jobs are run when they are due. */
+  /** Whether to run jobs when they are due. */
   readonly runsJobs: boolean;
-  /** Reads the command lines of others. */
+  /** Parses the command lines of clients. */
   readonly parse: Parse;
-  /** Of a log that is not open yet. */
+  /** Level of the log that `ownWorkspace` opens on `log`. */
   readonly logLevel: LogLevel;
   readonly log: LogTarget;
 }
 
-/** A workspace whose jobs this process runs and for which it carries out commands, unless another does. */
+/** A workspace that this process owns, or waits to own. The owner runs the jobs and the commands of clients. */
 export interface Ownership {
-  /** The other process, where there was one at first. */
+  /** The other process that owned the workspace at the start; null if this process owned it at once. */
   readonly owner: Greeting | null;
-  /** Stops what is under way, and resolves once it has ended. */
+  /** Stops running work and resolves once it has ended. */
   close(): Promise<void>;
 }
 
-/** How often it is looked whether another process still owns the workspace. */
+/** Interval at which a process that waits checks whether the owner has ended. */
 const LOOK_EVERY_MS = 60_000;
-/** How often it is looked whether data have become stale, and whether a message still waits to be sent. */
+/** Interval of the checks for stale data and for messages that wait to be sent. */
 const WATCH_EVERY_MS = 300_000;
-/** How often it is looked whether another machine has checked the workspace in. */
+/** Interval at which the replica of a remote warehouse is refreshed. */
 const FOLLOW_EVERY_MS = 30_000;
 
 type Log = (level: LogLevel, entry: Readonly<Record<string, unknown>>) => void;
 
 /**
- * Makes this process the owner of a workspace, or, where another is, its successor: whoever ends leaves jobs to be run.
- * Throws `folder_unwritable`.
+ * Makes this process the owner of a workspace. If another process owns it, takes over when that process ends, so that its jobs
+ * continue to run.
+ *
+ * @throws `folder_unwritable` and `owner_untrusted`.
  */
 export async function ownWorkspace(context: Context, flags: WorkspaceFlags, options: OwnerOptions): Promise<Ownership> {
   const { config, clock, command } = context;
@@ -67,16 +69,16 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
   const parts = { turns, stopped: stop.signal, log };
   const forOthers = { carry: createCarry({ ...parts, parse: options.parse, config }), lend: createLend(turns) };
   const own = async (): Promise<OwnedOrOther> => {
-    const letBack = readOnlyCopies(config.folder);
+    const allowLiveReads = readOnlyCopies(config.folder);
     const since = new Date(clock.now()).toISOString();
     const claim = await claimWorkspace({ folder: config.folder, command, since, forOthers }).catch(
       (thrown: unknown) => {
-        letBack();
+        allowLiveReads();
         throw thrown;
       },
     );
     if (!claim.isOurs) {
-      letBack();
+      allowLiveReads();
       return { owner: claim.owner };
     }
     const run = createRun(context, flags, parts);
@@ -87,7 +89,7 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     const release = async (): Promise<void> => {
       await Promise.all([kept, watched, followed]);
       await claim.release();
-      letBack();
+      allowLiveReads();
     };
     return { owner: null, release };
   };
@@ -97,7 +99,7 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
     while (owned.owner !== null && !stop.signal.aborted) {
       await clock.sleep(LOOK_EVERY_MS, stop.signal);
       owned = await own();
-      if (owned.owner === null) log('info', { msg: 'this process owns the workspace now, and runs its jobs' });
+      if (owned.owner === null) log('info', { msg: 'this process now owns the workspace and runs its jobs' });
     }
   };
   const succeeded = repeatUntilStopped(succeed, clock, stop.signal, log);
@@ -110,7 +112,7 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
   return { owner, close };
 }
 
-// Where nobody is to be told there is nothing to look for.
+// Checks freshness periodically. Returns at once if no webhook is configured.
 async function watch(context: Context, signal: AbortSignal, log: Log): Promise<void> {
   const { config, clock } = context;
   if (config.notify().length === 0) return;
@@ -121,18 +123,18 @@ async function watch(context: Context, signal: AbortSignal, log: Log): Promise<v
   }
 }
 
-// Other machines may have checked in what is newer than the copy here.
+// Refreshes the replica periodically, because other machines may have checked in a newer one.
 async function follow(context: Context, signal: AbortSignal, log: Log): Promise<void> {
   if (context.config.home.kind === 'local') return;
-  let isTold = false;
+  let isReported = false;
   while (!signal.aborted) {
     try {
       await refreshCopy(context);
-      isTold = false;
+      isReported = false;
     } catch (thrown) {
-      // An outage is told once.
-      if (!isTold) log('warn', { msg: toSightlineError(thrown).message });
-      isTold = true;
+      // Log an outage once.
+      if (!isReported) log('warn', { msg: toSightlineError(thrown).message });
+      isReported = true;
     }
     await context.clock.sleep(FOLLOW_EVERY_MS, signal).catch(() => undefined);
   }
@@ -140,7 +142,7 @@ async function follow(context: Context, signal: AbortSignal, log: Log): Promise<
 
 type OwnedOrOther = { readonly owner: Greeting } | { readonly owner: null; release(): Promise<void> };
 
-// A disk that is full for an hour is no reason to run no job for ever.
+// Retries after an error, so that a temporary problem such as a full disk does not stop the jobs for good.
 async function repeatUntilStopped(
   work: () => Promise<void>,
   clock: Clock,
@@ -178,7 +180,7 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
           runJob(job, { clock, signal: inside.signal, dueMs, perform: perform(inside.signal) }),
         );
       const ended = await turns.take(`job ${job.name}`, signal, inHome);
-      // What met another process's lock is tried again at the next look; each try in the book would push out what it is for.
+      // A locked job is retried. Logging each attempt would push older runs out of the job log.
       if (ended.status !== 'locked') await openBook(config.folder).add(job, ended);
       const { status, dueAt, startedAt, steps } = ended;
       const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
@@ -196,7 +198,7 @@ interface CarryParts extends RunParts {
   readonly config: WorkspaceConfig;
 }
 
-// A command of a client runs with the settings of this process, of which the client's must not differ.
+// Runs a client's command with the settings of this process. Settings that the client sets must have the same values.
 function createCarry({ parse, config, turns, stopped, log }: CarryParts): Carry {
   const { folder, environment } = terminal();
   const choice = { SIGHTLINE_WORKSPACE: config.name, SIGHTLINE_DATA_DIR: dirname(config.folder) };
@@ -208,25 +210,29 @@ function createCarry({ parse, config, turns, stopped, log }: CarryParts): Carry 
     if (differs.length > 0) return { differs };
     return withTerminal({ ...output, isCarried: true, folder, environment: own, timeZone }, async () => {
       const exitCode = await runArguments(parse, argv, async ({ action, carried }) => {
-        if (carried === null) throw new SightlineError('usage', `${argv[0]} is not carried out for others`);
+        if (carried === null)
+          throw new SightlineError(
+            'usage',
+            `the owner of the workspace does not run \`${argv[0]}\` for other processes`,
+          );
         const asked = readConfig(carried.flags);
         if (asked.folder !== config.folder && (await folderIdOf(asked.folder)) !== (await folderIdOf(config.folder))) {
           throw new SightlineError(
             'usage',
-            `the folder ${asked.folder} is not the one that is served, ${config.folder}`,
+            `the folder is ${asked.folder}; allowed: ${config.folder}, which this process serves`,
           );
         }
         if (!carried.needsWarehouse) return action(signal);
-        const wait = (current: string): void => say(`Waiting for ${current}, which has the warehouse.`);
+        const wait = (current: string): void => say(`Waiting for ${current}, which is using the warehouse.`);
         return turns.take(`\`sightline ${argv[0]}\``, signal, () => action(signal), wait);
       });
-      log(exitCode === EXIT.failed ? 'info' : 'debug', { msg: `sightline ${argv[0]} was carried out`, exitCode });
+      log(exitCode === EXIT.failed ? 'info' : 'debug', { msg: `ran sightline ${argv[0]} for a client`, exitCode });
       return exitCode;
     });
   };
 }
 
-/** Names of the client's settings that this process lacks or has with another value; the client may set fewer. */
+/** Names of the client's settings that this process lacks or sets to another value. The client may set fewer. */
 function differingSettings(
   digests: Carried['settings'],
   own: Readonly<Record<string, string>>,
@@ -239,7 +245,7 @@ function differingSettings(
 
 function createLend(turns: Turns): Lend {
   return async (command, work, onWait, signal) => {
-    // Who no longer waits is not told so.
+    // A client that no longer waits gets no response.
     await turns.take(`\`sightline ${command}\``, signal, work, onWait).catch(() => undefined);
   };
 }

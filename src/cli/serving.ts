@@ -5,13 +5,13 @@ import { LOG_LEVELS } from '../serve/http/log.ts';
 import { toInteger, type WorkspaceFlags } from './context.ts';
 import { say } from './output.ts';
 
-/** What the flags of `serve` make. */
+/** Options that the flags of `serve` set. */
 export type Options = Parameters<typeof serveWorkspace>[1];
 
-/** Requests a minute that a key can be allowed. */
+/** Highest rate limit of a key, in requests per minute. */
 const MAX_RATE = 1_000_000;
 
-/** Who is shown the status page: holders of a key, who asks from this machine itself, or nobody. */
+/** Access to the status page: with a key, from this machine without a key, or not at all. */
 const STATUS_PAGES = ['key', 'loopback', 'off'] as const;
 
 /** Flags of `serve`. */
@@ -31,13 +31,13 @@ export interface ServeFlags extends WorkspaceFlags {
   readonly openWorkspaces: string;
 }
 
-/** Says what to do about a server that others can reach. */
+/** Prints a warning if the server is reachable from other machines. */
 export function warnOfReach(host: string): void {
   if (isLoopback(host)) return;
-  say('It can be reached from other machines, in the clear: put a proxy that speaks TLS in front of it.');
+  say('Warning: the server is reachable from other machines without TLS; put a TLS proxy in front of it.');
 }
 
-/** Starts a server as `begin` does; throws `usage` for an address or a port that cannot be had. */
+/** Starts a server with `begin`. Throws `usage` if it cannot listen on the address or port. */
 export async function listening<T>(options: Options, flags: ServeFlags, begin: () => Promise<T>): Promise<T> {
   try {
     return await begin();
@@ -46,16 +46,16 @@ export async function listening<T>(options: Options, flags: ServeFlags, begin: (
     const refuse = (flag: string, given: string | number, why: string, allowed: string): SightlineError =>
       new SightlineError('usage', `${flag} ${given} ${why}; allowed: ${allowed}`, { cause: thrown });
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EINVAL') {
-      throw refuse('--host', JSON.stringify(options.host), 'is no address here', 'an address of this machine');
+      throw refuse('--host', JSON.stringify(options.host), 'is not available|', 'an address of this machine');
     }
     if (syscall !== 'listen' || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw thrown;
     const isMetrics = port === options.metricsPort && (port !== options.port || flags.metricsPort === flags.port);
-    const why = code === 'EADDRINUSE' ? 'is in use' : 'is not allowed to this user';
-    throw refuse(isMetrics ? '--metrics-port' : '--port', port ?? '', why, 'a free port, or 0 to take any');
+    const why = code === 'EADDRINUSE' ? 'is in use' : 'requires more privileges than this user has';
+    throw refuse(isMetrics ? '--metrics-port' : '--port', port ?? '', why, 'a free port, or 0 for any');
   }
 }
 
-/** Checks the flags of `serve`; the log is set once it is open. Throws `usage`. */
+/** Validates the flags of `serve`. The caller sets `log` once it is open. Throws `usage`. */
 export function toOptions(flags: ServeFlags): Options {
   const refuse = (flag: string, given: string, allowed: string): never => {
     throw new SightlineError('usage', `${flag} is ${JSON.stringify(given)}; allowed: ${allowed}`);
@@ -64,12 +64,12 @@ export function toOptions(flags: ServeFlags): Options {
   const statusPage = STATUS_PAGES.find((mode) => mode === flags.statusPage);
   if (!/^[a-z0-9.:%-]+$/i.test(flags.host)) refuse('--host', flags.host, 'an address or host name, without a port');
   if (statusPage === 'loopback' && !isLoopback(flags.host)) {
-    const others = 'key or off, where --host is reached from other machines; loopback with --host 127.0.0.1';
+    const others = 'key or off if --host is reachable from other machines; loopback with --host 127.0.0.1';
     refuse('--status-page', flags.statusPage, others);
   }
   for (const origin of flags.corsOrigin ?? []) {
     if (!isOrigin(origin))
-      refuse('--cors-origin', origin, 'an origin as browsers send it, such as https://app.example.com');
+      refuse('--cors-origin', origin, 'an origin in the form that browsers send, such as https://app.example.com');
   }
   for (const name of flags.allowHost ?? []) {
     if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name)) refuse('--allow-host', name, 'a host name, without a port');
@@ -85,7 +85,7 @@ export function toOptions(flags: ServeFlags): Options {
     statusPage: statusPage ?? refuse('--status-page', flags.statusPage, STATUS_PAGES.join(', ')),
     runsJobs: flags.jobs,
     logLevel: logLevel ?? refuse('--log-level', flags.logLevel, LOG_LEVELS.join(', ')),
-    // Set once the log is open.
+    // Replaced once the log is open.
     log: () => undefined,
   };
 }

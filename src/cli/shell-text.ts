@@ -1,12 +1,12 @@
-/** Words of SQL that are completed beside the names of tables and columns. */
+/** SQL keywords that are completed in addition to the names of tables and columns. */
 const KEYWORDS =
   'SELECT FROM WHERE GROUP ORDER BY HAVING LIMIT JOIN LEFT USING ON WITH AS DISTINCT UNION ALL AND OR NOT NULL CASE WHEN THEN ELSE END BETWEEN LIKE ILIKE OVER PARTITION QUALIFY FILTER DESCRIBE SUMMARIZE count sum avg min max date_trunc'.split(
     ' ',
   );
 
 /**
- * Makes what completes the last word of a line: names of tables, with or without their schema, of columns, and words of
- * SQL; upper and lower case count alike. It returns the words that fit and the part of the line they stand for.
+ * Creates a completer for the last word of a line: table names with or without schema, column names and SQL keywords, ignoring
+ * case. The completer returns the matching words and the part of the line that they replace.
  */
 export function createCompleter(
   tables: readonly string[],

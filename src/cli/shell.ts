@@ -9,35 +9,35 @@ import { isFinished } from '../warehouse/sql-text.ts';
 import { FORMATS, type Format, formatRows } from './format.ts';
 import { createCompleter } from './shell-text.ts';
 
-/** Lines that are kept for the next time. */
+/** Lines that the history file keeps. */
 const HISTORY_LINES = 1_000;
 const PROMPT = 'sightline> ';
 const CONTINUED = '      ...> ';
 
 const HELP = `A statement ends with a semicolon. The Tab key completes names of tables and columns.
-  .tables [TEXT]     tables and views, those whose name holds TEXT
-  .describe TABLE    columns of a table, with what they mean
-  .format FORMAT     ${FORMATS.join(', ')}
-  .refresh           read the newest copy of the data
-  .help              this
-  .quit              leave, as Ctrl-D does
+  .tables [TEXT]     list tables and views, or those whose name contains TEXT
+  .describe TABLE    describe the columns of a table
+  .format FORMAT     set the output format: ${FORMATS.join(', ')}
+  .refresh           open the newest copy of the data
+  .help              show this help
+  .quit              quit (or press Ctrl-D)
 `;
 
-/** What a shell works with. */
+/** Input, output and data of a shell. */
 export interface ShellParts {
   readonly open: () => Promise<QuerySession>;
   readonly format: Format;
-  /** Where typed lines are kept, for this user alone. */
+  /** Path of the history file, which only this user can read. */
   readonly historyFile: string;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** Ends the shell. */
+  /** Aborting it ends the shell. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads statements from a terminal and prints their rows, until the input ends. A mistake is told and changes nothing;
- * Ctrl-C ends the statement under way, or drops the lines typed so far.
+ * Reads statements from a terminal and prints their rows until the input ends. An error is printed and does not end the shell.
+ * Ctrl-C cancels the running statement, or discards the lines typed so far.
  */
 export async function runShell(parts: ShellParts): Promise<void> {
   const { input, output, signal } = parts;
@@ -72,15 +72,15 @@ export async function runShell(parts: ShellParts): Promise<void> {
 interface Shell {
   greeting(): string;
   complete(line: string): [string[], string];
-  /** Takes a line; resolves to what to print, or to null to leave. */
+  /** Handles a line. Resolves to the text to print, or to null to quit. */
   take(line: string): Promise<string | null>;
-  /** Whether lines of an unfinished statement were taken. */
+  /** Whether an unfinished statement is pending. */
   isWithin(): boolean;
   interrupt(): void;
   close(): void;
 }
 
-// Lines are taken one after the other, also when several are pasted while a statement runs.
+// Handles lines one at a time, even when several are pasted while a statement runs.
 function readLines(lines: Interface, shell: Shell, output: NodeJS.WritableStream): Promise<void> {
   return new Promise((resolve, reject) => {
     let turn: Promise<void> = Promise.resolve();
@@ -91,10 +91,10 @@ function readLines(lines: Interface, shell: Shell, output: NodeJS.WritableStream
     lines.on('line', (line) => {
       turn = turn
         .then(async () => {
-          const said = await shell.take(line);
-          if (said === null) lines.close();
+          const reply = await shell.take(line);
+          if (reply === null) lines.close();
           else {
-            if (said !== '') output.write(visible(said.endsWith('\n') ? said : `${said}\n`));
+            if (reply !== '') output.write(visible(reply.endsWith('\n') ? reply : `${reply}\n`));
             prompt();
           }
         })
@@ -130,7 +130,7 @@ async function createShell(parts: ShellParts): Promise<Shell> {
         session,
         DESCRIBE.replaceAll('$1', () => literal(name)),
       );
-      if (result.rows.length === 0) return `there is no table ${JSON.stringify(name)}; .tables lists those there are`;
+      if (result.rows.length === 0) return `unknown table ${JSON.stringify(name)}; .tables lists all tables`;
       return formatRows(result, format);
     },
     format: async (name) => {
@@ -152,7 +152,7 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     if (typed.length === 0 && line.trimStart().startsWith('.')) {
       const [name = '', ...rest] = line.trim().slice(1).split(/\s+/);
       const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-      if (command === undefined) return `there is no command .${name}; .help lists those there are`;
+      if (command === undefined) return `unknown command .${name}; .help lists all commands`;
       return command(rest.join(' '));
     }
     typed.push(line);
@@ -162,13 +162,13 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     return show(statement);
   };
   return {
-    greeting: () => `${asOf(session)} .help tells what can be typed.`,
+    greeting: () => `${asOf(session)} Type .help for help.`,
     complete: (line) => complete(line),
     take: async (line) => {
       try {
         return await run(line);
       } catch (thrown) {
-        return said(thrown);
+        return messageOf(thrown);
       }
     },
     isWithin: () => typed.length > 0,
@@ -204,16 +204,16 @@ async function completerOf(session: QuerySession): Promise<(line: string) => [st
 }
 
 function asOf({ asOf: moment, isBehind }: QuerySession): string {
-  const behind = isBehind ? ' The warehouse has more by now: `sightline export` or the next sync publishes it.' : '';
-  return `The data of ${new Date(moment).toISOString()}, read-only.${behind}`;
+  const behind = isBehind ? ' The warehouse has newer data: `sightline export` or the next sync publishes it.' : '';
+  return `Data as of ${new Date(moment).toISOString()}, read-only.${behind}`;
 }
 
-function said(thrown: unknown): string {
+function messageOf(thrown: unknown): string {
   const error = thrown instanceof SightlineError ? thrown : toSightlineError(thrown);
   return `sightline: ${error.message}`;
 }
 
-// The newest line comes first. Not to have it is no reason to keep somebody from typing.
+// Lines are ordered from newest to oldest. The shell works without a history if the file cannot be read or written.
 async function readHistory(path: string): Promise<string[]> {
   const text = await readFile(path, 'utf8').catch(() => '');
   return text.split('\n').filter((line) => line !== '');

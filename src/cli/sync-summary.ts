@@ -24,19 +24,19 @@ export interface SyncFlags extends WorkspaceFlags {
   readonly until?: string;
 }
 
-/** A run as its JSON line has it. */
+/** The JSON form of a run. */
 export function toJson({ error, failures, warnings, ...result }: SyncSummary) {
-  const told = error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
-  return { ...result, failures, warnings, ...told };
+  const reported = error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
+  return { ...result, failures, warnings, ...reported };
 }
 
-/** The exit code that a run ends with. */
+/** The exit code of a run. */
 export function exitCodeOf({ status, error }: SyncSummary): number {
   if (error !== null) return error.exit;
   return status === 'partial' ? EXIT.partial : EXIT.done;
 }
 
-/** Says how a run ended, each line beginning with `prefix`. */
+/** Prints the result of a run. Each line begins with `prefix`. */
 export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): void {
   const { status, requests, retries, tables, quarantined, failures, warnings } = summary;
   const sums = { inserted: 0, updated: 0, deleted: 0 };
@@ -50,11 +50,11 @@ export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): 
       `${plural(requests, 'request')} (${count(retries)} repeated) in ${duration(elapsedMs)}`,
   );
   if (summary.allowance !== null) {
-    say(`${prefix}stopped: ${summary.allowance}; about ${plural(summary.left, 'request')} left, the next run goes on`);
+    say(`${prefix}stopped: ${summary.allowance}; about ${plural(summary.left, 'request')} left; the next run resumes`);
   }
   if (quarantined > 0)
     say(
-      `${prefix}${plural(quarantined, 'item')} quarantined (the first 100 of each page are kept): select * from sync.quarantine`,
+      `${prefix}${plural(quarantined, 'item')} quarantined (at most 100 per page are stored); see select * from sync.quarantine`,
     );
   const news = driftLine(summary.drift);
   if (news !== null) say(`${prefix}${news}`);

@@ -3,7 +3,7 @@ import type { Context } from '../app/workspace.ts';
 import { toSightlineError } from '../base/errors.ts';
 import { say } from './output.ts';
 
-/** Tells whoever the settings name of what has happened, where they name somebody. Does not throw: it is no part of the work. */
+/** Sends notifications about an event to the configured webhooks. Does not throw, so that the command still succeeds. */
 export async function tell(
   { config, clock, signal }: Context,
   newsOf: () => Promise<News>,
@@ -14,6 +14,6 @@ export async function tell(
     const { notify } = await import('../app/notify/notify.ts');
     await notify({ config, clock, signal, log }, await newsOf());
   } catch (thrown) {
-    log(`Nobody could be told: ${toSightlineError(thrown).message}.`);
+    log(`Cannot send notifications: ${toSightlineError(thrown).message}.`);
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { visible } from '../base/visible.ts';
 import { type Log, type LogLevel, openLog } from '../serve/http/log.ts';
 
-/** Opens a log on standard error: lines for people on a terminal, and for programs anywhere else. */
+/** Opens a log on standard error: formatted lines on a terminal, JSON lines otherwise. */
 export async function openTerminalLog(level: LogLevel, clock: Clock): Promise<Log> {
   const { stderr } = process;
   const pretty = stderr.isTTY ? (await import('../serve/http/pretty-log.ts')).createPrettyLines() : null;

@@ -1,37 +1,37 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Writable } from 'node:stream';
 
-/** Where a command's words go. */
+/** An output stream of a command. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Where a command runs: its own process, or one that it is carried out for. */
+/** Surroundings of a command: those of this process, or of the client for which the command runs. */
 export interface Terminal {
-  /** Takes what the next program reads. */
+  /** Output for programs. */
   readonly stdout: Output;
-  /** Takes what a person reads. */
+  /** Messages for people. */
   readonly stderr: Output;
-  /** Whether it runs in a process that does other things beside it. */
+  /** Whether the command runs inside another process, such as `serve` or a job. */
   readonly isCarried: boolean;
   /** The umask of the user, for files outside the data folder; null if the process still has it. */
   readonly umask: number | null;
   /** Whether errors are reported with their causes and stacks. */
   readonly isVerbose: boolean;
-  /** The folder in which it was given. */
+  /** The user's current directory. */
   readonly folder: string;
-  /** Its settings, by variable; null for those of this process. */
+  /** Environment variables of the command; null for those of this process. */
   readonly environment: Readonly<Record<string, string | undefined>> | null;
-  /** Of the clocks by which times of the day are given. */
+  /** Time zone of the times of day on the command line. */
   readonly timeZone: string;
 }
 
 const given = new AsyncLocalStorage<Terminal>();
 
-/** Where the command under way runs; this process itself, unless it is carried out for another. */
+/** The surroundings of the running command. */
 export function terminal(): Terminal {
   return given.getStore() ?? own;
 }
 
-/** Runs `work` with another terminal, or with parts of one. */
+/** Runs `work` with changed surroundings. */
 export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<T>): Promise<T> {
   return given.run({ ...terminal(), ...changes }, work);
 }

@@ -2,7 +2,7 @@ import { readTraceSettings } from '../base/config.ts';
 import { startTracing } from '../base/trace-start.ts';
 import { say } from './output.ts';
 
-/** Has traces sent where the variables of OpenTelemetry ask for it, and gives what sends the last of them. */
+/** Starts tracing if the OpenTelemetry variables configure it. Returns a function that sends the remaining spans. */
 export function beginTracing(): Promise<() => Promise<void>> {
   return startTracing(readTraceSettings(process.cwd()), say);
 }

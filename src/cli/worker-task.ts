@@ -17,35 +17,35 @@ import { runAlone } from './run-alone.ts';
 import { tell } from './tell.ts';
 import { withTerminal } from './terminal.ts';
 
-/** Wait before a workspace that somebody else works on is tried again, the first time and at most; it doubles. */
+/** First and longest wait before a locked workspace is retried, in milliseconds. The wait doubles with each attempt. */
 const LOCKED_MS_FIRST = 2_000;
 const LOCKED_MS_MAX = 60_000;
-/** How often a task of an unknown workspace is left to workers that may know it by now, and how long each time. */
+/** A task of an unknown workspace is returned to the queue this often, because other workers may have newer settings. */
 const UNKNOWN_ATTEMPTS_MAX = 3;
 const UNKNOWN_MS = 10_000;
 
 const ASKED = 'asked for';
 
-/** What keeps a workspace from its home, or from its worker: no verdict on the job, which is done once that has passed. */
+/** Errors that delay a job but do not fail it: the remote warehouse is unreachable, or the lease was lost. */
 const PASSING: readonly string[] = ['home_failed', 'lease_lost', 'publish_failed'];
 
-/** What tasks are performed with. */
+/** Options of `performTask`. */
 export interface TaskParts {
-  /** The command, for what others are told who meet its lock. */
+  /** The command of this process, shown to other processes that find the workspace locked. */
   readonly command: string;
   readonly flags: Pick<WorkspaceFlags, 'dataDir'>;
-  /** Settings of a workspace as they stand now; undefined where it is not configured. */
+  /** Current settings of a workspace; undefined if it is not configured. */
   find(workspace: string): Configured | undefined;
   log(level: LogLevel, entry: Readonly<Record<string, unknown>>): void;
 }
 
-/** Performs a task: the steps of its job as `jobs run` does, alone on the workspace. Does not throw for what happens to them. */
+/** Runs the steps of a task's job like `jobs run`, while it owns the workspace. Failing steps do not throw. */
 export async function performTask(task: Task, lease: Lease, parts: TaskParts): Promise<TaskEnd> {
   const { log } = parts;
   const { signal } = lease;
   const about = { workspace: task.workspace, job: task.job };
   const refuse = (why: string): TaskEnd => {
-    log('warn', { msg: `job ${task.job} of ${task.workspace} is left out: ${why}`, ...about });
+    log('warn', { msg: `job ${task.job} of ${task.workspace} is skipped: ${why}`, ...about });
     return { kind: 'settled', status: 'left out' };
   };
   const found = parts.find(task.workspace);
@@ -54,18 +54,18 @@ export async function performTask(task: Task, lease: Lease, parts: TaskParts): P
   if ('error' in found) return refuse(found.error.message);
   const { config } = found;
   const job = jobsOf(config).find(({ name }) => name === task.job);
-  if (job === undefined) return refuse('there is no such job');
-  if (task.dueMs !== null && !job.enabled) return refuse('it is turned off');
-  if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is due already');
+  if (job === undefined) return refuse('the job does not exist');
+  if (task.dueMs !== null && !job.enabled) return refuse('the job is disabled');
+  if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is already due');
   try {
     const context = { config, clock: systemClock, signal, command: parts.command };
-    // This machine's folder first, then what the workspace's home has for it.
+    // Own the local folder first, then check out the remote warehouse.
     const run = await runAlone(config.folder, parts.command, () =>
       withHome(context, task.id, async (inside) =>
         (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, task, parts),
       ),
     );
-    return run === null ? refuse('a run that began later has made up for it') : toEnd(run);
+    return run === null ? refuse('a later run has already covered it') : toEnd(run);
   } catch (thrown) {
     if (signal.aborted) return { kind: 'put back', afterMs: 0 };
     const error = toSightlineError(thrown);
@@ -87,7 +87,7 @@ async function runSteps(context: Context, job: Job, task: Task, { flags, log }: 
     const stderr = logOf((line) => log('info', { msg: `${config.name}: ${line}`, ...about, step: step.do }));
     return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, stepFlags, signal, () => undefined));
   };
-  log('info', { msg: `job ${job.name} of ${config.name} begins`, ...about, attempt: task.attempt });
+  log('info', { msg: `job ${job.name} of ${config.name} starts`, ...about, attempt: task.attempt });
   const { dueMs } = task;
   const book = openBook(config.folder);
   const name = nameOf(task);
@@ -98,7 +98,7 @@ async function runSteps(context: Context, job: Job, task: Task, { flags, log }: 
   };
   const warnOfStep = (thrown: unknown): void => {
     const why = toSightlineError(thrown).message;
-    log('warn', { msg: `the end of a step of ${config.name} could not be stored: ${why}`, ...about });
+    log('warn', { msg: `cannot store the result of a step of ${config.name}: ${why}`, ...about });
   };
   const run = await runJob(job, {
     clock,
@@ -108,7 +108,7 @@ async function runSteps(context: Context, job: Job, task: Task, { flags, log }: 
     earlier,
     onStep: (ended) => onStep(ended).catch(warnOfStep),
   });
-  // Each try that met another's lock would push out of the book what it is for.
+  // A locked job is retried. Logging each attempt would push older runs out of the job log.
   if (run.status !== 'locked') await book.add(job, run);
   const level = run.status === 'failed' ? 'error' : run.status === 'done' ? 'info' : 'warn';
   log(level, { msg: `job ${job.name} of ${config.name} ${run.status}`, ...about, dueAt: run.dueAt, steps: run.steps });
@@ -122,24 +122,23 @@ function lockedStepOf({ steps }: JobRun): string {
   return steps.find(({ status }) => status === 'locked')?.error ?? 'another process owns the warehouse';
 }
 
-// The same each time a task is begun. Only tasks that one process keeps in memory, and that have no due time, share a name.
+// The same name for each attempt of a task. Only tasks in a single process's memory, without a due time, share a name.
 function nameOf({ id, dueMs }: Task): string {
   return id ?? (dueMs === null ? ASKED : `due ${new Date(dueMs).toISOString()}`);
 }
 
-// What was stopped is still owed, by whoever is free.
+// An interrupted job goes back to the queue for another worker.
 function toEnd({ status }: JobRun): TaskEnd {
   return status === 'interrupted' ? { kind: 'put back', afterMs: 0 } : { kind: 'settled', status };
 }
 
-// Of a job that catches nothing up a run is left to the next one, once that is due.
+// A job without `catchUp` skips a missed run once its next one is due.
 function isMissed(job: Job, dueMs: number): boolean {
   const next = nextRun(job.cron, job.timeZone, dueMs);
   return !job.catchUp && next !== null && next <= systemClock.now();
 }
 
-// Of runs that were put back for longer than until the next one all wait, and one makes up for all. What a clock said that
-// was ahead counts for nothing.
+// If several runs of a job were delayed, one covers all. Ignores a settled time in the future, which a wrong clock has written.
 async function isMadeUpFor(folder: string, { job, dueMs }: Task): Promise<boolean> {
   const through = (await readSettled(folder)).get(job);
   return dueMs !== null && through !== undefined && through >= dueMs && through <= systemClock.now();

@@ -4,33 +4,33 @@ import { toSightlineError } from '../base/errors.ts';
 import type { Planned } from '../scheduler/runner.ts';
 import { type Configured, readAllConfigs, type WorkspaceFlags } from './context.ts';
 
-/** All configured workspaces, as the settings stood when they were last read. */
+/** All configured workspaces with the settings that were last read. */
 export interface WorkspaceList {
-  /** How many there are. */
+  /** Number of workspaces, including those with invalid settings. */
   readonly count: number;
-  /** Those whose settings can be read. */
+  /** Settings of the workspaces with valid settings. */
   configs(): readonly WorkspaceConfig[];
   find(workspace: string): Configured | undefined;
-  /** What is to run by the clock. */
+  /** The enabled jobs of all workspaces. */
   planned(): readonly Planned[];
-  /** Reads the settings again; those of before stay where they cannot be read. Does not throw. */
+  /** Reads the settings again. Keeps the earlier settings if they cannot be read. Does not throw. */
   read(): void;
 }
 
-/** Reads all configured workspaces. Tells of each whose settings are wrong, once. Throws `config_invalid` where none can be read. */
+/** Reads all configured workspaces. Warns once about each invalid one. Throws `config_invalid` if the settings cannot be read. */
 export function listWorkspaces(
   flags: Pick<WorkspaceFlags, 'dataDir'>,
   warn: (sentence: string) => void,
 ): WorkspaceList {
   let all = new Map<string, Configured>();
-  const told = new Set<string>();
-  const tellOnce = (sentence: string): void => {
-    if (!told.has(sentence)) warn(sentence);
-    told.add(sentence);
+  const warned = new Set<string>();
+  const warnOnce = (sentence: string): void => {
+    if (!warned.has(sentence)) warn(sentence);
+    warned.add(sentence);
   };
   const readAll = (): void => {
     const read = readAllConfigs(flags);
-    for (const one of read) if ('error' in one) tellOnce(`workspace ${one.name}: ${one.error.message}`);
+    for (const one of read) if ('error' in one) warnOnce(`workspace ${one.name}: ${one.error.message}`);
     all = new Map(read.map((one) => [one.name, one]));
   };
   readAll();
@@ -46,7 +46,7 @@ export function listWorkspaces(
       try {
         readAll();
       } catch (thrown) {
-        tellOnce(`The settings of before are gone on with: ${toSightlineError(thrown).message}`);
+        warnOnce(`Cannot read the settings, so the earlier ones stay in use: ${toSightlineError(thrown).message}`);
       }
     },
   };

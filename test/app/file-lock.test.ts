@@ -27,7 +27,7 @@ if (NO_LOCK_LIST !== null) process.stderr.write(`${NO_LOCK_LIST}\n`);
 
 const ALL = { only: null, range: null, brands: null, full: false } as const;
 const RESOURCES = { memoryLimitMb: 256, threads: 1 } as const;
-/** More than is sent in one piece, so that the file goes in parts. */
+/** Larger than one upload part, so that the file is uploaded in parts. */
 const LARGE = 'INSERT INTO noise SELECT i, md5(i::VARCHAR) || md5((i + 1e9)::VARCHAR) FROM range(300000) r(i)';
 
 interface Place {
@@ -55,7 +55,7 @@ async function openPlace(home: 'a folder' | 'a bucket'): Promise<Place> {
 
 describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file', () => {
   test.each(['a folder', 'a bucket'] as const)(
-    'at every step of a job whose home is %s',
+    'at every step of a job if the warehouse is kept in %s',
     async (home) => {
       const { context, server } = await openPlace(home);
       const { config, clock, signal } = context;
@@ -83,7 +83,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
           await run(`INSERT INTO noise SELECT i, md5(i::VARCHAR) FROM range(${page * 1000}) r(i)`);
           await durable();
           await locked(`page ${page}`);
-          // The first page of a bucket goes as a whole file, after which there is no log.
+          // The first page is uploaded to a bucket as a complete file, after which the log is empty.
           if (page > 1) expect([page, log()]).toEqual([page, true]);
         }
         await syncOpened(context, { warehouse, layout, copy, durable }, [ALL], () => {
@@ -103,7 +103,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
         await durable();
         await locked('page after that');
         expect(log()).toBe(true);
-        // The replica is older than the live file now, so that readers would prefer the live one.
+        // The replica is now older than the live file, so readers would prefer the live file.
         await readWorkspaceStatus(config, clock);
         await locked('status');
         await queryWorkspace(config, 'SELECT count(*) FROM brands');
@@ -143,7 +143,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
   );
 
   test.each(['a folder', 'a bucket'] as const)(
-    'during whole operations whose home is %s',
+    'during complete operations if the warehouse is kept in %s',
     async (home) => {
       const { context } = await openPlace(home);
       const { config, clock } = context;

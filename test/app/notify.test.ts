@@ -22,7 +22,7 @@ interface Received {
   readonly body: Record<string, never>;
 }
 
-/** A receiver on loopback that answers with what `answers` gives in turn, and with 204 when there is no more of it. */
+/** A receiver on loopback. It sends the elements of `answers` in turn, then 204. */
 async function receiver(...answers: ((response: ServerResponse) => void)[]) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -45,7 +45,7 @@ async function receiver(...answers: ((response: ServerResponse) => void)[]) {
   return { url, received, answers };
 }
 
-/** A workspace of which nothing is there but who is to be told, and a clock that the test moves. */
+/** A workspace with webhook settings but without data, and a clock that the test advances. */
 async function teller(environment: Record<string, string>, targets: readonly object[]) {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ notify: targets }));
@@ -77,7 +77,7 @@ const status =
   (response: ServerResponse) =>
     void response.writeHead(code, headers).end();
 
-it('signs a message, sends the same one again while the receiver fails, and no redirect leads it elsewhere', async () => {
+it('signs a message, retries it unchanged while the receiver fails, and does not follow redirects', async () => {
   const hang = (): void => undefined;
   const { url, received } = await receiver(status(500), status(429, { 'retry-after': '7' }), hang);
   const told = await teller({ HOOK: url, SECRET: `whsec_${KEY}` }, [{ urlVariable: 'HOOK', secretVariable: 'SECRET' }]);
@@ -108,7 +108,7 @@ it('signs a message, sends the same one again while the receiver fails, and no r
   const other = await teller({ HOOK: away.url }, [{ urlVariable: 'HOOK' }]);
   await other.tell({ outcomes: [failing('down')] });
   expect([away.received.length, elsewhere.received.length]).toEqual([1, 0]);
-  // Who has answered has taken it, however long the rest of the answer takes.
+  // The status counts as the result, even if the rest of the response is slow.
   const slow = await receiver((to) => to.writeHead(200).write('tak'));
   const taken = await teller({ HOOK: slow.url }, [{ urlVariable: 'HOOK' }]);
   expect(await notifyTest(taken.notifying)).toMatchObject([{ isDelivered: true, said: 'answered 200: tak' }]);
@@ -116,17 +116,21 @@ it('signs a message, sends the same one again while the receiver fails, and no r
   const echoed = await teller({ HOOK: `${echo.url}/T0TOKEN0123456789` }, [{ urlVariable: 'HOOK' }]);
   await echoed.tell({ outcomes: [failing('down')] });
   expect(echoed.said).toEqual([expect.stringContaining('no hook is called …;')]);
-  expect(other.said).toEqual([expect.stringMatching(/HOOK .*answered 307, a redirect, which is not followed/)]);
+  expect(other.said).toEqual([
+    expect.stringMatching(/HOOK .*answered 307, a redirect, which sightline does not follow/),
+  ]);
 });
 
-it('tells an outage once, reminds daily, tells recovery, and keeps what did not get through for the next time', async () => {
+it('reports an outage once, reminds daily, reports the recovery, and stores undelivered messages for the next notification', async () => {
   const { url, received } = await receiver(...[1, 2, 3, 4].map(() => status(503)));
   const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK' }]);
   await told.tell({ outcomes: [failing('down')] });
-  expect(told.said).toEqual([expect.stringContaining('answered 503; it is sent again with the next news')]);
+  expect(told.said).toEqual([
+    expect.stringContaining('answered 503; it will be sent again with the next notification'),
+  ]);
   const id = received[0]?.headers['webhook-id'];
   told.time.now += HOUR_MS;
-  // A part that works does not end the outage of the whole, and a part that fails is no other outage.
+  // Success of one part does not end the outage of everything, and failure of one part does not begin a second outage.
   await told.tell({ outcomes: [failing('down', 'a part')] });
   expect(received.slice(4).map(({ headers }) => headers['webhook-id'])).toEqual([id]);
   for (const outcomes of [[well('a part')], [failing('down')], []]) await told.tell({ outcomes });
@@ -142,7 +146,7 @@ it('tells an outage once, reminds daily, tells recovery, and keeps what did not 
   ]);
 });
 
-it("tells of stale data by each target's own hours, once, and when they are current again", async () => {
+it("reports stale data once after each target's limit, and once when the data are current again", async () => {
   const { url, received } = await receiver();
   const both = [
     { urlVariable: 'HOOK', staleHours: 30, events: ['stale', 'recovery'] },
@@ -164,7 +168,7 @@ it("tells of stale data by each target's own hours, once, and when they are curr
   expect(received).toHaveLength(3);
 });
 
-it('keeps news that another process has while a receiver takes its time, and tells once where nothing can be kept', async () => {
+it('keeps messages that another process adds while a receiver is slow, and reports a state file that cannot be written once', async () => {
   const answers: ServerResponse[] = [];
   const { url, received } = await receiver((to) => void answers.push(to));
   const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK' }]);
@@ -177,7 +181,7 @@ it('keeps news that another process has while a receiver takes its time, and tel
   answers[0]?.writeHead(204).end();
   await sending;
   expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ outages: { sync: {}, export: other }, waiting: [] });
-  // A clock that was a year ahead holds no reminder back.
+  // A time in the future, left by a clock that was a year ahead, does not suppress reminders.
   told.time.now -= 365 * 24 * HOUR_MS;
   await told.tell({ outcomes: [failing('down')] });
   expect(received.map(({ body }) => body)).toMatchObject([{ data: { reminder: false } }, { data: { reminder: true } }]);
@@ -186,11 +190,11 @@ it('keeps news that another process has while a receiver takes its time, and tel
   await mkdir(path);
   for (const attempt of [1, 2, 3]) await told.tell({ outcomes: [failing(`down ${attempt}`)] });
   expect(received).toHaveLength(3);
-  expect(told.said).toEqual([1, 2, 3].map(() => expect.stringContaining('cannot be kept') as string));
+  expect(told.said).toEqual([1, 2, 3].map(() => expect.stringContaining('Cannot record the sent messages') as string));
   expect(await readdir(told.config.folder)).toEqual(['notify.json']);
 });
 
-it('escapes for Slack, and says what is wrong with a setting without its value', async () => {
+it('escapes messages for Slack, and rejects wrong settings without showing their value', async () => {
   const { url, received } = await receiver();
   const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK', format: 'slack' }]);
   await told.tell({ outcomes: [failing('<!channel> & <https://evil.example|click>\n@Channel \u202Eedoc')] });
@@ -224,7 +228,7 @@ it('escapes for Slack, and says what is wrong with a setting without its value',
   expect(await notifyTest(gone.notifying)).toMatchObject([{ isDelivered: false, attempts: 1, status: null }]);
 });
 
-it('tells from the command line: of a sync that fails, of one that is well, of drift, and when it is asked to', async () => {
+it('sends messages for a failed sync, a recovered sync and drift, and a test message on request', async () => {
   const { url, received } = await receiver();
   const workspace = await openCli({ days: 3 });
   const none = await workspace.run('notify', '--test');
@@ -261,7 +265,7 @@ it('tells from the command line: of a sync that fails, of one that is well, of d
     return (JSON.parse(stdout) as { checks: { check: string }[] }).checks.filter(({ check }) => check === 'webhooks');
   };
   expect(await webhooks()).toMatchObject([
-    { status: 'ok', message: '1 webhook would be told, and nothing waits to be' },
+    { status: 'ok', message: '1 webhook configured; no message waits for delivery' },
   ]);
   await writeFile(join(workspace.folder, '.env'), '');
   expect(await webhooks()).toMatchObject([

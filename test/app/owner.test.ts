@@ -21,7 +21,7 @@ async function claimed(folder: string): Promise<WrittenClaim> {
   return written;
 }
 
-/** Listens at the socket that a workspace's claim names, with `answer` in place of an owner, and records what it is sent. */
+/** Listens at the socket that a workspace's claim names, calls `answer` in place of an owner, and records what it receives. */
 async function impersonate(answer: (socket: Socket, line: string) => void = () => undefined) {
   const folder = await temporaryFolder();
   const first = await claimIn(folder);
@@ -46,7 +46,7 @@ async function impersonate(answer: (socket: Socket, line: string) => void = () =
 
 const say = (socket: Socket, frame: object): void => void socket.write(`${JSON.stringify(frame)}\n`);
 
-/** Connects to a socket, and resolves with everything that comes until the other side ends the connection. */
+/** Connects to a socket and resolves with everything received until the other side ends the connection. */
 function speak(path: string, ...sent: readonly string[]): { socket: Socket; ended: Promise<string> } {
   const socket = connect(path);
   let text = '';
@@ -60,7 +60,7 @@ function speak(path: string, ...sent: readonly string[]): { socket: Socket; ende
   return { socket, ended };
 }
 
-it('leaves a workspace to an owner that does not answer, and names it', async () => {
+it('does not take over a workspace from an owner that does not respond, and names that owner', async () => {
   const { folder, received } = await impersonate();
   expect(await claimIn(folder)).toMatchObject({
     isOurs: false,
@@ -70,13 +70,13 @@ it('leaves a workspace to an owner that does not answer, and names it', async ()
   const borrowed = borrowWarehouse({ folder, command: 'plan', signal: AbortSignal.any([]), onWait: () => undefined });
   await expect(borrowed).rejects.toMatchObject({
     code: 'warehouse_locked',
-    message: expect.stringContaining('which does not answer'),
+    message: expect.stringContaining('which does not respond'),
   });
   expect(received()).toMatch(/^(\{"kind":"hello","nonce":"[\w-]{43}"\}\n){2}$/);
 });
 
-it('removes its own claim and no other', async () => {
-  // Named as the folders are that hold sockets whose path would be too long.
+it('removes its own claim but not the claim of another process', async () => {
+  // Named like the folders of sockets whose path would be too long.
   const folder = await temporaryFolder();
   expect(folder).toMatch(/\/sightline-[^/]+$/);
   const first = await claimIn(folder);
@@ -124,7 +124,7 @@ describe('a client', () => {
     expect(listener.received()).toMatch(/^\{"kind":"hello","nonce":"[\w-]{43}"\}\n$/);
   });
 
-  it('recognises a challenge that was recorded on an earlier connection', async () => {
+  it('rejects a challenge that was recorded on an earlier connection', async () => {
     let recorded = '';
     const challenge = (line: string, claim: WrittenClaim): string => {
       const { nonce } = JSON.parse(line) as { nonce: string };
@@ -138,14 +138,14 @@ describe('a client', () => {
         socket.write(`${recorded}\n`);
       } else socket.write(`${recorded}\n`);
     });
-    // Whoever knows the secret is answered with the client's proof.
+    // A listener that knows the secret receives the client's proof.
     expect(await meetOwner(claim)).toBeNull();
     expect(received()).toContain('"kind":"proof"');
     await expect(meetOwner(claim)).rejects.toMatchObject({ code: 'owner_untrusted' });
     expect(received().match(/"kind":"proof"/g)).toHaveLength(1);
   });
 
-  it('ignores the claim of a folder that was copied, and leaves the original alone', async () => {
+  it('ignores the claim in a copied folder and does not affect the original', async () => {
     const folder = await temporaryFolder();
     const claim = await claimed(folder);
     const copy = join(await temporaryFolder(), 'copy');
@@ -160,7 +160,7 @@ describe('a client', () => {
     expect([claim.socket, second.socket].every(isOwnSocket)).toBe(true);
   });
 
-  it('does not reach an owner with the identity of another folder', async () => {
+  it('does not connect to an owner with the identity of another folder', async () => {
     const claim = await claimed(await temporaryFolder());
     await expect(meetOwner({ ...claim, folderId: '1:1' })).rejects.toMatchObject({ code: 'owner_untrusted' });
   });
@@ -236,7 +236,7 @@ describe('a client', () => {
     });
   }
 
-  it('takes writing to a folder from others when it claims it', async () => {
+  it('removes the write permission of other users when it claims a folder', async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o777);
     await claimed(folder);
@@ -268,7 +268,7 @@ describe('an owner', () => {
     return met?.connection !== null && met !== null;
   };
 
-  it('runs nothing for a client that has not proven the secret, and goes on', async () => {
+  it('runs no command for a client that has not proven the secret, and keeps running', async () => {
     const { claim, ran } = await open();
     const proof = (text: string): string => `${JSON.stringify({ kind: 'proof', proof: text })}\n`;
     const { socket, ended } = speak(claim.socket, hello);
@@ -276,7 +276,7 @@ describe('an owner', () => {
     const handshake = { ...claim, claimId: claim.id, clientNonce: 'c'.repeat(43), serverNonce: challenge.nonce };
     const right = proof(proofOf('client', handshake));
     socket.write(right);
-    // A value that is not a command ends the connection, and the owner goes on.
+    // A value that is not a command ends the connection, and the owner keeps running.
     socket.write(run);
     expect(await ended).toContain('"kind":"greeting"');
     const attempts: readonly (readonly string[])[] = [
@@ -284,7 +284,7 @@ describe('an owner', () => {
       [hello, run],
       [hello, proof('p'.repeat(43))],
       [hello, `${JSON.stringify({ kind: 'proof', proof: challenge.proof })}\n`],
-      // The proof of an earlier connection, and of its nonce.
+      // The proof and nonce of an earlier connection.
       [hello, right, run],
       [right, run],
       [hello, hello],
@@ -300,7 +300,7 @@ describe('an owner', () => {
     expect(await greets(claim)).toBe(true);
   });
 
-  it('ends connections that prove nothing, and tells clients beyond its limit that it is busy', async () => {
+  it('ends connections without a proof, and sends `busy` to clients beyond its limit', async () => {
     const { claim } = await open();
     const idle = Array.from({ length: 64 }, () => speak(claim.socket));
     await Promise.all(idle.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))));

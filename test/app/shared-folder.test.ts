@@ -17,7 +17,7 @@ async function configsIn(folder: string, file: object = {}) {
   return ['a', 'b'].map((workspace) => loadConfig({ flags: { workspace }, environment: {}, folder }));
 }
 
-/** What a queue remembers. */
+/** The folder that a queue has recorded. */
 function queueWith(recorded: string | null) {
   let kept = recorded;
   const runner = {
@@ -30,7 +30,7 @@ function queueWith(recorded: string | null) {
   return runner as unknown as Runner;
 }
 
-test('only the workspaces with a local home are rejected, and only with a queue that machines may share', async () => {
+test('only workspaces with a local home are rejected, and only with a queue that several machines may share', async () => {
   const folder = await temporaryFolder();
   const [a, b] = await configsIn(folder);
   if (a === undefined || b === undefined) throw new Error('there are two');
@@ -46,12 +46,12 @@ test('only the workspaces with a local home are rejected, and only with a queue 
   expect(rejectLocalHomes({ kind: 'process' }, [a, b])).toBeNull();
 });
 
-test('a queue accepts the folder that it records and no copy of it, until the folder is moved', async () => {
+test('a queue accepts only the recorded folder and not a copy of it, until the folder is moved', async () => {
   const [folder, other] = [await temporaryFolder(), await temporaryFolder()];
   const configs = await configsIn(folder);
   const runner = queueWith(null);
   expect(await checkSharedFolder(runner, configs)).toBe(false);
-  // Workers that start at the same moment agree about the folder's id.
+  // Workers that start at the same time agree on the folder's ID.
   await Promise.all([1, 2, 3].map(() => claimSharedFolder(runner, configs, { moves: false })));
   expect(await checkSharedFolder(runner, configs)).toBe(true);
   await cp(folder, other, { recursive: true });
@@ -65,13 +65,10 @@ test('a queue accepts the folder that it records and no copy of it, until the fo
   });
 });
 
-test.each(['', '{}', '{"id":1}', 'null'])(
-  'a queue whose record of the folder is %j is not worked on',
-  async (recorded) => {
-    const configs = await configsIn(await temporaryFolder());
-    await expect(claimSharedFolder(queueWith(recorded), configs, { moves: false })).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining('a folder that cannot be read'),
-    });
-  },
-);
+test.each(['', '{}', '{"id":1}', 'null'])('a queue whose folder record is %j is rejected', async (recorded) => {
+  const configs = await configsIn(await temporaryFolder());
+  await expect(claimSharedFolder(queueWith(recorded), configs, { moves: false })).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('an unreadable folder record'),
+  });
+});

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-test.skipIf(process.platform !== 'linux')('a sync that cannot begin leaves no budget open', async () => {
+test.skipIf(process.platform !== 'linux')('a sync that cannot start closes its budget', async () => {
   const folder = await temporaryFolder();
   const environment = { SIGHTLINE_BASE_URL: 'http://127.0.0.1:1/v1', SIGHTLINE_API_KEY: 'gsk_of_a_test' };
   const config = loadConfig({ flags: {}, environment, folder });

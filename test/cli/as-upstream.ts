@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
-/** Compares the live file in a workspace's folder with what upstream answers now, as the tests of the engine do. */
+/** Compares the live file in a workspace's folder with upstream's current responses, as the tests of the engine do. */
 export async function expectAsUpstream(data: string, sandbox: WorkspaceSandbox): Promise<void> {
   const database = await openDatabase(join(data, 'warehouse.duckdb'));
   const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => workspace.close());
 
 describe('backup', () => {
-  test('writes the whole warehouse into one file, and not over another', async () => {
+  test('writes the complete warehouse to one file and does not overwrite an existing file', async () => {
     const { run, folder, data } = workspace;
     const { code, stdout, stderr } = await run('backup', 'copy.duckdb', '--json');
     expect(code, stderr).toBe(0);
@@ -46,7 +46,7 @@ describe('backup', () => {
     expect(again, again.stderr).toMatchObject({ code: 0, stdout: `${path}\n` });
   });
 
-  test('is made of the published copy while another process owns the warehouse, and says so', async () => {
+  test('copies the published copy while another process owns the warehouse, and prints a note', async () => {
     const { run, data } = workspace;
     const database = await openDatabase(join(data, 'warehouse.duckdb'));
     await database.exclusive((session) => session.run('CREATE TABLE newer AS SELECT 1 AS one'));
@@ -63,7 +63,7 @@ describe('backup', () => {
 });
 
 describe('restore', () => {
-  test('from a backup gives back what was there, and the next sync goes on', async () => {
+  test('from a backup restores all rows, and the next sync resumes', async () => {
     const { run, rows, data } = workspace;
     expectRefusal(await run('restore', 'copy.duckdb', '--json'), 'usage', true);
     expectRefusal(await run('restore', 'copy.duckdb', '--force', '--json'), 'usage', true);
@@ -78,17 +78,17 @@ describe('restore', () => {
     await expectAsUpstream(data, workspace.sandbox);
   });
 
-  test('from a snapshot alone gives all rows in their types, and a sync completes it', async () => {
+  test('from a snapshot restores all rows with their types, and a sync completes them', async () => {
     const { run, folder, sandbox } = workspace;
     const elsewhere = ['--data-dir', 'rebuilt'];
     await cp(snapshot, join(folder, 'alone'), { recursive: true });
     const { code, stdout, stderr } = await run('restore', 'alone', ...elsewhere, '--json');
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'snapshot', continues: false, kept: null, missing: [] });
-    expect(stderr).toContain('reads everything again');
+    expect(stderr).toContain('fetches everything again');
     const counted = await run('sql', COUNTS, '--json', ...elsewhere);
     expect(JSON.parse(counted.stdout)).toEqual(held);
-    // Whoever was served one restored snapshot is not told that another is the same.
+    // Two different restored snapshots must not have the same version, which a server would treat as unchanged.
     const origin = await run('sql', "SELECT value FROM sync.meta WHERE name = 'restored_from'", '--json', ...elsewhere);
     const { id } = JSON.parse(await readFile(join(snapshot, 'manifest.json'), 'utf8'));
     expect(JSON.parse(origin.stdout)).toEqual([{ value: expect.stringMatching(new RegExp(`^${id} [0-9a-f]{64}$`)) }]);
@@ -98,7 +98,7 @@ describe('restore', () => {
     await expectAsUpstream(join(folder, 'rebuilt', 'default'), sandbox);
   });
 
-  test('refuses what is no warehouse, newer, incomplete or damaged, and changes nothing', async () => {
+  test('rejects sources that are not a warehouse, or are newer, incomplete or damaged, and changes nothing', async () => {
     const { run, folder } = workspace;
     await writeFile(join(folder, 'text.duckdb'), 'this is no database');
     const damage = async (name: string, sql: string): Promise<void> => {
@@ -110,7 +110,7 @@ describe('restore', () => {
     await damage('newer.duckdb', "UPDATE sync.meta SET value = '999' WHERE name = 'schema_version'");
     await damage('lacking.duckdb', 'DROP TABLE response_citations');
     const bits = await readFile(join(folder, 'copy.duckdb'));
-    // In several blocks, because one of them may be free.
+    // Damage several blocks, because one of them may be free.
     for (let at = bits.length >> 1; at < bits.length; at += 262_144) bits[at] = (bits[at] as number) ^ 1;
     await writeFile(join(folder, 'bits.duckdb'), bits);
     await mkdir(join(folder, 'empty'));
@@ -133,7 +133,7 @@ describe('restore', () => {
     expect(await readlink(join(snapshot, '..', 'latest'))).toBe(manifest.id);
   });
 
-  test('is refused while the workspace is served', async () => {
+  test('is rejected while the workspace is served', async () => {
     const { run, start } = workspace;
     const served = start('serve', '--port', '0', '--no-jobs', '--data-dir', 'served');
     await until('the workspace is served', () => existsSync(join(workspace.folder, 'served/default/serving.json')));

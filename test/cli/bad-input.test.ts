@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/base/errors.ts';
 import { expectRefusal, type Finished, makeFolder, runCli, serve } from './helpers.ts';
 
-// Distinctive, so that an echo is found wherever it stands.
+// A distinctive value, so that it is found in any output.
 const KEY = 'gsk_never_to_be_seen_0123456789';
 const SIDE_BY_SIDE = 3;
 
@@ -14,11 +14,11 @@ interface Case {
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string | null>>;
   readonly code: ErrorCode;
-  /** What the sentence has to say: the value, its name, what is allowed. */
+  /** Texts that the message must contain: the value, its name, the allowed values. */
   readonly says: readonly string[];
-  /** What must not be said, beside the key. */
+  /** Texts besides the key that must not appear. */
   readonly hides?: readonly string[];
-  /** Whether the data folder may be there afterwards, because the trouble came later. */
+  /** Whether the data folder may exist afterwards, because the error occurs later. */
   readonly begins?: boolean;
 }
 
@@ -128,14 +128,14 @@ const flags: Case[] = [
     args: ['sync', '--to', '2026-03-01'],
     env: settings,
     code: 'usage',
-    says: ['--to needs --from'],
+    says: ['--to requires --from'],
   },
   {
     name: 'an unknown resource',
     args: ['sync', '--only', 'brands,responces'],
     env: settings,
     code: 'usage',
-    says: ['no resource "responces"', 'allowed', 'responses', 'competitors'],
+    says: ['unknown resource "responces"', 'allowed', 'responses', 'competitors'],
   },
   { name: 'an unknown flag', args: ['sync', '--forse'], env: settings, code: 'usage', says: ['--forse'] },
   { name: 'an unknown command', args: ['snyc'], code: 'usage', says: ['snyc', 'sync', 'export', 'sql'] },
@@ -291,7 +291,7 @@ const folders: Case[] = [
     says: ['data/default'],
   },
   {
-    name: 'a data folder where none can be made',
+    name: 'a data folder that cannot be created',
     args: ['sync', '--data-dir', '/proc/sightline'],
     env: settings,
     code: 'folder_unwritable',
@@ -330,7 +330,7 @@ const folders: Case[] = [
   { name: 'sql without data', args: ['sql', 'select 1'], code: 'no_data', says: ['default', 'data/default'] },
   { name: 'export without data', args: ['export'], code: 'no_data', says: ['default', 'data/default'] },
   {
-    name: 'demo in a folder that no demo made',
+    name: 'demo in a folder that was not created by a demo',
     args: ['demo'],
     files: { 'data/demo/precious.txt': 'mine' },
     code: 'usage',
@@ -414,7 +414,7 @@ async function perform({ args, env = {}, files: given = {} }: Case): Promise<Res
   }
 }
 
-// With --json right after the command, where no other flag takes it for its value.
+// Puts --json right after the command, because a later position could be parsed as a flag's value.
 function argumentsOf({ args }: Pick<Case, 'args'>): string[] {
   const [command = '', ...rest] = args.map(withPort);
   if (command === 'demo') return [command, ...rest];
@@ -425,7 +425,7 @@ async function listing(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).sort();
 }
 
-describe('a wrong value is refused with a sentence, a hint and its exit code, and leaves nothing behind', () => {
+describe('a wrong value is rejected with a message, a hint and an exit code, and no files are left', () => {
   test.each(cases)('$name', ({ name, args, code, says, hides = [] }) => {
     const { code: exit, stdout, stderr, before, after } = results.get(name) as Result;
     expectRefusal({ code: exit, stdout, stderr }, code, args[0] !== 'demo');

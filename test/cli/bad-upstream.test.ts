@@ -7,7 +7,7 @@ import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixt
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { type Finished, makeFolder, openCli, runCli, serve, until } from './helpers.ts';
 
-// Distinctive, so that an echo is found wherever it stands.
+// A distinctive value, so that it is found in any output.
 const KEY = 'gsk_never_to_be_seen_0123456789';
 
 interface Result extends Finished {
@@ -21,7 +21,7 @@ let elsewhereOrigin = '';
 const closing: (() => Promise<unknown>)[] = [];
 const results = new Map<string, Result>();
 
-// The first part of the path says what is wrong with the upstream.
+// The first part of the path selects the fault of the upstream.
 const wrong: RequestListener = (request, response) => {
   const { authorization = '' } = request.headers;
   const kind = request.url?.split('/')[1];
@@ -36,7 +36,7 @@ const wrong: RequestListener = (request, response) => {
 
 interface Case {
   readonly name: string;
-  /** Where, given the origin of the wrong upstream and the base URL of a right one. */
+  /** Returns the base URL, given the origin of the faulty upstream and the base URL of a correct one. */
   readonly url: (origin: string, right: string) => string;
   readonly args?: readonly string[];
   readonly code: ErrorCode;
@@ -46,7 +46,7 @@ interface Case {
 
 const cases: Case[] = [
   {
-    name: 'nobody listens',
+    name: 'no server listens',
     url: () => 'http://127.0.0.1:9/v1',
     code: 'unreachable',
     says: ['http://127.0.0.1:9', 'refused'],
@@ -62,7 +62,7 @@ const cases: Case[] = [
   },
   { name: 'a redirect', url: (o) => `${o}/moved`, code: 'refused', says: ['redirects /brands', '308', '/moved'] },
   {
-    name: 'a key nobody knows',
+    name: 'an unknown key',
     url: (_o, right) => right,
     code: 'unauthorized',
     says: ['401', 'The API key is invalid.'],
@@ -102,18 +102,18 @@ async function perform({ name, url, args = [], key }: Case): Promise<void> {
   }
 }
 
-describe('an upstream that does not answer as it should ends the sync with a sentence', () => {
+describe('a sync with a faulty upstream ends with an error message', () => {
   test.each(cases)('$name', ({ name, code, says }) => {
     const { code: exit, stdout, stderr, files } = results.get(name) as Result;
     expectFailure({ code: exit, stdout, stderr }, code);
     const sentence = stderr.split('\n')[1];
     for (const part of says) expect(sentence).toContain(part);
     expect(stdout + stderr).not.toContain(KEY);
-    // The warehouse with the failed run, and its copy; nothing that was put aside.
+    // Only the warehouse with the failed run and its copy exist; no temporary files.
     expect(files).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
   });
 
-  test('the key does not follow a redirect', () => {
+  test('the key is not sent to the target of a redirect', () => {
     expect(results.get('a redirect')?.code).toBe(1);
     expect(elsewhere).toEqual([]);
   });
@@ -134,7 +134,7 @@ function expectFailure(finished: Pick<Finished, 'code' | 'stdout' | 'stderr'>, c
 }
 
 describe('a workspace that has data already', () => {
-  test('keeps them while its key has expired or its plan is missing, and goes on after', async () => {
+  test('keeps them while its key has expired or its plan is missing, and resumes afterwards', async () => {
     const workspace = await openCli({ prompts: 2, days: 2 });
     const { sandbox: upstream, rows, run } = workspace;
     expect(await run('sync')).toMatchObject({ code: 0 });
@@ -155,7 +155,7 @@ describe('a workspace that has data already', () => {
     expect(await run('sync')).toMatchObject({ code: 0 });
   });
 
-  test('refuses a brand it does not have, and names those it has', async () => {
+  test('rejects an unknown brand and lists the known ones', async () => {
     const workspace = await openCli({ brands: 2, prompts: 1, days: 1 });
     const unknown = '00000000-0000-4000-8000-000000000000';
     const finished = await workspace.run('sync', '--json', '--brand', unknown);
@@ -165,7 +165,7 @@ describe('a workspace that has data already', () => {
     for (const part of [unknown, ...ids]) expect(finished.stderr).toContain(part);
   });
 
-  test('ends partial with exit code 3 when one list stays broken, and says which', async () => {
+  test('ends partial with exit code 3 when one list stays broken, and names it', async () => {
     const workspace = await openCli({ prompts: 1, days: 1, faults: [{ kind: '500', match: '/alerts' }] });
     const { code, stdout, stderr } = await workspace.run('sync', '--json');
     expect(code, stderr).toBe(3);
@@ -178,8 +178,8 @@ describe('a workspace that has data already', () => {
   });
 });
 
-describe('a warehouse that another process holds', () => {
-  test('is refused with exit code 4 and the name of the command and process that has it', async () => {
+describe('a warehouse that another process owns', () => {
+  test('is rejected with exit code 4 and the command and process ID of the owner', async () => {
     const workspace = await openCli({ faults: [{ kind: 'hang', match: '/responses' }] });
     const holder = workspace.start('sync');
     await until('the sync is under way', () => workspace.sandbox.requests.length > 5);

@@ -1,15 +1,15 @@
 import type { ErrorCode } from '../../src/base/errors.ts';
 
-/** A text that tries to write, to reach something outside of the tables, or to take the machine's resources. */
+/** SQL that tries to write, to read outside the tables, or to exhaust the machine's resources. */
 export interface BreakOut {
   readonly title: string;
   readonly sql: string;
   readonly code: ErrorCode;
-  /** What the message must name. */
+  /** Text that the error message must contain. */
   readonly names: RegExp;
 }
 
-/** All break-outs against a database file in a folder; what they would write lies in `outside`. */
+/** All break-outs against a database file in a folder. They try to write to `outside`. */
 export function breakOuts({ file, outside }: { file: string; outside: string }): BreakOut[] {
   const csv = '(FORMAT csv, USE_TMP_FILE false)';
   const copy = `COPY (SELECT 1 AS a) TO '${file}' ${csv}`;
@@ -22,7 +22,7 @@ export function breakOuts({ file, outside }: { file: string; outside: string }):
   const invalid = (title: string, sql: string, names: RegExp): BreakOut => ({ title, sql, code: 'sql_invalid', names });
   const limited = (title: string, sql: string, names: RegExp): BreakOut => ({ title, sql, code: 'query_limit', names });
   return [
-    // Writing to the opened file and to its log, which DuckDB itself allows.
+    // Writes to the opened file and its log, which DuckDB itself allows.
     rejected('COPY to the opened file', copy, /^COPY is not allowed/),
     rejected('COPY to the opened file by a temporary file', `COPY (SELECT 1) TO '${file}'`, /^COPY /),
     rejected('COPY to the log', `COPY (SELECT 1) TO '${file}.wal' ${csv}`, /^COPY /),
@@ -209,7 +209,7 @@ export function breakOuts({ file, outside }: { file: string; outside: string }):
     rejected('arrow_scan', 'SELECT * FROM arrow_scan(1, 2, 3)', /arrow_scan\(\)/),
     rejected('getenv', "SELECT getenv('HOME')", /getenv\(\)/),
     rejected('nextval', "SELECT nextval('x')", /nextval\(\)/),
-    // Work without end.
+    // Statements that never end.
     limited('a value of 2 GB', "SELECT repeat('x', 2000000000)", /memory/),
     limited('values that are too large together', "SELECT list(repeat('x', 200000)) FROM range(100000)", /memory/),
     limited(

@@ -6,7 +6,7 @@ import { catalogue } from '../../src/app/workspace.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { type CliWorkspace, type Finished, makeFolder, openCliFor, runCli } from './helpers.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters on purpose
 const ESCAPE_CODES = /\u001b/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -19,7 +19,7 @@ let workspace: CliWorkspace & { close: () => Promise<void> };
 let first: Finished;
 
 beforeAll(async () => {
-  // Time stands still, or an answer may come between one sync and the next.
+  // The clock stands still, so that no new response appears between two syncs.
   const now = Date.now();
   workspace = await openCliFor({ brands: 2, prompts: 3, days: 4, clock: () => now });
   first = await workspace.run('sync', '--json');
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => workspace.close());
 
 describe('sync', () => {
-  test('ends with one line of JSON on standard output and a sentence on standard error', () => {
+  test('prints one line of JSON on standard output and a summary on standard error', () => {
     expect(first.code, first.stderr).toBe(0);
     expect(first.stdout.split('\n')).toHaveLength(2);
     const result = JSON.parse(first.stdout) as SyncResult;
@@ -53,7 +53,7 @@ describe('sync', () => {
     expect(first.stderr.split('\n')).toHaveLength(2);
   });
 
-  test('says as much as the warehouse holds', async () => {
+  test('reports the same row counts as the warehouse', async () => {
     const { tables } = JSON.parse(first.stdout) as SyncResult;
     const counts = Object.keys(tables).map((name) => `select '${name}' as name, count(*) as rows from "${name}"`);
     const inserted = Object.entries(tables).map(([name, table]) => ({ name, rows: table.inserted }));
@@ -68,7 +68,7 @@ describe('sync', () => {
     expect(again.stdout).toBe('');
   });
 
-  test('takes resources and brands by name, together or one by one', async () => {
+  test('accepts resources and brands, separated by commas or spaces', async () => {
     const [brand, other] = (await workspace.rows('select id from brands order by id')).map(({ id }) => String(id));
     const sent = workspace.sandbox.requests.length;
     const { code, stderr } = await workspace.run(
@@ -86,7 +86,7 @@ describe('sync', () => {
     expect(paths.join(' ')).not.toContain(other);
   });
 
-  test('reads a range of days', async () => {
+  test('fetches a range of days', async () => {
     const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
     const sent = workspace.sandbox.requests.length;
     const { code, stderr } = await workspace.run('sync', '--only', 'responses', '--from', day, '--to', day);
@@ -98,7 +98,7 @@ describe('sync', () => {
 });
 
 describe('export', () => {
-  test('says what it wrote, and that is what is there', async () => {
+  test('reports exactly the files that it wrote', async () => {
     const { code, stdout, stderr } = await workspace.run('export', '--json');
     expect(code, stderr).toBe(0);
     const { snapshotId, path, tables } = JSON.parse(stdout);
@@ -123,9 +123,7 @@ describe('export', () => {
     const { code, stdout, stderr } = await workspace.run('export');
     expect(code, stderr).toBe(0);
     expect(existsSync(join(stdout.trimEnd(), 'manifest.json'))).toBe(true);
-    expect(stderr).toMatch(
-      /^43 tables, [\d,]+ rows, \d+ files, [\d.]+ [kM]B\n0 files had changed, 0 B; the others .*\n$/,
-    );
+    expect(stderr).toMatch(/^43 tables, [\d,]+ rows, \d+ files, [\d.]+ [kM]B\n0 files changed, 0 B; the others .*\n$/);
   });
 });
 
@@ -141,7 +139,7 @@ describe('sql', () => {
   };
   const odd = `SELECT 'Zoë said "hi", then 日本 🎉' AS "a ""name"", odd", 'two\nlines' AS b, NULL AS c, 1.5 AS d, true AS e, '' AS f`;
 
-  test('prints a table for people', async () => {
+  test('prints a table by default', async () => {
     const lines = (
       await ask("SELECT 'brand' AS name, 12 AS mentions UNION ALL SELECT 'x\ty', 3 ORDER BY ALL", 'table')
     ).split('\n');
@@ -157,7 +155,7 @@ describe('sql', () => {
     ]);
   });
 
-  test('cuts long texts and takes out control characters only in tables', async () => {
+  test('truncates long texts and replaces control characters in tables only', async () => {
     const long = "SELECT repeat('é', 200) || chr(27) || '[31m' AS \"\x1b[31mred\", 'a' || chr(27) || 'b' AS raw";
     const table = await ask(long, 'table');
     expect(table).not.toMatch(ESCAPE_CODES);
@@ -166,14 +164,14 @@ describe('sql', () => {
     expect(JSON.parse(await ask(long, 'json'))[0].raw).toBe('a\u001bb');
   });
 
-  test('prints CSV as RFC 4180 has it, and an empty text unlike a null', async () => {
+  test('prints CSV as in RFC 4180, with different forms of empty text and null', async () => {
     expect(await ask(odd, 'csv')).toBe(
       '"a ""name"", odd",b,c,d,e,f\r\n"Zoë said ""hi"", then 日本 🎉","two\nlines",,1.5,true,""\r\n',
     );
     expect(await ask('SELECT 1 AS a WHERE false', 'csv')).toBe('a\r\n');
   });
 
-  test('prints JSON in which numbers are numbers, times ISO 8601 and nothing is lost', async () => {
+  test('prints JSON with exact numbers and ISO 8601 times', async () => {
     const values: Record<string, [string, unknown]> = {
       small: ['1::TINYINT', 1],
       count: ['count(*)', 1],
@@ -205,24 +203,24 @@ describe('sql', () => {
       json: ['\'{"a": [1]}\'::JSON', '{"a": [1]}'],
     };
     const list = Object.entries(values).map(([name, [sql]]) => `${sql} AS ${name}`);
-    // A reader's own time zone must not move a moment.
+    // The reader's time zone must not shift a timestamp.
     const [row] = JSON.parse(await ask(`SELECT ${list.join(', ')}`, 'json', { TZ: 'Asia/Kolkata' }));
     expect(row).toEqual(Object.fromEntries(Object.entries(values).map(([name, [, expected]]) => [name, expected])));
   });
 
-  test('keeps columns of one name apart, and gives an empty list for no rows', async () => {
+  test('renames columns with equal names, and prints an empty list if there are no rows', async () => {
     expect(JSON.parse(await ask('SELECT 1 AS a, 2 AS a, 3 AS a', 'json'))).toEqual([{ a: 1, a_2: 2, a_3: 3 }]);
     expect(JSON.parse(await ask('SELECT 1 AS a, 2 AS a_2, 3 AS a', 'json'))).toEqual([{ a: 1, a_2: 2, a_3: 3 }]);
     expect(JSON.parse(await ask('SELECT 1 AS a WHERE false', 'json'))).toEqual([]);
   });
 
-  test('gives the rows of the one statement that returns rows, of SHOW and of DESCRIBE', async () => {
+  test('prints the rows of the only statement that returns rows, including SHOW and DESCRIBE', async () => {
     expect(JSON.parse(await ask("SET VARIABLE a = 2; SELECT getvariable('a') AS b;", 'json'))).toEqual([{ b: 2 }]);
     expect(await ask('SHOW TABLES', 'csv')).toContain('responses\r\n');
     expect(await ask('DESCRIBE responses', 'csv')).toContain('created_at,TIMESTAMP');
   });
 
-  test('writes a long answer whole to a pipe', async () => {
+  test('writes a long result completely to a pipe', async () => {
     const rows = JSON.parse(await ask("SELECT range AS i, repeat('x', 100) AS x FROM range(50000)", 'json'));
     expect(rows).toHaveLength(50_000);
     expect(rows.at(-1).i).toBe(49_999);
@@ -237,7 +235,7 @@ describe('settings', () => {
     return cwd;
   };
 
-  test('come from .env, and the environment beats it', async () => {
+  test('are read from .env, and the environment overrides it', async () => {
     const { sandbox } = workspace;
     const cwd = await isolated({
       '.env': `SIGHTLINE_BASE_URL=${sandbox.baseUrl}\nSIGHTLINE_API_KEY="${sandbox.key}"\n`,
@@ -284,14 +282,14 @@ describe('help', () => {
 });
 
 describe('demo', () => {
-  test('replaces an earlier demo, ends by itself and leaves its data to look at', async () => {
+  test('replaces an earlier demo, exits by itself and keeps its data', async () => {
     const cwd = await makeFolder();
     onTestFinished(() => rm(cwd, { recursive: true, force: true }));
     const folder = join(cwd, 'data', 'demo');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, '.demo'), '');
     await writeFile(join(folder, 'of-the-earlier-demo'), '');
-    // A terminal's wishes must not matter where there is no terminal.
+    // Variables for a terminal must have no effect without a terminal.
     const { code, stdout, stderr } = await runCli(['demo'], { cwd, env: { NO_COLOR: '1', TERM: 'xterm-256color' } });
     expect(code, stderr).toBe(0);
     expect(stdout + stderr).not.toMatch(ESCAPE_CODES);
@@ -314,7 +312,7 @@ describe('demo', () => {
     expect(JSON.parse(asked.stdout)[0].n).toBeGreaterThan(1000);
   });
 
-  test('--json says where things are, with the answers', async () => {
+  test('--json prints the paths and the query results', async () => {
     const cwd = await makeFolder();
     onTestFinished(() => rm(cwd, { recursive: true, force: true }));
     const { code, stdout, stderr } = await runCli(['demo', '--json'], { cwd });

@@ -19,14 +19,14 @@ import { MAIN } from './helpers.ts';
 const program = createProgram(() => undefined);
 const run = promisify(execFile);
 
-/** Where Debian and others put shells. */
+/** Folders in which Debian and other systems install shells. */
 const places: Readonly<Record<Shell, readonly string[]>> = {
   bash: ['/bin/bash', '/usr/bin/bash'],
   zsh: ['/bin/zsh', '/usr/bin/zsh'],
   fish: ['/usr/bin/fish', '/bin/fish'],
 };
 
-/** What the line, ending at the cursor, can go on with. */
+/** Completions of a line that ends at the cursor. */
 async function following(line: string): Promise<string[]> {
   const known = ['workspace', 'resource', 'table', 'job'];
   const values = (kind: string) => Promise.resolve(known.includes(kind) ? [{ word: `a-${kind}`, about: '' }] : []);
@@ -38,8 +38,8 @@ function commandsBelow(command: Command): Command[] {
   return [command, ...command.commands.flatMap(commandsBelow)];
 }
 
-describe('what may follow', () => {
-  test('is every command, subcommand and flag there is', async () => {
+describe('the completions', () => {
+  test('include every command, subcommand and flag', async () => {
     for (const command of commandsBelow(program)) {
       const names: string[] = [];
       for (let at: Command | null = command; at !== null && at !== program; at = at.parent) names.unshift(at.name());
@@ -71,11 +71,11 @@ describe('what may follow', () => {
     { line: 'sync nonsense --unknown x', gives: [] },
     { line: 'no-such-command ', gives: ['--version', '--verbose', '--help'] },
     { line: 'sql -- --f', gives: [] },
-  ])('after `sightline $line` is $gives', async ({ line, gives }) => {
+  ])('of `sightline $line` are $gives', async ({ line, gives }) => {
     expect(await following(line)).toEqual(gives);
   });
 
-  test('names the values that commands take', () => {
+  test('include the values that commands accept', () => {
     const listed = (path: string[], flag: string): readonly string[] | undefined => {
       const command = path.reduce<Command>(
         (at, name) => at.commands.find((below) => below.name() === name) as Command,
@@ -91,7 +91,7 @@ describe('what may follow', () => {
     expect(listed(['completion'], 'shell')).toEqual(SHELLS);
   });
 
-  test('is written as each shell reads it', () => {
+  test('are printed in the format of each shell', () => {
     const completion = { candidates: [{ word: '--a=b:c', about: 'one\nline' }], paths: 'files' } as const;
     expect(formatCompletion('bash', completion)).toBe('b:c\n:files\n');
     expect(formatCompletion('zsh', completion)).toBe('--a=b\\:c:one line\n:files\n');
@@ -141,16 +141,16 @@ describe('in a real shell', () => {
   }
 });
 
-/** Arguments with which a shell prints what it would complete the line with. */
+/** Arguments with which a shell prints its completions of a line. */
 const inShell: Readonly<Record<Shell, (line: string) => string[]>> = {
-  // Bash splits at equals signs, as it does when the key is pressed.
+  // Bash splits at equals signs, as it does during completion.
   bash: (line) => [
     '--norc',
     '-c',
     `source <(sightline completion bash); COMP_WORDS=(${line.replace('=', ' = ')}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1))
      _sightline sightline; printf '%s\\n' "\${COMPREPLY[@]}"`,
   ],
-  // A zsh of its own on a pseudo terminal, in which the key is really pressed.
+  // Runs zsh on a pseudo terminal and presses the Tab key.
   zsh: (line) => [
     '-f',
     '-c',

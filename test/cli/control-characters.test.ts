@@ -10,7 +10,7 @@ import { expectRefusal, makeFolder, openCli, runCli } from './helpers.ts';
 const ATTACK = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u007f\rover\u202e';
 const UNSAFE = /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u;
 
-/** Adds the attack to every text that is not an id, a time, a number, a cursor or an address. */
+/** Appends the attack to every text that is not an ID, time, number, cursor or address. */
 function poison(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => poison(item, name));
   if (typeof value === 'object' && value !== null) {
@@ -20,7 +20,7 @@ function poison(value: unknown, name = ''): unknown {
   return isText ? `${value}${ATTACK}` : value;
 }
 
-/** Runs a command in this process, and returns what it printed. */
+/** Runs a command in this process and returns its output. */
 async function run(args: readonly string[], cwd: string, environment: Record<string, string>, isTTY = false) {
   const chunks: Buffer[] = [];
   const collect = (): Writable =>
@@ -38,7 +38,7 @@ async function run(args: readonly string[], cwd: string, environment: Record<str
   return { code, text: Buffer.concat(chunks).toString() };
 }
 
-test('texts of upstream reach no terminal with control characters', async () => {
+test('control characters in texts from upstream do not reach the terminal', async () => {
   const { sandbox, folder, env } = await openCli({ prompts: 2, days: 2 });
   const liar = await startLiar(sandbox.baseUrl);
   liar.tell((exchange) => {
@@ -76,7 +76,7 @@ test('texts of upstream reach no terminal with control characters', async () => 
   expect(new Set(shown), 'the attack was in what these print').toEqual(
     new Set(['sync', 'status', 'verify', 'sql', 'jobs']),
   );
-  // CSV has no escapes. It is exact, except on a terminal.
+  // CSV has no escapes. It is exact except on a terminal.
   const exported = ['export', '--tables', 'brands', '--format', 'csv', '--output', '-'];
   for (const args of [['sql', 'select name from brands', '--format', 'csv'], exported]) {
     expect((await run(args, folder, environment)).text).toContain(ATTACK);
@@ -86,7 +86,7 @@ test('texts of upstream reach no terminal with control characters', async () => 
   }
 });
 
-test('a stack is shown with --verbose only', async () => {
+test('a stack trace is printed only with --verbose', async () => {
   const folder = await makeFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const brief = await runCli(['status'], { cwd: folder });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => workspace.close());
 
-/** Damages the copy in a way that its time does not show. */
+/** Damages the copy without changing its modification time. */
 async function damage(how: 'cut off' | 'overwritten' | 'emptied'): Promise<void> {
   const { mtime } = await stat(copy);
   if (how === 'cut off') await truncate(copy, whole.length - 262_144);
@@ -28,7 +28,7 @@ async function damage(how: 'cut off' | 'overwritten' | 'emptied'): Promise<void>
 const count = 'select count(*) as n from prompts';
 
 test.each(['cut off', 'overwritten', 'emptied'] as const)(
-  'sql reads the warehouse in place of a copy that is %s, and export publishes the copy anew',
+  'sql reads the warehouse if the copy is %s, and export publishes the copy again',
   { timeout: 120_000 },
   async (how) => {
     await damage(how);
@@ -41,7 +41,7 @@ test.each(['cut off', 'overwritten', 'emptied'] as const)(
   },
 );
 
-test('while a server runs sql renews a damaged copy, and export does', { timeout: 120_000 }, async () => {
+test('while a server runs, sql and export replace a damaged copy', { timeout: 120_000 }, async () => {
   const server = workspace.start('serve', '--port', '0', '--log-level', 'error', '--no-jobs');
   let said = '';
   server.process.stderr?.on('data', (bytes: Buffer) => {
@@ -58,7 +58,7 @@ test('while a server runs sql renews a damaged copy, and export does', { timeout
   await server.finished;
 });
 
-test('a damaged copy without a warehouse is an error that says so', { timeout: 60_000 }, async () => {
+test('a damaged copy without a warehouse is reported as damaged', { timeout: 60_000 }, async () => {
   const other = await openCliFor({ prompts: 1, days: 1 });
   try {
     expect(await other.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });

@@ -17,7 +17,7 @@ interface Result {
 }
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
-/** A process that is gone. */
+/** The ID of a process that has ended. */
 let dead: number;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ async function inDatabase(sql: string): Promise<void> {
 }
 
 describe('doctor', () => {
-  test('finds nothing wrong where nothing is, with one request', async () => {
+  test('finds no problems in an empty folder, with one request', async () => {
     const { sandbox, run } = workspace;
     const sent = sandbox.requests.length;
     const { code, checks } = await doctor();
@@ -70,7 +70,7 @@ describe('doctor', () => {
     expect(sandbox.requests.length).toBe(sent + 1);
   });
 
-  test('puts right what is safe: permissions, leftovers and the copy', async () => {
+  test('repairs permissions, leftovers and the copy with --fix', async () => {
     const { data, folder } = workspace;
     const keys = join(data, 'keys.json');
     await chmod(keys, 0o644);
@@ -114,7 +114,7 @@ describe('doctor', () => {
     expect(badOf((await doctor('--offline', '--fix')).checks)).toEqual([]);
   });
 
-  test('leaves alone what another process works on', async () => {
+  test('does not touch files that another process uses', async () => {
     const { data } = workspace;
     await writeFile(
       join(data, 'owner.json'),
@@ -135,7 +135,7 @@ describe('doctor', () => {
     await rm(join(data, 'owner.json'));
   });
 
-  test('finds rows that cannot be right and damaged files of a snapshot', async () => {
+  test('finds invalid rows and damaged files of a snapshot', async () => {
     const { data } = workspace;
     await inDatabase('INSERT INTO competitors SELECT * FROM competitors LIMIT 1');
     await inDatabase('DELETE FROM responses WHERE id = (SELECT response_id FROM response_citations LIMIT 1)');
@@ -155,19 +155,19 @@ describe('doctor', () => {
     expect(failures.find((message) => message.includes('response_citations: no parent'))).toBeDefined();
     expect(failures.find((message) => message.includes('prompts_history: gap or overlap'))).toBeDefined();
     expect(failures.find((message) => message.includes(path) && message.includes('SHA-256'))).toBeDefined();
-    // The copy is older now, and sounder than what it would be replaced by.
+    // The copy is now older than the warehouse but intact, so it must not be replaced.
     const copy = await readFile(join(data, 'analytics.duckdb'));
     expect(badOf((await doctor('--offline', '--fix')).checks).map(({ check }) => check)).toContain('copy');
     expect(copy.equals(await readFile(join(data, 'analytics.duckdb')))).toBe(true);
     await rm(join(latest));
     const dangling = await doctor('--offline');
     expect(badOf(dangling.checks).some(({ message }) => message.includes('latest is missing'))).toBe(true);
-    // Nothing is exported of a warehouse with such rows.
+    // A warehouse with invalid rows is not exported.
     const advised = badOf((await doctor('--offline', '--fix')).checks).filter(({ check }) => check === 'snapshots');
-    expect(advised).toMatchObject([{ status: 'failure', advice: 'Mend the warehouse first.' }]);
+    expect(advised).toMatchObject([{ status: 'failure', advice: 'Repair the warehouse first.' }]);
   });
 
-  test('tells what is wrong with upstream and with settings', async () => {
+  test('reports problems of upstream and of the settings', async () => {
     const { folder, env } = workspace;
     const examined = async (changes: Record<string, string>): Promise<{ code: number | null; checks: Result[] }> => {
       const finished = await runCli(['doctor', '--json', '--data-dir', 'none'], {
@@ -193,7 +193,7 @@ describe('doctor', () => {
     expect(badOf(invalid.checks)).toMatchObject([{ check: 'configuration', status: 'failure' }]);
   });
 
-  test('tells of a workspace without a plan, and of clocks that disagree', async () => {
+  test('reports a workspace without a plan, and clocks that differ', async () => {
     const { folder, env } = workspace;
     let [status, date] = [403, new Date()];
     const upstream = await serve((_request, response) => {
@@ -221,7 +221,7 @@ describe('doctor', () => {
     }
   });
 
-  test('brings the copy of an older version up to date, and the warehouse with it', async () => {
+  test('migrates the copy and the warehouse of an older version', async () => {
     const { folder, env } = workspace;
     const data = join(folder, 'older', 'default');
     await mkdir(data, { recursive: true });
@@ -239,7 +239,7 @@ describe('doctor', () => {
     expect(badOf(await examined())).toEqual([]);
   });
 
-  test('refuses a Node that is too old', async () => {
+  test('rejects an unsupported Node version', async () => {
     expect((await examineSurroundings([], undefined, '20.18.1')).map(({ status }) => status)).toEqual(['failure']);
     expect((await examineSurroundings([], undefined, '22.0.0')).map(({ status }) => status)).toEqual(['ok']);
   });

@@ -36,7 +36,7 @@ async function numberOf(sql: string): Promise<number> {
 }
 
 describe('plain files', () => {
-  test('are one for each table, and the same every time', async () => {
+  test('are one per table and identical each time', async () => {
     const { folder, path, snapshotId, tables } = await exportTo('all');
     expect([path, snapshotId]).toEqual([folder, null]);
     const files = await readdir(folder);
@@ -51,7 +51,7 @@ describe('plain files', () => {
     expect(await readdir(join(folder, '..'))).toEqual(['all']);
   });
 
-  test('hold the same rows in every format', async () => {
+  test('contain the same rows in every format', async () => {
     const query = `SELECT id, brand_id, prompt, created_at, brand_mentioned, brand_position, _extra FROM responses
       ORDER BY created_at, id`;
     const rows = await workspace.rows(query);
@@ -84,7 +84,7 @@ describe('plain files', () => {
     expect(csv.stderr).toMatch(/^1 table, /);
   });
 
-  test('hold the days and brands that were asked for, and views as well', async () => {
+  test('contain only the selected days and brands, and may be of views', async () => {
     const [days] = await workspace.rows(
       `SELECT strftime(max(created_at) - INTERVAL 2 DAY, '%Y-%m-%d') AS "from",
          strftime(max(created_at) - INTERVAL 1 DAY, '%Y-%m-%d') AS "to", any_value(brand_id) AS brand FROM responses`,
@@ -112,10 +112,10 @@ describe('plain files', () => {
     });
     expect(rows['responses']).toBeGreaterThan(0);
     const whole = await workspace.run('export', '--tables', 'brands', ...range, '--format', 'csv', '--output', '-');
-    expect(whole.stderr).toContain('Whole, because no day says which of their rows to take: brands.\n');
+    expect(whole.stderr).toContain('Exported completely, because their rows have no day: brands.\n');
   });
 
-  test('replace what an export has made, and nothing else', async () => {
+  test('replace files of an earlier export only', async () => {
     const parent = await temporaryFolder();
     const folder = join(parent, 'out');
     const to = (...args: string[]) => workspace.run('export', '--tables', 'brands', '--output', folder, ...args);
@@ -125,7 +125,10 @@ describe('plain files', () => {
     expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json']);
     await writeFile(join(folder, 'notes.txt'), 'mine');
     const refused = await to();
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holds "notes.txt", which no export') });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('contains "notes.txt", which no export'),
+    });
     expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json', 'notes.txt']);
     await mkdir(join(parent, '.out.new-999999999'));
     const other = await workspace.run('export', '--tables', 'brands', '--output', join(parent, 'out'));
@@ -133,7 +136,7 @@ describe('plain files', () => {
     expect(await readdir(parent)).toContain('out');
   });
 
-  test('go where a symlink leads, which stays', async () => {
+  test('are written to the target of a symlink, which is kept', async () => {
     const parent = await temporaryFolder();
     await mkdir(join(parent, 'disk'));
     const link = join(parent, 'out');
@@ -147,7 +150,7 @@ describe('plain files', () => {
     expect((await readdir(parent)).sort()).toEqual(['disk', 'out']);
   });
 
-  test('are there again after a crash in the moment in which there were none', async () => {
+  test('are recovered after a crash between the two renames', async () => {
     const { folder } = await exportTo('out', '--tables', 'brands', '--format', 'csv');
     const parent = join(folder, '..');
     const before = hashes(folder);
@@ -159,14 +162,14 @@ describe('plain files', () => {
     expect((await readdir(parent)).sort()).toEqual(['.out.old-notes', 'out']);
   });
 
-  test('are written while another process has the warehouse', async () => {
+  test('are written while another process owns the warehouse', async () => {
     const database = await openDatabase(join(workspace.data, 'warehouse.duckdb'));
     try {
       await database.exclusive((session) => session.run('CREATE TABLE sync.scratch AS SELECT 1 AS n'));
       const { folder } = await exportTo('meanwhile', '--tables', 'prompts');
       expect(existsSync(join(folder, 'prompts.parquet'))).toBe(true);
       const { stderr } = await workspace.run('export', '--tables', 'prompts', '--format', 'csv', '--output', '-');
-      expect(stderr).toContain('A sync has the warehouse');
+      expect(stderr).toContain('A sync owns the warehouse');
       expect(await workspace.run('export')).toMatchObject({ code: 4 });
     } finally {
       await database.exclusive((session) => session.run('DROP TABLE sync.scratch'));
@@ -177,24 +180,27 @@ describe('plain files', () => {
   test.each([
     [['--tables', 'nope', '--output', 'x'], 'there is no table "nope"; allowed: '],
     [['--tables', 'sync.runs', '--output', 'x'], 'there is no table "sync.runs"; allowed: '],
-    [['--tables', ',', '--output', 'x'], '--tables names nothing'],
+    [['--tables', ',', '--output', 'x'], '--tables is empty'],
     [['--format', 'xlsx', '--output', 'x'], '--format is "xlsx"; allowed: parquet, csv, ndjson, arrow'],
-    [['--format', 'csv'], '--output is not given'],
-    [['--format', 'csv', '--compression', 'zstd', '--output', 'x'], '--compression is of Parquet files'],
+    [['--format', 'csv'], '--output is required'],
+    [
+      ['--format', 'csv', '--compression', 'zstd', '--output', 'x'],
+      '--compression cannot be combined with --format csv',
+    ],
     [['--compression', 'lzo'], '--compression is "lzo"; allowed: snappy, zstd'],
     [['--from', '2026-02-30', '--output', 'x'], '--from is "2026-02-30"'],
     [['--from', '2026-02-02', '--to', '2026-02-01', '--output', 'x'], '--from 2026-02-02 is after --to 2026-02-01'],
     [['--brand', 'me', '--output', 'x'], '--brand "me" is unknown; allowed: '],
-    [['--output', '-'], '--output - takes one table'],
-    [['--tables', 'brands', '--output', '-', '--json'], '--output - and --json both want standard output'],
-  ])('are refused with %j', async (args, message) => {
+    [['--output', '-'], '--output - allows one table'],
+    [['--tables', 'brands', '--output', '-', '--json'], '--output - cannot be combined with --json'],
+  ])('are rejected with the arguments %j', async (args, message) => {
     const { code, stderr } = await workspace.run('export', ...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`sightline: ${message}`) });
     expect(await readdir(workspace.folder)).not.toContain('x');
   });
 });
 
-test('a snapshot is as ever, in the compression that was asked for, with what changed told apart', async () => {
+test('a snapshot uses the requested compression and reports the changed files', async () => {
   const first = JSON.parse((await workspace.run('export', '--json')).stdout);
   expect(first).toMatchObject({ snapshotId: expect.stringMatching(/^\d{8}T\d{6}Z/), deleted: [] });
   const files = first.tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0);
@@ -202,5 +208,5 @@ test('a snapshot is as ever, in the compression that was asked for, with what ch
   const again = JSON.parse((await workspace.run('export', '--json')).stdout);
   expect(again.written).toEqual({ files: 0, bytes: 0 });
   const { stderr } = await workspace.run('export', '--compression', 'zstd');
-  expect(stderr).not.toContain('of the snapshot before');
+  expect(stderr).not.toContain('with the previous snapshot');
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startLiar } from '../hostile/liar.ts';
 import { openCli, runCli } from './helpers.ts';
 
-test('a held deletion stops the export of a job, is shown by status and doctor, and ends once it is accepted', {
+test('a held deletion stops the export of a job, is shown by status and doctor, and is released when accepted', {
   timeout: 300_000,
 }, async () => {
   const workspace = await openCli({ prompts: 12, days: 3 });

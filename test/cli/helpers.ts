@@ -10,10 +10,10 @@ import { expect, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 
-/** The built command line. */
+/** Path of the built command line. */
 export const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
-/** How a command ended, with all it said. */
+/** Result and output of a command. */
 export interface Finished {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -21,21 +21,21 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** A command under way. */
+/** A running command. */
 export interface Running {
   readonly process: ChildProcess;
   readonly finished: Promise<Finished>;
 }
 
-/** Where and with which settings a command runs; nothing of the test's own environment reaches it. */
+/** Folder and settings of a command. It does not inherit the test's environment. */
 export interface Surroundings {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Where its input comes from; nowhere unless told otherwise. */
+  /** Standard input; empty by default. */
   readonly stdin?: 'ignore' | 'pipe';
 }
 
-/** Starts the built command line in a process of its own. */
+/** Starts the built command line in a separate process. */
 export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'ignore' }: Surroundings): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
@@ -55,12 +55,12 @@ export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'igno
   return { process: child, finished };
 }
 
-/** Runs the built command line to its end. */
+/** Runs the built command line until it ends. */
 export function runCli(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
   return startCli(args, surroundings).finished;
 }
 
-/** Resolves as soon as `holds` does; fails with `what` when it never does. */
+/** Resolves as soon as `holds` returns true. Fails with `what` if it does not in time. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let polls = 0; polls < 3_000; polls++) {
     if (await holds()) return;
@@ -69,36 +69,36 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
   throw new Error(`waited in vain until ${what}`);
 }
 
-/** A folder outside any test's life; the caller removes it. */
+/** Creates a folder that outlives a test. The caller removes it. */
 export function makeFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'sightline-cli-'));
 }
 
-/** A sandbox, a folder to work in, and commands on both; all of it ends with the test. */
+/** A sandbox, a working folder and commands on both. They are removed when the test ends. */
 export interface CliWorkspace {
   readonly sandbox: WorkspaceSandbox;
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The workspace's own folder within the data folder. */
+  /** The workspace's folder in the data folder. */
   readonly data: string;
   run(...args: string[]): Promise<Finished>;
   start(...args: string[]): Running;
-  /** Rows that a query gives, as objects. */
+  /** Runs a query and returns its rows as objects. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Opens a small workspace without a limit that would be felt. */
+/** Opens a small workspace with a high rate limit. */
 export async function openCli(options: WorkspaceOptions = {}): Promise<CliWorkspace> {
   const workspace = await openCliFor(options);
   onTestFinished(workspace.close);
   return workspace;
 }
 
-/** As `openCli`, for several tests together: the caller closes it. */
+/** Like `openCli`, but for several tests. The caller closes it. */
 export async function openCliFor(
   options: WorkspaceOptions = {},
 ): Promise<CliWorkspace & { close: () => Promise<void> }> {
-  // Time stands still upstream, so that two syncs of an unchanged workspace see the same.
+  // Upstream's clock stands still, so that two syncs of an unchanged workspace receive the same data.
   const now = Date.now();
   const small = { brands: 1, prompts: 3, days: 4, rateLimit: 10_000, clock: () => now } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
@@ -128,7 +128,7 @@ export async function openCliFor(
   return { sandbox, folder, env, data, run, start, rows, close };
 }
 
-/** Serves something that is no API, on a free port; the caller closes it. */
+/** Starts a server that is not the API on a free port. The caller closes it. */
 export async function serve(listener: RequestListener): Promise<{ origin: string; close: () => Promise<void> }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -139,7 +139,7 @@ export async function serve(listener: RequestListener): Promise<{ origin: string
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** Checks what holds for every error: one sentence, its hint, the table's exit code, no stack. */
+/** Checks the properties of every error: one sentence, its hint, the exit code of its code, no stack. */
 export function expectRefusal(
   finished: Pick<Finished, 'code' | 'stdout' | 'stderr'>,
   code: ErrorCode,

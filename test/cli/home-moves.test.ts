@@ -7,7 +7,7 @@ import { type Finished, openCli, runCli } from './helpers.ts';
 
 const COUNT = 'SELECT count(*) AS n FROM responses';
 
-test('a workspace moves between its folder and a bucket, and nobody loses what only a folder has', {
+test('a workspace moves between its folder and a bucket without losing data that exist only in a folder', {
   timeout: 120_000,
 }, async () => {
   const cli = await openCli({ brands: 1, prompts: 1, days: 2, responsesPerDay: 10 });
@@ -34,7 +34,7 @@ test('a workspace moves between its folder and a bucket, and nobody loses what o
   const rows = await done(one.run('sql', COUNT, '--json'));
   const raw = await readdir(join(one.data, 'raw'));
 
-  // Into the bucket: what is in the folder comes with it, and is asked of nobody again.
+  // Move to the bucket: the data of the folder are uploaded and not fetched again.
   const home = place('homes');
   await one.set({ home, publish: place('lake') });
   const asked = cli.sandbox.requests.length;
@@ -43,7 +43,7 @@ test('a workspace moves between its folder and a bucket, and nobody loses what o
   expect(await readdir(join(one.data, 'raw'))).toEqual(raw);
   expect(await done(one.run('sql', COUNT, '--json'))).toEqual(rows);
 
-  // Another machine has data of its own: they are not thrown away for those of the bucket.
+  // Another machine has different data, which the bucket's data must not replace.
   await two.set({ home });
   const refused = await two.run('sync', '--json');
   expect([refused.code, refused.stdout]).toEqual([
@@ -60,11 +60,11 @@ test('a workspace moves between its folder and a bucket, and nobody loses what o
   const again = await one.run('sync', '--json');
   expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/is empty/)]);
   await rm(join(one.data, 'home.json'));
-  // Epochs begin anew, which were told where snapshots are published.
+  // Epochs start again, although higher ones were recorded with the published snapshots.
   await done(one.run('export'));
   expect(await done(one.run('sql', COUNT, '--json'))).toEqual(rows);
 
-  // Back to the folder: it may be older than what others have checked in.
+  // Move back to the folder, which may be older than the last check-in of others.
   const backup = join(one.folder, 'backup.duckdb');
   await done(one.run('backup', backup));
   await one.set({});

@@ -11,18 +11,18 @@ import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-
 import type { TestWorkspace } from '../support/workspace.ts';
 import { type CliWorkspace, type Finished, openCli, type Running, startCli, until } from './helpers.ts';
 
-/** How often a worker is killed; `HOME_KILLS=50` for the long proof. */
+/** Number of kills; `HOME_KILLS=50` for the long proof. */
 const KILLS = Number(process.env['HOME_KILLS'] ?? 3);
-/** With `HOME_LONG=1` the claim is left to run out by itself. */
+/** With `HOME_LONG=1` the lease expires by itself. */
 const LONG = process.env['HOME_LONG'] !== undefined;
-/** Requests after which a worker is killed: a sync of all makes some fifty. */
+/** Requests after which a worker is killed. A complete sync sends about fifty. */
 const LIFE_REQUESTS = { least: 4, most: 40 };
-/** Requests under way at once, and the description, which is no page. */
+/** Concurrent requests, plus the request for the description, which is not a page. */
 const IN_FLIGHT = 8 + 1;
 
 const FAULTS: readonly Fault[] = ['cut before', 'cut after', 'half', 'cut after body', 'busy'];
 
-/** Machines that share nothing but the bucket. */
+/** Machines that share only the bucket. */
 interface Machine {
   readonly folder: string;
   start(...args: string[]): Running;
@@ -39,7 +39,7 @@ async function machineOf(cli: CliWorkspace, server: S3Server, changes: object = 
   const folder = await temporaryFolder();
   await mkdir(folder, { recursive: true });
   const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
-  // The world moves ahead by days.
+  // Advance upstream's clock by days.
   await writeFile(
     join(folder, 'sightline.config.json'),
     JSON.stringify({ home: bucket, clock: 'upstream', ...changes }),
@@ -51,19 +51,19 @@ async function machineOf(cli: CliWorkspace, server: S3Server, changes: object = 
 
 const HOME = 'all/default/home/home.json';
 
-// As if all had been silent for longer than a claim holds.
+// Makes every holder look silent for longer than the duration of a lease.
 function letClaimRunOut(server: S3Server): void {
   const found = server.objects.get(HOME);
   if (found !== undefined) server.objects.set(HOME, { ...found, modified: new Date(Date.now() - 60_000) });
 }
 
-test(`kill -9 of ${KILLS} workers: another machine goes on at the page after the last, nothing is lost or doubled`, {
+test(`kill -9 of ${KILLS} workers: another machine resumes after the last page, and no rows are lost or duplicated`, {
   timeout: 60_000 + KILLS * 20_000,
 }, async () => {
   const now = Date.now();
   const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
   const server = await startStore();
-  // One request in eleven goes wrong, in one way after another: what is asked again is asked again by the client.
+  // One request in eleven fails, in changing ways, so that the client retries.
   server.fault = ({ method }) => {
     const count = server.asked.length;
     if (count % 11 !== 0) return null;
@@ -75,7 +75,7 @@ test(`kill -9 of ${KILLS} workers: another machine goes on at the page after the
     const machine = await machineOf(cli, server);
     const { process: child, finished } = machine.start('sync', '--json');
     if (killed < KILLS) {
-      // By what was asked and not by the clock: a machine that is busy is as far when it is killed.
+      // Kill after a number of requests, not after a time, so that a busy machine does not matter.
       const after = cli.sandbox.requests.length + requestsOf(round);
       const isThere = (): boolean => cli.sandbox.requests.length >= after;
       await until('enough was asked', () => isThere() || child.exitCode !== null);
@@ -103,12 +103,12 @@ test(`kill -9 of ${KILLS} workers: another machine goes on at the page after the
     });
     break;
   }
-  // Otherwise there was nothing to take over.
+  // At least one worker must have been killed before it ended.
   const pieces = server.asked.filter(({ method, key }) => method === 'PUT' && key.includes('/journal/'));
   expect(new Set(pieces.map(({ key }) => key.split('/')[4])).size).toBeGreaterThan(1);
 });
 
-test('a worker that was stopped past its claim wakes, and neither checks in nor publishes what it has', {
+test('a worker that resumes after its lease has expired neither checks in nor publishes', {
   timeout: 120_000,
 }, async () => {
   const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15 });
@@ -129,7 +129,7 @@ test('a worker that was stopped past its claim wakes, and neither checks in nor 
   expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('lease_lost')]);
   expect(stdout + stderr).toMatch(LONG ? /is lost/ : /took it over/);
   if (LONG) expect(cli.sandbox.requests.length - asked).toBeLessThanOrEqual(IN_FLIGHT);
-  // Nothing of what it had is anywhere that somebody reads.
+  // Readers see none of its data.
   expect([HOME, 'lake/default/latest.json'].map((key) => server.objects.get(key)?.body.toString())).toEqual(left);
   const rows = await two.run('sql', 'SELECT count(*) AS n FROM responses', '--json');
   const read = await (await machineOf(cli, server)).run('sql', 'SELECT count(*) AS n FROM responses', '--json');
@@ -137,7 +137,7 @@ test('a worker that was stopped past its claim wakes, and neither checks in nor 
   await inside(cli, two, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
 });
 
-test('what is checked in is read, backed up and restored at another machine, and doctor says who has it', {
+test('another machine reads, backs up and restores the checked-in version, and doctor shows its holder', {
   timeout: 120_000,
 }, async () => {
   const cli = await openCli();
@@ -149,16 +149,16 @@ test('what is checked in is read, backed up and restored at another machine, and
   const backup = join(two.folder, 'backup.duckdb');
   expect(await two.run('backup', backup)).toMatchObject({ code: 0 });
   const refused = await one.run('restore', backup, '--yes');
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/has data in its home; --force puts/)]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/has data in its home; --force replaces/)]);
   expect((await one.run('restore', backup, '--yes', '--force')).code).toBe(0);
   expect((await two.run('verify')).code).toBe(0);
   const cluster = await two.run('cluster', 'status', '--json');
   expect(JSON.parse(cluster.stdout).homes).toMatchObject([{ workspace: 'default', epoch: 3, claim: null }]);
   const { stdout } = await one.run('doctor');
   expect(stdout).toMatch(
-    /^ok +home +s3:\/\/lake\/all\/default\/home\/ can be .*epoch 3, checked in last at 20.*; nobody has it/m,
+    /^ok +home +s3:\/\/lake\/all\/default\/home\/ can be .*epoch 3, last checked in at 20.*; not checked out/m,
   );
-  expect(stdout).toMatch(/^ok +warehouse +what was checked in last is sound/m);
+  expect(stdout).toMatch(/^ok +warehouse +the last checked-in version is intact/m);
   server.fault = () => 'forbidden';
   const alone = await two.run('sql', 'SELECT count(*) AS n FROM responses', '--json');
   expect(alone.code, alone.stderr).toBe(0);

@@ -27,7 +27,7 @@ function init(cwd: string, key: string, ...args: string[]): Promise<Finished> {
 const read = (folder: string, name: string): Promise<string> => readFile(join(folder, name), 'utf8');
 
 describe('init without a terminal', () => {
-  test('writes what was tried, for this user alone, and keeps what is there', async () => {
+  test('writes the tested settings with private permissions, and keeps existing ones', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, '.git'));
     await writeFile(join(folder, '.gitignore'), 'node_modules');
@@ -55,12 +55,12 @@ describe('init without a terminal', () => {
     expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
     expect(await read(folder, '.gitignore')).toBe('node_modules\n.env\n/data/\n');
     const again = await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, '--no-plan');
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('were there already') });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('are unchanged') });
     const synced = await runCli(['status', '--json'], { cwd: folder });
     expect(synced.code, synced.stderr).toBe(0);
   });
 
-  test('adds a workspace with a variable of its own, and refuses what would overwrite another key', async () => {
+  test('adds a workspace with a separate key variable, and does not overwrite another key', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'sightline.config.json'), '{ "connections": 2, "dataDir": "store" }');
     const added = await init(
@@ -103,7 +103,7 @@ describe('init without a terminal', () => {
     expect([await read(folder, '.env'), await read(folder, 'sightline.config.json')]).toEqual(files);
   });
 
-  test('tells what is wrong apart, says what to do, and writes nothing', async () => {
+  test('distinguishes errors, prints the next step, and writes nothing', async () => {
     const folder = await temporaryFolder();
     const page = await serve((_request, response) => response.end('<html>'));
     const unpaid = await serve((_request, response) => response.writeHead(403).end('{}'));
@@ -111,8 +111,8 @@ describe('init without a terminal', () => {
     const cases: [url: string, key: string, code: number, says: string[]][] = [
       [sandbox.baseUrl, 'gsk_wrong', 1, ['401', 'Check the key']],
       [sandbox.baseUrl, 'no-key', 2, ['SIGHTLINE_API_KEY', 'gsk_']],
-      [`${origin}/elsewhere`, sandbox.key, 1, ['404', 'not this API']],
-      [page.origin, sandbox.key, 1, ['not JSON', 'not this API']],
+      [`${origin}/elsewhere`, sandbox.key, 1, ['404', 'not as this API']],
+      [page.origin, sandbox.key, 1, ['not JSON', 'not from this API']],
       [unpaid.origin, sandbox.key, 1, ['403', 'no active plan']],
       [origin.replace('http:', 'https:'), sandbox.key, 1, ['does not speak TLS']],
       ['http://127.0.0.1:1', sandbox.key, 1, ['refused', 'network']],
@@ -140,7 +140,7 @@ describe('init without a terminal', () => {
     expect((await readdir(folder)).filter((name) => name !== 'data')).toEqual([]);
   });
 
-  test('leaves a key in the file that keeps it', async () => {
+  test('does not copy a key that is stored in a separate file', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'key'), `${sandbox.key}\n`, { mode: 0o600 });
     const env = { SIGHTLINE_API_KEY_FILE: 'key' };
@@ -163,7 +163,7 @@ describe('init without a terminal', () => {
 describe('init on a terminal', () => {
   if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: questions on a terminal. There is no ${SCRIPT}.\n`);
 
-  /** Answers questions as they come on a pseudo terminal; `end` is what the terminal showed. */
+  /** Answers questions on a pseudo terminal. `end` is the output of the terminal. */
   async function converse(cwd: string, answers: readonly [question: string, answer: string][]): Promise<Finished> {
     const command = `exec '${process.execPath}' '${MAIN}' init`;
     const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], {
@@ -186,28 +186,31 @@ describe('init on a terminal', () => {
     return { code, signal: null, stdout: shown, stderr: '' };
   }
 
-  test.skipIf(!existsSync(SCRIPT))('asks again after a wrong key, shows none, and offers the plan', async () => {
-    const folder = await temporaryFolder();
-    const { host } = new URL(sandbox.baseUrl);
-    const { code, stdout } = await converse(folder, [
-      ['Root of the API', 'http://127.0.0.1:1\r'],
-      ['shown', `${sandbox.key}\r`],
-      ['Root of the API', '\r'],
-      ['Root of the API', `${host}\r`],
-      ['cost?', '\r'],
-    ]);
-    expect(code, stdout).toBe(0);
-    expect(stdout).toContain('connection refused');
-    expect(stdout).toContain('The first sync will take');
-    expect(stdout).not.toContain(sandbox.key);
-    expect(await read(folder, '.env')).toContain(`SIGHTLINE_API_KEY=${sandbox.key}\n`);
-    const stopped = await converse(folder, [
-      ['Root of the API', '\r'],
-      ['shown', '\u0003'],
-    ]);
-    expect(stopped.code, stopped.stdout).toBe(130);
-    expect((await readdir(folder)).sort()).toEqual(['.env', 'data']);
-  });
+  test.skipIf(!existsSync(SCRIPT))(
+    'asks again after a wrong key, does not show keys, and offers to estimate the first sync',
+    async () => {
+      const folder = await temporaryFolder();
+      const { host } = new URL(sandbox.baseUrl);
+      const { code, stdout } = await converse(folder, [
+        ['Root of the API', 'http://127.0.0.1:1\r'],
+        ['hidden', `${sandbox.key}\r`],
+        ['Root of the API', '\r'],
+        ['Root of the API', `${host}\r`],
+        ['first sync?', '\r'],
+      ]);
+      expect(code, stdout).toBe(0);
+      expect(stdout).toContain('connection refused');
+      expect(stdout).toContain('The first sync will take');
+      expect(stdout).not.toContain(sandbox.key);
+      expect(await read(folder, '.env')).toContain(`SIGHTLINE_API_KEY=${sandbox.key}\n`);
+      const stopped = await converse(folder, [
+        ['Root of the API', '\r'],
+        ['hidden', '\u0003'],
+      ]);
+      expect(stopped.code, stopped.stdout).toBe(130);
+      expect((await readdir(folder)).sort()).toEqual(['.env', 'data']);
+    },
+  );
 });
 
 test.each([
@@ -216,11 +219,11 @@ test.each([
   ['https://api.example.com/v2/openapi.json', ['https://api.example.com/v2']],
   ['localhost:4010', ['http://localhost:4010/v1', 'http://localhost:4010']],
   ['https://api.example.com/v1?x=1', ['https://api.example.com/v1?x=1']],
-])('%s may mean %j', (given, meant) => {
+])('%s is tried as %j', (given, meant) => {
   expect(meantBy(given)).toEqual(meant);
 });
 
-test('variables are set among others, each once, whatever is in them', () => {
+test('variables are set exactly once, keep the others, and may contain any text', () => {
   const text = 'A=1\r\nKEY=old # said\nB="x\nKEY=2"\nKEY=older';
   expect(() => withVariables(text, { KEY: 'new' })).toThrow('by hand');
   expect(withVariables('A=1\nKEY=old # said\nKEY=older\n\n# end', { KEY: 'gsk_#"x' })).toBe(

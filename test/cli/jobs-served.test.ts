@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/folders.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
-it('runs a job when it is due, stops it with the server, and makes up for it after the next start', async () => {
+it('runs a job when it is due, stops it with the server, and catches up after the next start', async () => {
   const workspace = await openCli({ days: 10 });
   const { folder, env, data, sandbox } = workspace;
   const off = { nightly: { enabled: false }, hourly: { enabled: false }, 'weekly-audit': { enabled: false } };
@@ -34,7 +34,7 @@ it('runs a job when it is due, stops it with the server, and makes up for it aft
   const second = await own('2026-03-14T09:00:00Z', '2026-03-14T09:10:00Z');
   expect(second.owner).toBeNull();
   await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
-  // What others ask for meanwhile is done in the same process, beside the schedule.
+  // The same process also runs commands for clients.
   const synced = await workspace.run('sync');
   expect(synced.code, synced.stderr).toBe(0);
   await second.close();
@@ -52,13 +52,13 @@ it('runs a job when it is due, stops it with the server, and makes up for it aft
   expect(lines.join('')).not.toContain('gsk_');
 });
 
-it('succeeds whoever owned the workspace before', async () => {
+it('takes over the workspace when its owner ends', async () => {
   const folder = await temporaryFolder();
   const lines: string[] = [];
   const own = () =>
     withTerminal({ folder, environment: {} }, async () => {
       const { signal } = new AbortController();
-      // A minute is over at once, so that looking again takes no time.
+      // A minute passes at once, so that the check for a new owner does not wait.
       const clock: Clock = { ...systemClock, sleep: (_ms, stop) => systemClock.sleep(1, stop) };
       const context = { config: readConfig({}), clock, signal, command: 'serve' };
       const log = (text: string): unknown => lines.push(text);
@@ -68,7 +68,7 @@ it('succeeds whoever owned the workspace before', async () => {
   const second = await own();
   expect(second.owner).toMatchObject({ pid: process.pid, command: 'serve', carries: true });
   await first.close();
-  await until('the second owns it', () => lines.some((line) => line.includes('owns the workspace now')));
+  await until('the second owns it', () => lines.some((line) => line.includes('now owns the workspace')));
   const third = await own();
   expect(third.owner).not.toBeNull();
   await Promise.all([second.close(), third.close()]);

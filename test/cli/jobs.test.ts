@@ -30,7 +30,7 @@ async function configure(jobs: unknown): Promise<void> {
   await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ jobs }));
 }
 
-/** Starts serve, and resolves when it listens, and so owns the workspace. */
+/** Starts serve. Resolves when it listens and owns the workspace. */
 async function serve(...flags: readonly string[]): Promise<Running & { baseUrl: string }> {
   const running = workspace.start('serve', '--json', '--port', '0', '--no-jobs', ...flags);
   const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
@@ -46,7 +46,7 @@ async function stop(running: Running) {
   return running.finished;
 }
 
-/** Begins a command whose requests upstream leaves without an answer. */
+/** Starts a command whose requests upstream does not answer. */
 async function startStuck(...args: readonly string[]): Promise<Running> {
   const { sandbox } = workspace;
   const before = sandbox.requests.length;
@@ -57,7 +57,7 @@ async function startStuck(...args: readonly string[]): Promise<Running> {
 }
 
 describe('jobs', () => {
-  it('are listed, told in order, and run as their commands', async () => {
+  it('are listed, sorted by due time, and run like their commands', async () => {
     await configure({
       nightly: { cron: '0 1 * * *', timeZone: 'Europe/Berlin' },
       hourly: { enabled: false },
@@ -104,7 +104,7 @@ describe('jobs', () => {
     expect((await workspace.run('verify')).code).toBe(0);
   });
 
-  it('end with what went wrong, and leave the rest out where that is wanted', async () => {
+  it('end with the first error, and skip the remaining steps if configured', async () => {
     await configure({
       bounded: { cron: '0 5 * * *', steps: [{ do: 'sync', full: true, allowance: { maxRequests: 3 } }, 'check'] },
       broken: { cron: '0 5 * * *', steps: ['sync', 'export'] },
@@ -130,7 +130,7 @@ describe('jobs', () => {
     await configure({});
   });
 
-  it('keep others out from their first step to their last, say so, and end well by a signal', async () => {
+  it('lock the workspace from their first step to their last, and end cleanly on a signal', async () => {
     const job = await startStuck('jobs', 'run', 'nightly', '--json');
     for (const args of [['sync'], ['jobs', 'run', 'nightly']]) {
       const refused = await workspace.run(...args);
@@ -149,7 +149,7 @@ describe('jobs', () => {
 });
 
 describe('a workspace that is served', () => {
-  it('lets others work through its owner, with the same words and codes', async () => {
+  it('runs commands of other processes in its owner, with the same output and exit codes', async () => {
     const alone = await workspace.run('sync', '--json');
     const server = await serve();
     const socket = join(workspace.data, 'owner.sock');
@@ -176,22 +176,22 @@ describe('a workspace that is served', () => {
     expect((await workspace.run('status', '--json')).stdout).toContain('"stale":false');
     expectRefusal(await workspace.run('sync', '--only', 'nothing'), 'usage', false);
     expectRefusal(await workspace.run('export', '--compression', 'none', '--json'), 'usage', true);
-    // Who reads leaves the live file to its owner, also where it has moved on.
+    // Readers do not open the live file while it is owned, even if it is newer than the copy.
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(workspace.data, 'warehouse.duckdb'), later, later);
-    expect((await workspace.run('runs')).stderr).toContain('as of the last published copy');
+    expect((await workspace.run('runs')).stderr).toContain('from the last published copy');
     const { code, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('gsk_');
     expect(existsSync(socket)).toBe(false);
   });
 
-  it('stops what a client no longer wants, and nothing else', async () => {
+  it('stops a command that its client cancels, and no other', async () => {
     const server = await serve();
     const stuck = await startStuck('sync', '--json');
     const waiting = workspace.start('sync');
     await new Promise<void>((resolve) => waiting.process.stderr?.once('data', () => resolve()));
-    // What needs no warehouse does not wait.
+    // A command that needs no warehouse does not wait.
     const beside = await Promise.all([workspace.run('status', '--json'), workspace.run('keys', 'list')]);
     expect(beside.map(({ code }) => code)).toEqual([0, 0]);
     expect(JSON.parse(beside[0].stdout)).toMatchObject({
@@ -204,15 +204,15 @@ describe('a workspace that is served', () => {
     expect(JSON.parse(stopped.stdout)).toMatchObject({ status: 'interrupted' });
     const next = await waiting.finished;
     expect(next.code, next.stderr).toBe(0);
-    expect(next.stderr).toMatch(/^Waiting for `sightline sync`, which has the warehouse\.\nsync complete: /);
-    // The end of the owner is the end of what it does for others.
+    expect(next.stderr).toMatch(/^Waiting for `sightline sync`, which is using the warehouse\.\nsync complete: /);
+    // When the owner ends, the commands that it runs for clients end too.
     const last = await startStuck('sync');
     expect((await stop(server)).code).toBe(0);
     expect((await last.finished).code).toBe(130);
     workspace.sandbox.setFaults([]);
   });
 
-  it('lends the warehouse to what it does not carry out, in its turn, and has it back', async () => {
+  it('hands the warehouse to commands that it does not run itself, one at a time, and gets it back', async () => {
     const server = await serve();
     const stuck = await startStuck('sync');
     const says = (running: Running, what: string) => {
@@ -222,14 +222,14 @@ describe('a workspace that is served', () => {
       });
       return until(`it says ${what}`, () => said.includes(what));
     };
-    const waiting = 'Waiting for `sightline sync`, which has the warehouse.';
+    const waiting = 'Waiting for `sightline sync`, which is using the warehouse.';
     const plan = workspace.start('plan', '--offline');
     await says(plan, waiting);
     const reset = workspace.start('state', 'reset', '--yes', '--json');
     await says(reset, waiting);
     const all = workspace.start('sync', '--all', '--json');
     await says(all, waiting);
-    // Whoever gives up waiting does not keep the others from their turn.
+    // A client that stops waiting does not block the others.
     plan.process.kill('SIGINT');
     expect((await plan.finished).code).toBe(130);
     stuck.process.kill('SIGINT');
@@ -240,7 +240,7 @@ describe('a workspace that is served', () => {
     await stop(server);
   });
 
-  it('is nobody’s once its owner was killed, and never that of two', async () => {
+  it('has no owner after its owner was killed, and never has two', async () => {
     const first = await serve();
     const second = await serve();
     first.process.kill('SIGKILL');
@@ -252,7 +252,7 @@ describe('a workspace that is served', () => {
     await stop(third);
   });
 
-  it('is reached where its folder has too long a name for a socket', async () => {
+  it('is reachable even if the path of its folder is too long for a socket', async () => {
     const deep = join(workspace.folder, 'x'.repeat(60), 'y'.repeat(60));
     await mkdir(deep, { recursive: true });
     const server = await serve('--data-dir', deep);

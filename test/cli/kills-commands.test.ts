@@ -11,17 +11,17 @@ import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support
 import type { TestWorkspace } from '../support/workspace.ts';
 import { type CliWorkspace, openCli, type Running, until } from './helpers.ts';
 
-/** How often a command is killed, one kind after another; `KILLS=150` for the long proof. */
+/** Number of kills, over all kinds of commands in turn; `KILLS=150` for the long proof. */
 const KILLS = Number(process.env['KILLS'] ?? 6);
-/** Commands that are started at most: some end before they are killed. */
+/** Maximum number of started commands. Some end before they are killed. */
 const ROUNDS_MAX = 3 * KILLS;
 const LEAST_MS = 60;
 
 interface Kind {
   readonly name: string;
-  /** Starts the command, as the first of the processes that are returned: that one is killed, the others end by themselves. */
+  /** Starts the command. The first returned process is killed; the others end by themselves. */
   readonly start: (cli: CliWorkspace, round: number) => Promise<readonly [Running, ...Running[]]>;
-  /** Whether it may change rows. */
+  /** Whether the command may change rows. */
   readonly writes: boolean;
 }
 
@@ -42,14 +42,14 @@ const kinds: readonly Kind[] = [
   { name: 'serve', writes: true, start: startServing },
 ];
 
-// A server that carries out a sync.
+// Starts a server that runs a sync for a client.
 async function startServing({ start, data }: CliWorkspace): Promise<[Running, Running]> {
   const served = start('serve', '--port', '0', '--no-jobs');
   await until('the workspace is served', () => existsSync(join(data, 'serving.json')));
   return [served, start('sync')];
 }
 
-test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: nothing is lost, doubled or left half-written`, {
+test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: no rows are lost or duplicated, and no file is incomplete`, {
   timeout: 180_000 + KILLS * 40_000,
 }, async () => {
   const now = Date.now();
@@ -74,7 +74,7 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: no
     child.kill('SIGKILL');
     const { signal } = await finished;
     await Promise.all(others.map((other) => other.finished));
-    // From one that ended by itself it is known how long such a command lives.
+    // A command that ends by itself shows how long the command takes.
     if (signal === null) lives.set(kind.name, performance.now() - startedAt);
     left -= signal === null ? 0 : 1;
     killed[kind.name] = (killed[kind.name] ?? 0) + (signal === null ? 0 : 1);
@@ -84,7 +84,7 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: no
     else {
       await expectDone('sync');
       await inside(cli, (workspace) => expectEqualToUpstream(workspace));
-      // What is restored later is what there is now.
+      // Later rounds restore the current state.
       await expectDone('backup', 'whole.duckdb', '--force');
       await expectDone('state', 'export', 'state.json', '--force');
     }
@@ -102,8 +102,8 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${KILLS} times: no
   if (process.env['KILLS'] !== undefined) process.stdout.write(`${JSON.stringify(killed)}\n`);
 });
 
-// Every file under a final name is complete: backups, the replica, and all of every snapshot. Those that are made again and
-// again under new names are removed.
+// Checks that every file with a final name is complete: backups, the replica and all snapshots. Removes files that each round
+// creates under a new name.
 async function expectWholeFiles({ folder, data }: CliWorkspace): Promise<void> {
   const backups = readdirSync(folder).filter((name) => name.endsWith('.duckdb'));
   const kept = readdirSync(data).filter((name) => /^warehouse\.\d{8}T\d{6}Z\.duckdb$/.test(name));
@@ -130,7 +130,7 @@ async function fingerprintOf(cli: CliWorkspace): Promise<unknown> {
   return print;
 }
 
-// Looks into the warehouse that the command has left.
+// Checks the warehouse after the command.
 async function inside(
   { sandbox, data }: CliWorkspace,
   look: (workspace: TestWorkspace) => Promise<unknown>,
@@ -145,7 +145,7 @@ async function inside(
   }
 }
 
-// Spread evenly whatever their number: multiples of the golden ratio.
+// Spreads the values evenly for any count: multiples of the golden ratio.
 function shareOf(round: number): number {
   return (round * 0.618_033_988_749_894_9) % 1;
 }

@@ -9,22 +9,22 @@ import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 import { type CliWorkspace, openCli } from './helpers.ts';
 
-/** How often the command is killed; `KILLS=200` for the long proof. */
+/** Number of kills; `KILLS=200` for the long proof. */
 const KILLS = Number(process.env['KILLS'] ?? 4);
-/** From the first moment of the process to about when it would be done, with some left to end by themselves. */
+/** Kill times from the start of the process to about its end, so that some processes end by themselves. */
 const LIFE_MS = { least: 60, most: 3_500 };
-/** Requests under way at once, and the description, which is no page. */
+/** Concurrent requests, plus the request for the description, which is not a page. */
 const IN_FLIGHT = 8 + 1;
 
 type Inside = Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'>;
 
-test(`kill -9 of the command, ${KILLS} times: nothing is lost, nothing doubled, no kept page asked for again`, {
+test(`kill -9 of the command, ${KILLS} times: no rows are lost or duplicated, and no stored page is fetched again`, {
   timeout: 60_000 + KILLS * 15_000,
 }, async () => {
   const now = Date.now();
   const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
   const { sandbox, start, run } = cli;
-  // The world moves ahead by days.
+  // Advance upstream's clock by days.
   await writeFile(join(cli.folder, 'sightline.config.json'), JSON.stringify({ clock: 'upstream' }));
   const counts = { killed: 0, passes: 0, sent: 0, lost: 0 };
   for (let round = 1; counts.killed < KILLS; round++) {
@@ -67,17 +67,17 @@ test(`kill -9 of the command, ${KILLS} times: nothing is lost, nothing doubled, 
   if (process.env['KILLS'] !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
 });
 
-// Within a pass, which is a run and those that go on with it, a page that was kept is not asked for again.
+// Within a pass, which is a run and the runs that resume it, no stored page is fetched again.
 const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JOIN sync.runs USING (run_id)
   WHERE resource = 'responses' AND sync.requests.status = 200 GROUP BY pass_id, path, query HAVING count(*) > 1`;
 
-// Spread evenly whatever their number: multiples of the golden ratio.
+// Spreads the values evenly for any count: multiples of the golden ratio.
 function momentOf(round: number): number {
   const share = (round * 0.618_033_988_749_894_9) % 1;
   return LIFE_MS.least + share * (LIFE_MS.most - LIFE_MS.least);
 }
 
-// Looks into the warehouse that the command has left.
+// Checks the warehouse after the command.
 async function inside({ sandbox, data }: CliWorkspace, look: (workspace: Inside) => Promise<unknown>): Promise<void> {
   const catalogue = createCatalogue(declarations);
   const { database, close } = await openWarehouse(join(data, 'warehouse.duckdb'), catalogue, {});

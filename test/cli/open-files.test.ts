@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { MAIN, makeFolder } from './helpers.ts';
 
-// Fewer than the modules that a command loads at once.
+// Fewer open files than the modules that a command loads at once.
 test.each([['sync'], ['export'], ['serve', '--port', '0']])(
-  'with 40 open files `sightline %s` names the limit',
+  'with a limit of 40 open files, `sightline %s` names the limit',
   async (...args) => {
     const cwd = await makeFolder();
     onTestFinished(() => rm(cwd, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openCliFor, runCli } from './helpers.ts';
 
-/** Files and folders below a folder, itself included, whose permissions `isWrong` finds wrong, as `mode path`. */
+/** Files and folders below a folder, including itself, for which `isWrong` returns true, as `mode path`. */
 function wrongIn(folder: string, isWrong: (mode: number, isFolder: boolean) => boolean): string[] {
   const names = ['', ...(readdirSync(folder, { recursive: true }) as string[])];
   return names
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => workspace.close());
 
-test('everything in the data folder is for its owner alone', async () => {
+test('only the owner can access the files of the data folder', async () => {
   const { folder, run } = workspace;
   expect((await run('keys', 'create', 'one')).code).toBe(0);
   const all = join(folder, 'data');
@@ -34,7 +34,7 @@ test('everything in the data folder is for its owner alone', async () => {
   expect(wrongIn(all, isNotPrivate)).toEqual([]);
 });
 
-test('files made elsewhere follow the umask, except a backup', async () => {
+test('files outside the data folder follow the umask, except a backup', async () => {
   const { folder, run } = workspace;
   const umask = process.umask();
   const isOther = (mode: number, isFolder: boolean): boolean => mode !== ((isFolder ? 0o777 : 0o666) & ~umask);
@@ -48,7 +48,7 @@ test('files made elsewhere follow the umask, except a backup', async () => {
   expect(statSync(backup).mode & 0o777).toBe(0o600);
 });
 
-test('doctor finds what an earlier version has left open, and closes it', async () => {
+test('doctor finds and fixes permissions that an earlier version has left open', async () => {
   const { data, run } = workspace;
   await chmod(join(data, 'warehouse.duckdb'), 0o644);
   await chmod(join(data, 'raw'), 0o755);
@@ -60,7 +60,7 @@ test('doctor finds what an earlier version has left open, and closes it', async 
   expect(await examine()).toMatchObject([
     {
       status: 'warning',
-      message: `1 file and 2 folders of ${data} are open to other users, such as ${data} (0755)`,
+      message: `1 file and 2 folders of ${data} are accessible to other users, such as ${data} (0755)`,
     },
   ]);
   expect(wrongIn(data, isNotPrivate)).toHaveLength(3);
@@ -68,7 +68,7 @@ test('doctor finds what an earlier version has left open, and closes it', async 
   expect(wrongIn(data, isNotPrivate)).toEqual([]);
 });
 
-test('a group may read the data where the settings say so, and no key', async () => {
+test('a group may read the data if the settings allow it, but no keys', async () => {
   const { folder, env } = workspace;
   const shared = { ...env, SIGHTLINE_PERMISSIONS: 'group', SIGHTLINE_DATA_DIR: 'shared' };
   for (const args of [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { openCli } from './helpers.ts';
 
 describe('plan', () => {
-  test('names the price that the next sync has, and why', async () => {
+  test('estimates the requests of the next sync, with reasons', async () => {
     const { run } = await openCli({ brands: 1, prompts: 3, days: 6 });
     expect((await run('sync', '--json')).code).toBe(0);
     const planned = JSON.parse((await run('plan', '--json')).stdout);
@@ -20,7 +20,7 @@ describe('plan', () => {
     expect(full.requests).toBeGreaterThan(planned.requests);
   });
 
-  test('has no price for what cannot be reached', async () => {
+  test('fails if upstream cannot be reached', async () => {
     const { run, sandbox } = await openCli({ brands: 1, prompts: 2, days: 3 });
     await sandbox.close();
     const { code, stdout, stderr } = await run('plan');

@@ -31,7 +31,7 @@ async function configure(changes: Record<string, unknown> = {}): Promise<void> {
 
 const run = (...args: string[]): Promise<Finished> => startCli(args, { cwd: workspace.folder, env }).finished;
 
-test('an export publishes, says where, and what a reader gets from there is the warehouse, file by file', async () => {
+test('an export publishes a snapshot with the same rows as the warehouse, and prints its location', async () => {
   await configure();
   const before = await run('doctor', '--json');
   expect(JSON.parse(before.stdout).checks).toContainEqual(
@@ -49,8 +49,10 @@ test('an export publishes, says where, and what a reader gets from there is the 
   expect(published).toMatchObject({ latest: snapshotId, location: 's3://lake/bi/default/', sent: { files } });
 
   const again = await run('export');
-  expect(again.stderr).toMatch(/Published to s3:\/\/lake\/bi\/default\/: 0 files sent, 0 B; the others were there/);
-  expect((await run('doctor')).stdout).toMatch(/^ok +publishing +s3:\/\/lake.* it leads to \d{8}T\d{6}Z/m);
+  expect(again.stderr).toMatch(
+    /Published to s3:\/\/lake\/bi\/default\/: 0 files sent, 0 B; the others already existed/,
+  );
+  expect((await run('doctor')).stdout).toMatch(/^ok +publishing +s3:\/\/lake.* its latest snapshot is \d{8}T\d{6}Z/m);
 
   const folder = await download('bi/default/');
   const restored = await run('restore', folder, '--data-dir', join(workspace.folder, 'restored'), '--yes', '--json');
@@ -62,7 +64,7 @@ test('an export publishes, says where, and what a reader gets from there is the 
   ]);
   expect(there.stdout).toBe(here.stdout);
 
-  // The queries of docs/bi.md, on the folder in place of the bucket.
+  // The queries of docs/bi.md, with the folder instead of the bucket.
   const text = readFileSync(join(import.meta.dirname, '../../docs/bi.md'), 'utf8');
   const [queries = ''] = /SET VARIABLE base[\s\S]*?getvariable\('files'\)\);/.exec(text) ?? [];
   const scratch = await openScratch({ memoryLimitMb: 128, temporaryFolder: join(folder, 'temporary') });
@@ -72,7 +74,7 @@ test('an export publishes, says where, and what a reader gets from there is the 
   expect(rows).toEqual([{ 'count_star()': BigInt(JSON.parse(here.stdout)[0].n) }]);
 });
 
-test('what is wrong with the store is said, the folder has the snapshot all the same, and no secret is shown', async () => {
+test('an error of the store is reported without secrets, and the folder still gets the snapshot', async () => {
   await configure({ bucket: 'nothing' });
   const missing = await run('export', '--json');
   expect(missing.code, missing.stderr).toBe(1);
@@ -85,14 +87,14 @@ test('what is wrong with the store is said, the folder has the snapshot all the 
   const refused = await run('doctor');
   expect(refused.stdout).toMatch(/^failure +publishing +writing s3:.* the credentials lack a permission/m);
   server.fault = () => null;
-  expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not asked/m);
+  expect((await run('doctor', '--offline')).stdout).toMatch(/^ok +publishing .*not checked/m);
   for (const { stdout, stderr } of [missing, refused]) {
     expect(stdout + stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
     expect(stdout + stderr).not.toContain(S3_KEY.AWS_ACCESS_KEY_ID);
   }
 });
 
-test('an export publishes Iceberg tables, or says what to install for them', async () => {
+test('an export publishes Iceberg tables, or names the packages to install', async () => {
   await configure({ kind: 'iceberg', prefix: 'ice' });
   const { code, stdout, stderr } = await run('export', '--json');
   if (!hasEngine) {
@@ -113,15 +115,19 @@ test('an export publishes Iceberg tables, or says what to install for them', asy
       .replace(/[^/]+$/, ''),
   );
   expect([...new Set(kinds)].sort()).toEqual(['', 'catalog/', 'data/', 'manifests/', 'metadata/']);
-  // With a request for what changed, and none to list what is there.
+  // Uploads changed files only, and does not list the existing ones.
   server.asked.length = 0;
   const again = await run('export');
-  expect(again.stderr).toMatch(/Published to s3:\/\/lake\/ice\/default\/: 0 files sent, 0 B; the others were there/);
+  expect(again.stderr).toMatch(
+    /Published to s3:\/\/lake\/ice\/default\/: 0 files sent, 0 B; the others already existed/,
+  );
   expect(server.asked.filter(({ query }) => query.has('list-type'))).toEqual([]);
-  expect((await run('doctor')).stdout).toMatch(/^ok +publishing +s3:\/\/lake\/ice.* it leads to \d{8}T\d{6}Z/m);
+  expect((await run('doctor')).stdout).toMatch(
+    /^ok +publishing +s3:\/\/lake\/ice.* its latest snapshot is \d{8}T\d{6}Z/m,
+  );
 });
 
-// As `aws s3 sync` does, with the manifest where a snapshot has it.
+// Copies files like `aws s3 sync`, with the manifest at its place in a snapshot.
 async function download(prefix: string): Promise<string> {
   const folder = join(workspace.folder, 'downloaded');
   const { manifest } = JSON.parse(server.objects.get(`${prefix}latest.json`)?.body.toString() ?? '');

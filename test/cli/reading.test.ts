@@ -28,7 +28,7 @@ async function withInput(text: string, ...args: string[]): Promise<Finished> {
 }
 
 describe('sql', () => {
-  test('takes a query from a file and from standard input', async () => {
+  test('reads a query from a file and from standard input', async () => {
     const { run, folder } = workspace;
     await writeFile(join(folder, 'query.sql'), 'set variable a = 1;\nselect 2 as b -- the end');
     expect(await run('sql', '--file', 'query.sql', '--format', 'csv')).toMatchObject({ code: 0, stdout: 'b\r\n2\r\n' });
@@ -43,7 +43,7 @@ describe('sql', () => {
     expectRefusal(await run('sql', 'select 1', '--format', 'xml'), 'usage', false);
   });
 
-  test('writes whole files, in the format of their ending', async () => {
+  test('writes complete files in the format of their extension', async () => {
     const { run, folder } = workspace;
     const query = "select range as n, 'ü' as t from range(3) order by n";
     for (const [name, content] of [
@@ -56,13 +56,13 @@ describe('sql', () => {
       expect(stderr).toBe(`3 rows in ${join(folder, name)}\n`);
       expect((await readFile(join(folder, name), 'utf8')).replaceAll('\r\n', '\n')).toBe(content);
     }
-    // What fails leaves what was there, and nothing beside it.
+    // A failed query leaves the existing file unchanged and no temporary file.
     expect(await run('sql', 'select nonsense', '--output', 'rows.csv')).toMatchObject({ code: 2, stdout: '' });
     expect((await stat(join(folder, 'rows.csv'))).size).toBeGreaterThan(0);
     expect((await readdir(folder)).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 
-  test('writes Parquet that weak readers take, with ids as texts and times in UTC', async () => {
+  test('writes Parquet for simple readers, with IDs as text and times in UTC', async () => {
     const { run, folder } = workspace;
     const query = `select id, created_at, brand_mentioned, brand_position, 1.5::decimal(4,1) as amount, [1, 2] as list,
       sum(2) over () as total, '2026-01-01 02:00:00+02'::timestamptz as moment, '2026-01-02'::date as day
@@ -83,7 +83,7 @@ describe('sql', () => {
     expect(await parquetReadObjects({ file: Uint8Array.from(piped.stdout).buffer })).toEqual([{ a: 1 }]);
   });
 
-  test('reaches no file but the output', async () => {
+  test('can access no file except the output', async () => {
     const { run, folder } = workspace;
     await writeFile(join(folder, 'secret.csv'), 'a\n1\n');
     for (const query of ["select * from 'secret.csv'", "copy (select 1) to 'other.csv'", "attach 'x.duckdb'"]) {
@@ -100,7 +100,7 @@ describe('sql', () => {
 });
 
 describe('connect', () => {
-  test('prints the line for one client alone, and all of them as JSON', async () => {
+  test('prints the line of one client, or all lines as JSON', async () => {
     const { run, data } = workspace;
     const path = join(data, 'analytics.duckdb');
     expect((await run('connect', 'duckdb')).stdout).toBe(`duckdb -readonly '${path}'\n`);
@@ -125,7 +125,7 @@ describe('connect', () => {
 });
 
 describe('describe', () => {
-  test('tells every table and view of the warehouse, and its columns', async () => {
+  test('describes every table and view of the warehouse with its columns', async () => {
     const { run, rows } = workspace;
     const described = JSON.parse((await run('describe', '--json')).stdout) as {
       name: string;
@@ -147,7 +147,7 @@ describe('describe', () => {
     }
   });
 
-  test('tells one table to a person, and names those there are', async () => {
+  test('describes one table, and lists the known ones for an unknown name', async () => {
     const { run } = workspace;
     const { stdout } = await run('describe', 'RESPONSES');
     expect(stdout).toContain('created_at');

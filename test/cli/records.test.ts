@@ -32,7 +32,7 @@ interface Run {
 }
 
 describe('status', () => {
-  test('tells everything of a workspace as one line of JSON', async () => {
+  test('prints the complete status of a workspace as one line of JSON', async () => {
     const status = await json<Record<string, unknown> & { data: Record<string, unknown> }>('status');
     expect(status).toMatchObject({ workspace: 'default', folder: workspace.data, owner: null, stale: false });
     expect(status['bytes']).toMatchObject({ warehouse: expect.any(Number), copy: expect.any(Number) });
@@ -53,14 +53,14 @@ describe('status', () => {
     expect(brands).toMatchObject([{ verifiedThrough: null, verifiedAt: null, differingDays: 0 }]);
   });
 
-  test('refuses a workspace without data, and a list of all with one of them', async () => {
+  test('rejects a workspace without data, and reports it with --all', async () => {
     expectRefusal(await workspace.run('status', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
     expectRefusal(await workspace.run('status', '--all', '--workspace', 'x'), 'usage', false);
   });
 });
 
 describe('runs', () => {
-  test('lists runs with what they cost, and one by resource', async () => {
+  test('lists runs with their requests, and one run by resource', async () => {
     const [run] = await json<Run[]>('runs');
     expect(run).toMatchObject({ status: 'complete', requests: sent, retries: 0, failures: 0 });
     const one = await json<Run>('runs', (run as Run).runId.slice(0, 8).toUpperCase());
@@ -69,7 +69,7 @@ describe('runs', () => {
     expect([sum('requests'), sum('inserted')]).toEqual([sent, run?.inserted]);
   });
 
-  test('refuses what is no run', async () => {
+  test('rejects an unknown run', async () => {
     expectRefusal(await workspace.run('runs', 'nonsense', '--json'), 'usage', true);
     expectRefusal(await workspace.run('runs', '00000000-0000-0000'), 'usage', false);
     expectRefusal(await workspace.run('runs', '--limit', '0'), 'usage', false);
@@ -77,7 +77,7 @@ describe('runs', () => {
 });
 
 describe('while a sync owns the warehouse', () => {
-  test('status says who does, and both tell what was known before', async () => {
+  test('status names the owner, and status and runs show the earlier data', async () => {
     const { sandbox, start, run } = workspace;
     const before = await json<Run[]>('runs');
     sandbox.setFaults([{ kind: 'hang' }]);
@@ -103,7 +103,7 @@ describe('state', () => {
     readonly checkpoints: unknown[];
   }
 
-  test('goes out to a file, is reset, and comes back as it was', async () => {
+  test('is exported to a file, reset, and imported unchanged', async () => {
     const before = await json<State>('state', 'list');
     expect(before.coverage.length).toBeGreaterThan(10);
     const file = join(workspace.folder, 'state.json');
@@ -122,7 +122,7 @@ describe('state', () => {
     expect(await json('state', 'list')).toEqual(before);
   });
 
-  test('refuses files that are not its own, and state of other brands', async () => {
+  test('rejects other files, and state of unknown brands', async () => {
     const file = join(workspace.folder, 'wrong.json');
     const exported = JSON.parse(await readFile(join(workspace.folder, 'state.json'), 'utf8')) as State & {
       brands: string[];
@@ -134,7 +134,7 @@ describe('state', () => {
       expect(finished.stderr).toMatch(why);
     };
     await give({ ...exported, version: 2 });
-    await refused(/version 2; this sightline reads version 1/);
+    await refused(/version 2; allowed: 1/);
     await give({ ...exported, coverage: [{ chain: 'x' }] });
     await refused(/coverage\.0/);
     const [first] = exported.coverage;
@@ -147,7 +147,7 @@ describe('state', () => {
     expect(existsSync(join(workspace.folder, 'none.json'))).toBe(false);
   });
 
-  test('refuses commands and names that it does not know', async () => {
+  test('rejects unknown subcommands and names', async () => {
     expectRefusal(await workspace.run('state'), 'usage', false);
     expectRefusal(await workspace.run('state', 'burn'), 'usage', false);
     expectRefusal(await workspace.run('state', 'reset', '--resource', 'weather', '--yes'), 'usage', false);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => workspace.close());
 
 describe('replay', () => {
-  test('builds the warehouse anew from the kept pages alone, once it was lost', async () => {
+  test('rebuilds a lost warehouse from the stored raw pages only', async () => {
     const { run, rows, sandbox, data } = workspace;
     const sent = sandbox.requests.length;
     await rm(join(data, 'warehouse.duckdb'));
@@ -31,15 +31,15 @@ describe('replay', () => {
     expect(code, stderr).toBe(0);
     const path = join(data, 'warehouse.duckdb');
     expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', replaced: true, damages: [], missing: [], path });
-    expect(stderr).toContain('without a request');
+    expect(stderr).toContain('without requests');
     expect(sandbox.requests.length).toBe(sent);
     expect(await rows(COUNTS)).toEqual(held);
-    // What was replayed is known to have been read: the next sync asks for little more than for what moves.
+    // Replayed slices count as fetched: the next sync sends few requests besides those for changing data.
     const next = JSON.parse((await run('sync', '--json')).stdout);
     expect(next).toMatchObject({ status: 'complete', tables: { responses: { inserted: 0, updated: 0, deleted: 0 } } });
   });
 
-  test('keeps the warehouse that it replaces, and says where', async () => {
+  test('keeps the replaced warehouse and prints its path', async () => {
     const { run, rows, data } = workspace;
     const { code, stdout, stderr } = await run('replay', '--json');
     expect(code, stderr).toBe(0);
@@ -50,7 +50,7 @@ describe('replay', () => {
     expect(await readdir(data)).not.toContain('.temporary');
   });
 
-  test('builds a file of its own beside the warehouse, and not over one that is there', async () => {
+  test('builds a separate file with --into and does not overwrite an existing one', async () => {
     const { run, folder } = workspace;
     const { code, stdout, stderr } = await run('replay', '--into', 'again.duckdb');
     expect(code, stderr).toBe(0);
@@ -58,7 +58,7 @@ describe('replay', () => {
     expectRefusal(await run('replay', '--into', 'again.duckdb', '--json'), 'usage', true);
   });
 
-  test('refuses days that do not exist, resources that are not there, and a workspace without pages', async () => {
+  test('rejects invalid days, unknown resources and a workspace without pages', async () => {
     const { run } = workspace;
     expectRefusal(await run('replay', '--from', '2026-02-30'), 'usage', false);
     expectRefusal(await run('replay', '--from', '2026-02-02', '--to', '2026-02-01'), 'usage', false);

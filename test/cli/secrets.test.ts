@@ -7,11 +7,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
 import { makeFolder, runCli, startCli } from './helpers.ts';
 
-// With characters that mean something in patterns, JSON and URLs.
+// Contains characters with a special meaning in patterns, JSON and URLs.
 const KEY = 'gsk_distinctive.Key+0123/456789$&^=end';
 const DISTINCTIVE = 'distinctive.Key';
 
-test.each(['authorization', 'x-api-key'])('the key sent as %s appears nowhere but in requests', async (header) => {
+test.each(['authorization', 'x-api-key'])('the key sent as %s appears only in requests', async (header) => {
   const now = Date.now();
   const sandbox = await startSandboxWorkspace({
     brands: 1,
@@ -24,7 +24,7 @@ test.each(['authorization', 'x-api-key'])('the key sent as %s appears nowhere bu
   onTestFinished(() => sandbox.close());
   const seen: IncomingHttpHeaders[] = [];
   const meanwhile: string[] = [];
-  // Upstream's manners are bad: it repeats the key in an error.
+  // This upstream repeats the key in an error.
   const proxy = createServer(async (request, response) => {
     seen.push(request.headers);
     if (request.url?.includes('/alerts')) {

@@ -15,7 +15,7 @@ test.skipIf(NO_LOCK_LIST !== null)(
     await until('it serves', () => existsSync(join(workspace.data, 'serving.json')));
     const warehouse = join(workspace.data, 'warehouse.duckdb');
     const stop = watchLock(warehouse, serving.process.pid);
-    // A sync keeps the file open for a while, in which others look at the workspace.
+    // A sync keeps the file open for a while, during which other commands read the workspace.
     const sync = workspace.run('sync', '--full');
     const [status, doctor, query] = await Promise.all([
       workspace.run('status'),

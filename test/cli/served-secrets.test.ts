@@ -29,7 +29,7 @@ async function makeWorkspace(): Promise<{ cwd: string; data: string; env: Record
   return { cwd, data, env: { SIGHTLINE_BASE_URL: 'http://127.0.0.1:1/v1', ...SECRETS } };
 }
 
-test('a client sends names and keyed digests of its settings to the owner, and no value', async () => {
+test('a client sends names and keyed digests of its settings to the owner, but no values', async () => {
   const { cwd, data, env } = await makeWorkspace();
   const commands: Carried[] = [];
   const carry = async (command: Carried) => {
@@ -47,7 +47,7 @@ test('a client sends names and keyed digests of its settings to the owner, and n
   const refused = await runCli(['sync', '--json', '--data-dir', 'data'], { cwd, env });
   expectRefusal(refused, 'config_invalid', true);
   expect(refused.stderr).toContain(
-    `SIGHTLINE_API_KEY, HOOK_SECRET differ from what \`sightline serve\` (process ${process.pid}) uses`,
+    `SIGHTLINE_API_KEY, HOOK_SECRET differ from the settings of \`sightline serve\` (process ${process.pid})`,
   );
   expect(commands[0]?.arguments).toEqual(['sync', '--json', '--data-dir', join(cwd, 'data')]);
   expect(Object.keys(commands[0]?.settings ?? {}).sort()).toEqual(
@@ -59,19 +59,19 @@ test('a client sends names and keyed digests of its settings to the owner, and n
   const sent = JSON.stringify(commands);
   for (const value of [...Object.values(env), ...(JSON.stringify(CONFIG).match(/kind|urlVariable/g) ?? [])])
     expect(sent).not.toContain(value);
-  // A command that needs no warehouse runs in the client instead.
+  // A command that needs no warehouse runs in the client.
   const status = await runCli(['status'], { cwd, env });
   expect(status.stderr).toContain('has no data');
   expect(commands).toHaveLength(2);
 });
 
-test('an owner runs commands with its own settings, and refuses those of a client whose settings differ', async () => {
+test('an owner runs commands with its own settings, and rejects clients with different settings', async () => {
   const workspace = await openCli({ prompts: 1, days: 1 });
   const { folder, data, env, sandbox } = workspace;
   const server = workspace.start('serve', '--json', '--port', '0', '--no-jobs');
   await until('the workspace is served', () => existsSync(claimPath(data)));
   const run = (given: Record<string, string>, ...args: string[]) => runCli(args, { cwd: folder, env: given });
-  // The client has no key and no address.
+  // The client has neither key nor base URL.
   const carried = await run({}, 'sync', '--only', 'brands', '--json');
   expect(carried.code, carried.stderr).toBe(0);
   expect(JSON.parse(carried.stdout)).toMatchObject({ status: 'complete' });
@@ -84,7 +84,7 @@ test('an owner runs commands with its own settings, and refuses those of a clien
     const refused = await run({ ...env, [name]: value }, 'sync');
     expectRefusal(refused, 'config_invalid', false);
     expect(refused.stderr).toContain(
-      `${name} differs from what \`sightline serve\` (process ${server.process.pid}) uses`,
+      `${name} differs from the settings of \`sightline serve\` (process ${server.process.pid})`,
     );
     expect(refused.stderr).not.toContain(value);
   }
@@ -116,7 +116,7 @@ const isRoot = process.getuid?.() === 0;
 if (!isRoot)
   process.stderr.write('NOT TRIED: an attack on the socket as another user. Only root can start a process as one.\n');
 
-test.runIf(isRoot)('a listener that another user starts is not even connected to', async () => {
+test.runIf(isRoot)('a client does not connect to a listener of another user', async () => {
   const { cwd, data, env } = await makeWorkspace();
   for (const folder of [cwd, join(cwd, 'data')]) await chmod(folder, 0o755);
   await chmod(data, 0o777);
@@ -149,7 +149,7 @@ test.runIf(isRoot)('a listener that another user starts is not even connected to
   expect(lines).toEqual(['ready']);
 });
 
-test.runIf(isRoot)("another user cannot connect to an owner's socket, nor read its claim", async () => {
+test.runIf(isRoot)("another user can neither connect to an owner's socket nor read its claim", async () => {
   const { cwd, data } = await makeWorkspace();
   for (const folder of [cwd, join(cwd, 'data'), data]) await chmod(folder, 0o755);
   const claim = await claimWorkspace({ folder: data, command: 'serve', since: 'now', forOthers: null });

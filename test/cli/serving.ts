@@ -4,7 +4,7 @@ import { parseArguments } from '../../src/cli/program.ts';
 import { type Ownership, ownWorkspace } from '../../src/cli/serve-owner.ts';
 import { withTerminal } from '../../src/cli/terminal.ts';
 
-/** What owns a workspace in a test: where, with which settings, from when until when, and who takes the log. */
+/** Options of a test owner: folder, settings, start and end time, and log. */
 export interface Serving {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface Serving {
   readonly log?: (text: string) => void;
 }
 
-/** Owns a workspace and runs its jobs, as `serve` does, through hours that pass in a moment and stand still at their end. */
+/** Owns a workspace and runs its jobs like `serve`, with a virtual clock that runs to the end time and stops there. */
 export function serveThrough({ folder, env, from, to, log = () => undefined }: Serving): Promise<Ownership> {
   return withTerminal({ folder, environment: env }, async () => {
     const { signal } = new AbortController();

@@ -10,7 +10,7 @@ import { openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
 import { isFinished } from '../../src/warehouse/sql-text.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-/** A shell on a small database, as somebody at a terminal sees it. */
+/** A shell on a small database, with a simulated terminal. */
 async function openShell() {
   const folder = await temporaryFolder();
   const path = join(folder, 'analytics.duckdb');
@@ -54,10 +54,10 @@ async function openShell() {
 }
 
 describe('the shell', () => {
-  test('answers statements of several lines, goes on after mistakes, and keeps its history for the user alone', async () => {
+  test('runs statements of several lines, continues after errors, and stores its history with private permissions', async () => {
     const { start, input, seen, historyFile } = await openShell();
     const ended = start();
-    await seen('The data of 2026-11-20T00:00:00.000Z, read-only.');
+    await seen('Data as of 2026-11-20T00:00:00.000Z, read-only.');
     await seen('sightline> ');
     input.write("select kind, ';' as mark\n");
     await seen('...> ');
@@ -76,19 +76,19 @@ describe('the shell', () => {
     input.write('.describe pets\n');
     await seen('legs,INTEGER,How many legs.');
     input.write('.describe cats\n');
-    await seen('there is no table "cats"');
+    await seen('unknown table "cats"');
     input.write(".tables $'\n");
     await seen('name,about');
     input.write('.toString\n');
-    await seen('there is no command .toString');
+    await seen('unknown command .toString');
     input.write('.format json\n.nonsense\n');
-    await seen('there is no command .nonsense');
+    await seen('unknown command .nonsense');
     input.write('select legs from pets;\n');
     await seen('[{"legs":4}]');
     input.write('.format xml\n');
     await seen('allowed: table, csv, json, ndjson');
     input.write('.refresh\n');
-    await seen('The data of');
+    await seen('Data as of');
     input.write('.quit\n');
     await ended;
     expect(await readFile(historyFile, 'utf8')).toContain('select legs from pets;');
@@ -110,12 +110,12 @@ describe('the shell', () => {
     await ended;
   });
 
-  test('ends the statement under way with Ctrl-C, and goes on', async () => {
+  test('cancels the running statement on Ctrl-C, and continues', async () => {
     const { start, input, seen } = await openShell();
     const ended = start();
     await seen('sightline> ');
     input.write('select count(*) from range(100000000000) a, range(1000) b;\n');
-    // Typed while the statement runs.
+    // Input while the statement runs.
     await new Promise((resolve) => setTimeout(resolve, 300));
     input.write('\u0003');
     await seen('sightline: INTERRUPT');
@@ -131,7 +131,7 @@ describe('the shell', () => {
     await ended;
   });
 
-  test('ends when it is told to', async () => {
+  test('ends when its signal is aborted', async () => {
     const { start, seen, stop } = await openShell();
     const ended = start();
     await seen('sightline> ');
@@ -158,11 +158,11 @@ test.each([
   ['select /* /* */ ; */ 1;', true],
   [';', true],
   ['', false],
-])('%j is finished: %j', (sql, finished) => {
+])('whether %j is a finished statement: %j', (sql, finished) => {
   expect(isFinished(sql)).toBe(finished);
 });
 
-test('the completer knows tables with and without schema, columns and words of SQL, in any case', () => {
+test('the completer completes tables with and without schema, columns and SQL keywords, ignoring case', () => {
   const complete = createCompleter(['pets', 'mart.legless'], ['legs', 'Kind']);
   expect(complete('select le')).toEqual([['LEFT', 'legs'], 'le']);
   expect(complete('select * from MART.')).toEqual([['mart.legless'], 'MART.']);

@@ -15,14 +15,14 @@ interface Stuck extends CliWorkspace {
   readonly victim: Running;
 }
 
-/** A workspace whose first sync is in the middle of its responses, and stays there. */
+/** A workspace whose first sync is stopped in the middle of the responses. */
 async function openStuck(): Promise<Stuck> {
   const now = Date.now();
   const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 500, clock: () => now });
   const { sandbox, start } = workspace;
   const victim = start('sync', '--json');
   await until('some pages of responses are read', () => pagesAsked(workspace) >= 6);
-  // From here on upstream falls silent, so that the signal meets requests that are under way.
+  // Upstream stops responding, so that the signal arrives during running requests.
   sandbox.setFaults([{ kind: 'hang' }]);
   await until('requests hang', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
   return { ...workspace, victim };
@@ -32,7 +32,7 @@ function pagesAsked({ sandbox }: CliWorkspace): number {
   return sandbox.requests.filter(({ path, fault }) => path.endsWith('/responses') && fault !== 'hang').length;
 }
 
-/** The next sync completes, with every answer there is, and without reading anew what was kept. */
+/** Checks that the next sync completes with all responses and does not fetch stored pages again. */
 async function expectNextCompletes(workspace: CliWorkspace): Promise<void> {
   const { sandbox, run, rows } = workspace;
   sandbox.setFaults([]);
@@ -61,9 +61,9 @@ async function countUpstream({ sandbox }: CliWorkspace): Promise<number> {
   return answers;
 }
 
-describe('a sync that is stopped', () => {
+describe('a stopped sync', () => {
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'by %s keeps what it has, says so, and goes on the next time',
+    'by %s keeps its data, prints a message, and is resumed by the next sync',
     async (signal) => {
       const workspace = await openStuck();
       workspace.victim.process.kill(signal);
@@ -72,7 +72,7 @@ describe('a sync that is stopped', () => {
       const summary = JSON.parse(stdout);
       expect(summary).toMatchObject({ status: 'interrupted', error: { code: 'interrupted' } });
       expect(stderr).toMatch(
-        /^Stopping after what is under way; press Ctrl-C again to stop at once\.\nsync interrupted: /,
+        /^Stopping after the current work; press Ctrl-C again to stop at once\.\nsync interrupted: /,
       );
       expect(stderr).toContain('the next sync resumes here');
       expect(stderr).not.toMatch(/\n\s+at /);
@@ -87,11 +87,11 @@ describe('a sync that is stopped', () => {
   );
 
   test.runIf(existsSync(SCRIPT))(
-    'by a terminal that is closed keeps what it has, and goes on the next time',
+    'by a terminal that closes keeps its data, and is resumed by the next sync',
     async () => {
       const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 250 });
       const { sandbox, folder, env, data } = workspace;
-      // Killing `script` closes the terminal on which the sync runs.
+      // Killing `script` closes the terminal of the sync.
       const command = `exec ${process.execPath} ${MAIN} sync`;
       const terminal = spawn(SCRIPT, ['-qec', command, '/dev/null'], {
         cwd: folder,
@@ -108,21 +108,21 @@ describe('a sync that is stopped', () => {
     },
   );
 
-  test('a second time ends at once, and loses nothing', async () => {
+  test('by a second signal ends at once without losing data', async () => {
     const workspace = await openStuck();
     const { process: victim, finished } = workspace.victim;
-    // While it stands still both signals arrive, so that it has had no time to end by itself.
+    // Both signals arrive while the process is stopped, so that it cannot end before the second one.
     victim.kill('SIGSTOP');
     victim.kill('SIGINT');
     victim.kill('SIGTERM');
     victim.kill('SIGCONT');
     const { code, stdout, stderr } = await finished;
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
-    expect(stderr).toBe('Stopping after what is under way; press Ctrl-C again to stop at once.\n');
+    expect(stderr).toBe('Stopping after the current work; press Ctrl-C again to stop at once.\n');
     await expectNextCompletes(workspace);
   });
 
-  test('by kill -9 goes on the next time', async () => {
+  test('by kill -9 is resumed by the next sync', async () => {
     const workspace = await openStuck();
     const { process: victim, finished } = workspace.victim;
     victim.kill('SIGKILL');
@@ -134,8 +134,8 @@ describe('a sync that is stopped', () => {
   });
 });
 
-describe('a reader that has seen enough', () => {
-  test('ends sql without a word', async () => {
+describe('a reader that closes the pipe early', () => {
+  test('ends sql without a message', async () => {
     const workspace = await openCli({ prompts: 1, days: 1 });
     expect(await workspace.run('sync', '--only', 'brands')).toMatchObject({ code: 0 });
     const query = "select range as i, repeat('x', 1000) as x from range(20000)";

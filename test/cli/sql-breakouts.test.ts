@@ -10,7 +10,7 @@ import { breakOuts } from './breakouts.ts';
 import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
 
 const LIMITS = { timeoutMs: 120_000, memoryMb: 700, rowsMax: 100_000, bytesMax: 1_000_000 };
-/** Scalar functions that DuckDB 1.5.6 does not fold, each looked at. */
+/** Scalar functions that DuckDB 1.5.6 does not fold. Each was reviewed. */
 const SIDE_EFFECTS = [
   'current_connection_id',
   'current_query',
@@ -54,7 +54,7 @@ function hashesOf(folder: string): Record<string, string> {
   );
 }
 
-/** Runs break-outs against a file; those that take long by design are given a second, all others as much as they need. */
+/** Runs break-outs against a file. Statements that never end get one second, all others as long as they need. */
 async function breakOutOf(file: string, chosen: (code: string) => boolean): Promise<number> {
   const outside = await temporaryFolder();
   const all = breakOuts({ file, outside }).filter(({ code }) => chosen(code));
@@ -85,13 +85,13 @@ describe('break-outs of SQL', () => {
     expect(hashesOf(workspace.data)).toEqual(before);
   });
 
-  test('work without end stops at the limit that the message names', { timeout: 180_000 }, async () => {
+  test('statements that never end stop at the limit named in the message', { timeout: 180_000 }, async () => {
     const before = hashesOf(workspace.data);
     expect(await breakOutOf(join(workspace.data, 'analytics.duckdb'), (code) => !isEscape(code))).toBe(7);
     expect(hashesOf(workspace.data)).toEqual(before);
   });
 
-  test('all are rejected while a server runs, which answers from an unchanged copy afterwards', {
+  test('all are rejected while a server runs, and the served copy stays unchanged', {
     timeout: 180_000,
   }, async () => {
     const key = (await workspace.run('keys', 'create', 'reader')).stdout.trim();
@@ -128,7 +128,7 @@ describe('break-outs of SQL', () => {
     expect(hashesOf(workspace.data)).toEqual(before);
   });
 
-  test('the command line rejects them for a Parquet output, too', async () => {
+  test('the command line also rejects them with Parquet output', async () => {
     const before = hashesOf(workspace.data);
     const file = join(workspace.data, 'analytics.duckdb');
     for (const sql of [
@@ -144,19 +144,19 @@ describe('break-outs of SQL', () => {
   });
 });
 
-test('every function of DuckDB with side effects was looked at', async () => {
+test('every DuckDB function with side effects was reviewed', async () => {
   const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
   try {
     const [found] = await service.query(`SELECT DISTINCT function_name FROM duckdb_functions()
       WHERE function_type = 'scalar' AND (has_side_effects OR stability = 'VOLATILE') ORDER BY 1`);
-    // Another version of DuckDB may have others: add them here, and to sql-gate.ts if they do more than compute a value.
+    // A new version of DuckDB may add functions: list them here, and in sql-gate.ts if they do more than compute a value.
     expect(found?.rows.flat()).toEqual(SIDE_EFFECTS);
   } finally {
     service.close();
   }
 });
 
-describe('behind the check of statements', () => {
+describe('without the check of statements', () => {
   test.each([
     "COPY (SELECT 1 AS a) TO 'FILE' (FORMAT csv, USE_TMP_FILE false)",
     "COPY (SELECT 1 AS a) TO 'FILE.wal' (FORMAT csv, USE_TMP_FILE false)",
@@ -164,7 +164,7 @@ describe('behind the check of statements', () => {
     "ATTACH 'FILE.other' AS other",
     "CALL enable_logging(storage = 'file', storage_path = 'FILE.log')",
     "SET disabled_filesystems = ''",
-  ])('DuckDB itself can open no file: %s', async (sql) => {
+  ])('DuckDB itself opens no file: %s', async (sql) => {
     const folder = await temporaryFolder();
     const file = join(folder, 'copy.duckdb');
     await copyFile(join(workspace.data, 'analytics.duckdb'), file);
@@ -196,11 +196,11 @@ describe('a caller over the network', () => {
     "SELECT current_setting('allowed_paths')",
     'SELECT * FROM pragma_database_size()',
     'SELECT * FROM duckdb_memory()',
-  ])('is shown no paths and settings: %s', async (sql) => {
+  ])('sees no paths or settings: %s', async (sql) => {
     await expect(remote.query(sql)).rejects.toMatchObject({ code: 'sql_rejected' });
   });
 
-  test('finds no path in any view of the catalog', async () => {
+  test('sees no path in any catalog view', async () => {
     const [views] = await remote.query(
       "SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE internal ORDER BY ALL",
     );
@@ -215,7 +215,7 @@ describe('a caller over the network', () => {
     expect(read).toBeGreaterThan(20);
   });
 
-  test('finds no path in an error', async () => {
+  test('sees no path in an error', async () => {
     const failed = await remote
       .query(`SELECT error('cannot read ${join(workspace.data, 'analytics.duckdb')} in /etc/some/folder')`)
       .catch((thrown: unknown) => thrown);
@@ -227,8 +227,8 @@ describe('a caller over the network', () => {
   });
 });
 
-describe('a query that ends its process', () => {
-  test('is an error of that query alone', async (context) => {
+describe('a query that crashes its process', () => {
+  test('fails without affecting other queries', async (context) => {
     if (process.platform !== 'linux') return context.skip('NOT TRIED: needs /proc');
     const file = join(await temporaryFolder(), 'copy.duckdb');
     await copyFile(join(workspace.data, 'analytics.duckdb'), file);
@@ -249,7 +249,7 @@ describe('a query that ends its process', () => {
     }
   });
 
-  test('runs without environment and with the file open for reading alone', async (context) => {
+  test('runs without environment variables and with a read-only file', async (context) => {
     if (process.platform !== 'linux') return context.skip('NOT TRIED: needs /proc');
     const file = join(await temporaryFolder(), 'copy.duckdb');
     await copyFile(join(workspace.data, 'analytics.duckdb'), file);
@@ -276,7 +276,7 @@ describe('a query that ends its process', () => {
   });
 });
 
-test('results come in the order of the statements, and SET VARIABLE has none', async () => {
+test('results are in the order of the statements, and SET VARIABLE returns none', async () => {
   const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
   try {
     const results = await service.query(
@@ -288,7 +288,7 @@ test('results come in the order of the statements, and SET VARIABLE has none', a
       code: 'sql_rejected',
       message: expect.stringContaining('2 statements return rows'),
     });
-    // The variable of a text that is rejected as a whole is not set.
+    // A rejected text with several statements does not set the variable.
     await expect(service.query('SET VARIABLE a = 4; VACUUM')).rejects.toMatchObject({ code: 'sql_rejected' });
     expect(await service.query("SELECT getvariable('a') AS n", 1)).toMatchObject([{ rows: [[3]] }]);
     await expect(service.query('SELECT 1;\n\nSELECT\n nonsense')).rejects.toMatchObject({
@@ -353,7 +353,7 @@ test('a block that is found damaged by a query is reported as damage of the file
   expect(String(found[0])).toContain('is damaged: a block has a wrong checksum');
 });
 
-test('a file that is cut off, empty or no database is not opened', async () => {
+test('a file that is truncated, empty or not a database is not opened', async () => {
   const file = join(await temporaryFolder(), 'copy.duckdb');
   const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
   for (const bytes of [0, 4, 4096, whole.length >> 1, whole.length - 262_144, whole.length - 1]) {
@@ -372,7 +372,7 @@ function linkOf(pid: number, fd: string): string {
   }
 }
 
-/** The process that has a file open, which is no other than the child. */
+/** The child process, which is the only process that has the file open. */
 async function childReading(file: string): Promise<number> {
   const found = (): number | undefined =>
     readdirSync('/proc')

@@ -24,7 +24,7 @@ describe('sql reads only', () => {
     ["SELECT CAST('x' AS INTEGER)", 'Could not convert'],
     [';', 'no statement'],
     ['/* nothing */', 'no statement'],
-  ])('%s is answered with what DuckDB says of it', async (query, says) => {
+  ])('%s fails with the message of DuckDB', async (query, says) => {
     const limits = ownerLimits();
     const guarded = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits });
     try {
@@ -47,12 +47,12 @@ describe('sql reads only', () => {
     expect(code, stderr).toBe(exit);
     const { error } = JSON.parse(stdout);
     expect(error).toEqual({ code: known, message: expect.any(String), hint });
-    // DuckDB points at the place, on lines of its own.
+    // DuckDB marks the position on separate lines.
     expect(stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  test('every result of several statements is shown in a table, and other formats take one', async () => {
+  test('the table format shows the result of every statement, and other formats allow one', async () => {
     const both = await workspace.run('sql', 'select 11 as first; select 22 as second');
     expect(both).toMatchObject({ code: 0, stdout: expect.stringMatching(/first[\s\S]*11[\s\S]*second[\s\S]*22/) });
     for (const format of ['csv', 'json', 'ndjson', 'parquet']) {
@@ -64,7 +64,7 @@ describe('sql reads only', () => {
     expect(await workspace.rows('set variable n = 3')).toEqual([]);
   });
 
-  test('a query ends at its limit of time or memory, which the message names', async () => {
+  test('a query stops at its time or memory limit, which the message names', async () => {
     const late = await workspace.run(
       'sql',
       'select count(*) from range(1000000000) a, range(1000000000)',
@@ -80,7 +80,7 @@ describe('sql reads only', () => {
     expectRefusal(await workspace.run('sql', 'select 1', '--max-memory', '299'), 'usage', false);
   });
 
-  test.each(['csv', 'parquet'])('%s is not written in place of a folder', async (format) => {
+  test.each(['csv', 'parquet'])('%s output does not replace a folder', async (format) => {
     const refused = await workspace.run('sql', 'SELECT 1', '--format', format, '--output', 'data', '--json');
     expectRefusal(refused, 'usage', true);
   });
@@ -99,7 +99,7 @@ describe('sql reads only', () => {
     }
   });
 
-  test('and nothing came of it', async () => {
+  test('and the warehouse is unchanged', async () => {
     const [row] = await workspace.rows('select count(*) as n from prompts');
     expect(Number(row?.['n'])).toBeGreaterThan(0);
     expect(await readdir(workspace.folder)).toEqual(['data']);
@@ -109,7 +109,7 @@ describe('sql reads only', () => {
 });
 
 describe('sql while a sync runs in another process', () => {
-  test('says before the first sync is over that it still runs, and answers from the copy afterwards', async () => {
+  test('fails during the first sync with a message that it still runs, and reads the copy afterwards', async () => {
     const workspace = await openCli({ prompts: 2, days: 2 });
     const { sandbox, start, run, rows } = workspace;
     const under = async (): Promise<ReturnType<typeof start>> => {
@@ -135,7 +135,7 @@ describe('sql while a sync runs in another process', () => {
     expect(before).toEqual({ responses: expect.any(Number), runs: 2 });
     expect(Number(before?.['responses'])).toBeGreaterThan(0);
     const second = await under();
-    // The copy is as of the last sync: the run under way is not in it.
+    // The copy is from the last sync and does not contain the running one.
     expect(await rows(counts)).toEqual([before]);
     expect(await rows(counts)).toEqual([before]);
     expect(existsSync(join(workspace.data, 'owner.json'))).toBe(true);
@@ -148,7 +148,7 @@ describe('sql while a sync runs in another process', () => {
 test('sql shows what an interrupted sync left in the warehouse, before and after an export', async () => {
   const { run, rows, data } = await openCli({ prompts: 1, days: 1 });
   expect(await run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
-  // What a sync that was killed leaves: pages that are committed and that no copy holds.
+  // A killed sync leaves committed pages that no copy contains.
   const warehouse = await openDatabase(join(data, 'warehouse.duckdb'));
   await warehouse.exclusive((session) => session.run('INSERT INTO prompts SELECT * FROM prompts'));
   await warehouse.close();

@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import type { CliWorkspace } from './helpers.ts';
 
-/** Changes a workspace's warehouse behind sightline's back. Returns how many rows each statement changed. */
+/** Changes a workspace's warehouse directly. Returns the number of rows that each statement changed. */
 export async function tamper(
   { data }: Pick<CliWorkspace, 'data'>,
   ...statements: readonly string[]
@@ -18,12 +18,12 @@ export async function tamper(
   }
 }
 
-/** A row of `table` on the day that lies so many days back, as a condition. */
+/** A condition for one row of `table` on the day this many days ago. */
 export function oneOf(table: string, daysAgo: number, where = 'true'): string {
   return `rowid = (SELECT min(rowid) FROM ${table} WHERE CAST(created_at AS DATE) = CAST(now() AS DATE) - ${daysAgo} AND ${where})`;
 }
 
-/** Rows that a query gives of the published copy, without a process of its own. */
+/** Queries the published copy in this process and returns the rows. */
 export async function readCopy({ data }: Pick<CliWorkspace, 'data'>, sql: string): Promise<readonly unknown[][]> {
   const reader = await openReader(join(data, 'analytics.duckdb'));
   try {

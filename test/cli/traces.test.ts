@@ -11,7 +11,7 @@ interface OtlpSpan {
   readonly events?: readonly { readonly name: string }[];
 }
 
-/** A collector on loopback that keeps every span it is sent. */
+/** A collector on loopback that stores all received spans. */
 async function collect() {
   const spans: OtlpSpan[] = [];
   const resources: unknown[] = [];
@@ -36,7 +36,7 @@ async function collect() {
   return { origin, close, spans, resources, types };
 }
 
-it('sends a sync as a trace before the process ends, also when it is stopped, and no id, key or query with it', async () => {
+it('sends the trace of a sync before the process ends, even if stopped, without IDs, keys and queries', async () => {
   const collector = await collect();
   const workspace = await openCli({ days: 3, faults: [{ kind: '500', times: 1 }] });
   const { sandbox, folder: cwd } = workspace;
@@ -78,12 +78,12 @@ it('sends a sync as a trace before the process ends, also when it is stopped, an
   ]);
   await collector.close();
 
-  // A collector that is not there is said once, and changes nothing else.
+  // An unreachable collector is reported once and has no other effect.
   sandbox.setFaults([]);
   const alone = await startCli(['sync'], { cwd, env }).finished;
   expect(alone.code, alone.stderr).toBe(0);
   expect(alone.stderr.match(/Traces do not reach/g)).toHaveLength(1);
-  // What was asked for has standard output for itself.
+  // Standard output contains only the result of the command.
   const shown = await startCli(['export', '--json'], {
     cwd,
     env: { ...workspace.env, OTEL_TRACES_EXPORTER: 'console' },
@@ -101,7 +101,7 @@ it('sends a sync as a trace before the process ends, also when it is stopped, an
   });
 });
 
-it('takes requests that are served into the trace of whoever asks, in protobuf where nothing else is said', async () => {
+it('adds served requests to the trace of the client, in protobuf by default', async () => {
   const collector = await collect();
   const workspace = await openCli({ days: 2 });
   expect((await workspace.run('sync')).code).toBe(0);

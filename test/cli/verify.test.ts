@@ -20,11 +20,11 @@ interface Verified {
 
 const dayAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
-test('agrees with upstream after a sync, keeps what it found, and says how far', async () => {
+test('agrees with upstream after a sync, and stores the last verified day', async () => {
   const workspace = await openCli({ brands: 2, prompts: 3, days: 12 });
   expect((await workspace.run('sync')).code).toBe(0);
   const sent = workspace.sandbox.requests.length;
-  // Early in the day a brand may have no answer of it yet, and nothing that settles.
+  // Early in the day a brand may not have a response yet, so that nothing is settling.
   const since = `created_at >= TIMESTAMPTZ '${dayAgo(0)} 00:00:00+00'`;
   const young = await readCopy(workspace, `SELECT DISTINCT CAST(brand_id AS VARCHAR) FROM responses WHERE ${since}`);
   const settlingOf = (brandId: string) => (young.some(([id]) => id === brandId) ? [dayAgo(0)] : []);
@@ -51,12 +51,12 @@ test('agrees with upstream after a sync, keeps what it found, and says how far',
   expect(await readCopy(workspace, kept)).toEqual([[days, 22]]);
   const again = await workspace.run('verify');
   expect(again.code, again.stderr).toBe(0);
-  expect(again.stderr).toBe(`all agrees: ${days} days of 2 brands\n`);
+  expect(again.stderr).toBe(`all figures agree: ${days} days of 2 brands\n`);
   expect(again.stdout).toContain('verified through');
   expect(await readCopy(workspace, kept)).toEqual([[days, 22]]);
 });
 
-test('finds what was changed behind its back and mends it with a few requests', async () => {
+test('finds rows that were changed directly, and repairs them with a few requests', async () => {
   const workspace = await openCli({ brands: 1, prompts: 6, days: 16 });
   expect((await workspace.run('sync')).code).toBe(0);
   const rows = 'select * exclude (_synced_at, _run_id, _row_hash) from';
@@ -92,13 +92,13 @@ test('finds what was changed behind its back and mends it with a few requests', 
     [dayAgo(6), dayAgo(6)],
     [dayAgo(4), dayAgo(4)],
   ]);
-  // The brands, the description, two censuses and the day's page, for each range.
+  // Requests per range: the brands, the description, two resources with day counts, and the page of the day.
   expect(repair?.requests).toBe(workspace.sandbox.requests.length - sent);
   expect(repair?.requests).toBeLessThanOrEqual(3 * 6);
   expect(await contents()).toEqual(before);
 });
 
-test('finds a lost citation by the domains of the range, and reads that range', async () => {
+test('finds a lost citation by the cited domains of the range, and fetches that range again', async () => {
   const workspace = await openCli({ brands: 1, prompts: 5, days: 8 });
   expect((await workspace.run('sync')).code).toBe(0);
   await tamper(workspace, `DELETE FROM response_citations WHERE ${oneOf('response_citations', 5)}`);
@@ -109,7 +109,7 @@ test('finds a lost citation by the domains of the range, and reads that range', 
   expect(mended.code, mended.stderr).toBe(0);
 });
 
-test('finds with fresh reports what upstream has changed since', async () => {
+test('finds changes at upstream with fresh reports', async () => {
   const workspace = await openCli({ brands: 1, prompts: 5, days: 12 });
   expect((await workspace.run('sync')).code).toBe(0);
   workspace.sandbox.advance({ deletedResponses: 8 });
@@ -122,7 +122,7 @@ test('finds with fresh reports what upstream has changed since', async () => {
   expect(mended.code, mended.stderr).toBe(0);
 });
 
-test('refuses what it cannot verify', async () => {
+test('rejects invalid arguments', async () => {
   const workspace = await openCli({ brands: 1, prompts: 3, days: 3 });
   expectRefusal(await workspace.run('verify', '--json'), 'no_data', true);
   expect((await workspace.run('sync')).code).toBe(0);

@@ -8,12 +8,12 @@ import { expectAsUpstream } from './as-upstream.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
-// When 02:30 in Berlin is by UTC until the day on which clocks are set, that day included, and after it.
+// The UTC times of 02:30 in Berlin up to and including the day of the clock change, and after it.
 const changes = [
   { day: '2026-03-29', until: '01:30', after: '00:30' },
   { day: '2026-10-25', until: '00:30', after: '01:30' },
 ];
-/** WEEKS=1 goes through whole weeks, of both changes of clocks. */
+/** WEEKS=1 tests complete weeks around both clock changes. */
 const isWhole = process.env['WEEKS'] !== undefined;
 
 it.each(isWhole ? changes : changes.slice(0, 1))(
@@ -49,7 +49,7 @@ it.each(isWhole ? changes : changes.slice(0, 1))(
 
     for (const ago of isWhole ? [-3, -2, -1] : [-1]) await wholeNight(addDays(day, ago));
 
-    // Killed in the middle: nothing of it is in the book, so it is still owed.
+    // A killed run is not in the job log, so it is still due.
     now = Date.parse(`${day}T02:00:00Z`);
     sandbox.setFaults([{ kind: 'hang' }]);
     const sent = sandbox.requests.length;
@@ -60,7 +60,7 @@ it.each(isWhole ? changes : changes.slice(0, 1))(
     sandbox.setFaults([]);
     await serve(`${day}T03:00:00Z`, `${day}T04:00:00Z`, day);
 
-    // Off for a night: begun again, the machine makes up for it first.
+    // After a night without power the machine first catches up.
     const [missed, next] = [addDays(day, 1), addDays(day, 2)];
     await serve(`${next}T00:00:00Z`, `${next}T00:10:00Z`, missed);
     await serve(`${next}T00:10:00Z`, `${next}T03:00:00Z`, next);

@@ -14,7 +14,7 @@ import { openCli, until } from './helpers.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('of runs that were put back until the next ones were due one makes up for all, whatever wrong clocks said', async () => {
+test('one run covers all runs of a job that were delayed until the next was due, even after clock errors', async () => {
   const folder = await temporaryFolder();
   await mkdir(folder, { recursive: true });
   const file = { jobs: { nightly: { steps: ['retention'] } } };
@@ -42,7 +42,7 @@ test('of runs that were put back until the next ones were due one makes up for a
   expect(await perform(now - 2 * HOUR_MS)).toEqual(done);
 });
 
-test('the worker of another machine does not repeat the steps that had ended when the first worker was killed', {
+test('a worker on another machine does not repeat steps that ended before the first worker was killed', {
   timeout: 180_000,
 }, async () => {
   const { sandbox, env } = await openCli({ brands: 1, prompts: 2, days: 3 });
@@ -63,7 +63,7 @@ test('the worker of another machine does not repeat the steps that had ended whe
     onTestFinished(() => void child.kill('SIGKILL'));
     return { folder, child };
   };
-  // The store refuses everything as soon as it has the record of the first step, so the first worker cannot end its job.
+  // The store rejects all writes after the record of the first step, so the first worker cannot finish its job.
   store.fault = () => (recordIn(store) === null ? null : 'busy');
   const first = await perform(1);
   await until('the first step is recorded', () => recordIn(store) !== null);
@@ -83,12 +83,12 @@ test('the worker of another machine does not repeat the steps that had ended whe
     expect.objectContaining({ step: 'check', status: 'done' }),
   ]);
   expect(book.underWay).toEqual({});
-  // Verifying compares what is stored, and only a sync sends requests.
+  // Verification compares stored data; only a sync sends requests.
   expect(sandbox.requests.length).toBe(synced);
 });
 
 const DIST = new URL('../../dist/src/', import.meta.url).href;
-/** Performs a task in the current folder, as the worker of one machine does, and prints how it ended. */
+/** Performs a task in the current folder like a worker, and prints the result. */
 const PERFORM = `
 const [dist, task] = process.argv.slice(1);
 const { loadConfig } = await import(dist + 'base/config.js');
@@ -98,7 +98,7 @@ const parts = { command: 'a test', flags: {}, find: () => ({ name: config.name, 
 const lease = { signal: new AbortController().signal };
 console.log(JSON.stringify(await performTask(JSON.parse(task), lease, parts)));`;
 
-// The job log that the home names now.
+// The job log in the remote warehouse.
 function recordIn({ objects }: S3Server): string | null {
   const folder = 'all/default/home/';
   const record = objects.get(`${folder}home.json`)?.body.toString();

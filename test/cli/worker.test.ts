@@ -28,7 +28,7 @@ async function open(options: Partial<FleetOptions> & Pick<FleetOptions, 'workspa
   return fleet;
 }
 
-test('one worker without a queue runs what is owed, of every workspace that can be run', async () => {
+test('a worker without a queue runs the overdue jobs of every valid workspace', async () => {
   const jobs = { nightly: { steps: ['sync'] }, hourly: { enabled: false } };
   const fleet = await open({ workspaces: 2, settings: { jobs } });
   const owed = { version: 1, jobs: { nightly: { schedule: '15 2 * * * UTC', through: '2026-01-01T00:00:00.000Z' } } };
@@ -50,7 +50,7 @@ test('one worker without a queue runs what is owed, of every workspace that can 
   expectRefusal(await runCli(['cluster'], surroundings), 'usage', false);
 }, 60_000);
 
-test('workers share a queue: one that is stopped gives back what it holds, and another goes on with it', async (context) => {
+test('workers share a queue: a stopped worker returns its tasks, and another one resumes them', async (context) => {
   const databaseUrl = urlOf(context);
   const sandboxOf = (index: number) => ({ ...small, seed: index + 1, latencyMs: 40 });
   const jobs = { nightly: { steps: ['sync'] } };
@@ -105,7 +105,7 @@ test('workers share a queue: one that is stopped gives back what it holds, and a
   expect(logs).not.toMatch(/gsk_cluster|p@ss|p%40ss/);
 }, 120_000);
 
-test('a shared queue is refused for workspaces whose warehouse is only in a local folder', async () => {
+test('a shared queue is rejected for workspaces with a local warehouse', async () => {
   const databaseUrl = 'postgres://nobody@127.0.0.1:1/nothing';
   const runner = { kind: 'postgres', urlVariable: 'CLUSTER_DATABASE_URL' };
   const fleet = await open({ workspaces: 2, databaseUrl, settings: { runner } });
@@ -131,7 +131,7 @@ test('a shared queue is refused for workspaces whose warehouse is only in a loca
       message: expect.stringContaining('home of workspaces w01, w02 is "local"'),
     }),
   );
-  // With a home in a bucket the queue is asked.
+  // With a home in a bucket the queue is used.
   const home = { kind: 's3', bucket: 'lake' };
   const away = await open({ workspaces: 1, databaseUrl, settings: { runner, home } });
   const asked = away.start('cluster', 'enqueue', 'nightly', '--json');
@@ -148,7 +148,7 @@ test('workers of one queue use one data folder for local homes, until a worker r
   const endOf = async ({ ended, lines }: Started) => ({ code: await ended, said: lines.join('\n') });
   const here = (...flags: string[]) => endOf(fleet.start('worker', '--once', ...flags));
   const there = async (...flags: string[]) => endOf(await fleet.startOn('other', 'worker', '--once', ...flags));
-  // Another test has used the queue before.
+  // Another test has already used the queue.
   expect(await here('--move-folder')).toMatchObject({ code: 0 });
   expect(await here()).toMatchObject({ code: 0 });
   expect(await there()).toMatchObject({ code: 2, said: expect.stringContaining(`${fleet.folder}/data on `) });
@@ -165,7 +165,7 @@ test('workers of one queue use one data folder for local homes, until a worker r
   expect(await here()).toMatchObject({ code: 2, said: expect.stringContaining('sightline worker --move-folder') });
 }, 120_000);
 
-test('a queue that cannot be reached is named by its variable', async (context) => {
+test('the error of an unreachable queue names its variable', async (context) => {
   const away = Object.assign(new URL(urlOf(context)), { port: '1' }).href;
   const fleet = await open({ workspaces: 1, databaseUrl: away });
   const status = fleet.start('cluster', 'status', '--json');

@@ -12,7 +12,7 @@ async function start(key: string, seed: number): Promise<WorkspaceSandbox> {
   return sandbox;
 }
 
-test('sync --all syncs every workspace, whatever happens to one, and ends with the worst exit code', async () => {
+test('sync --all syncs every workspace even if one fails, and returns the most severe exit code', async () => {
   const folder = await makeFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const [north, south] = [await start('gsk_north_00000001', 1), await start('gsk_south_00000002', 2)];
@@ -40,7 +40,7 @@ test('sync --all syncs every workspace, whatever happens to one, and ends with t
   expect(of('keyless')).toMatchObject({ error: { code: 'config_invalid' } });
   expect(stderr).toMatch(/5 workspaces in .*: 3 complete, 2 not synced\n$/);
   expect(stdout + stderr).not.toContain('gsk_north');
-  // Those that share a key and an upstream go one after the other: the first has ended before the second begins.
+  // Workspaces with the same key and upstream are synced one after another.
   const starts = north.requests.flatMap(({ path }, index) => (path.endsWith('/brands') ? [index] : []));
   expect(starts).toEqual([0, north.requests.length / 2]);
 

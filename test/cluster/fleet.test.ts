@@ -156,7 +156,7 @@ test.skipIf(!isWanted)(
     await untilAllEnded(fleet, isIdle);
     const lines = [...workers.values(), ...told.gone].flatMap((worker) => worker.lines);
     await stopAll(workers.values());
-    const begun = lines.filter((line) => line.includes(' begins"')).length;
+    const begun = lines.filter((line) => line.includes(' starts"')).length;
     const places = await temporaryFolder();
     await mkdir(places, { recursive: true });
     let [rows, lost] = [0, 0];

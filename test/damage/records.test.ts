@@ -41,7 +41,7 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     const [found] = await linesOf();
     expect(found).toMatch(/^failure/);
     for (const text of FOUND) expect(found).toContain(`sync.${text}`);
-    expect(await linesOf('--fix')).toEqual([expect.stringMatching(/^fixed .* were dropped$/)]);
+    expect(await linesOf('--fix')).toEqual([expect.stringMatching(/^fixed .* were deleted$/)]);
     expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
     expect(await inWarehouse([])).toBe(before - 3);
     const { code, text } = await patient.run('sync');

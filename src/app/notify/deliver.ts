@@ -6,18 +6,18 @@ import { hideKeys } from '../../base/errors.ts';
 import type { NotifyTarget } from '../../base/notify-settings.ts';
 import { VERSION } from '../../base/version.ts';
 
-/** Bounds of one delivery. */
+/** Limits of one delivery. */
 export interface DeliveryLimits {
   readonly attemptsMax: number;
-  /** Longest time for one attempt. */
+  /** Maximum duration of one attempt. */
   readonly attemptMs: number;
-  /** Longest time for all, waits included. */
+  /** Maximum duration of all attempts and waits together. */
   readonly totalMs: number;
-  /** First wait between two attempts, doubled from one to the next. */
+  /** First wait between two attempts; doubles with each attempt. */
   readonly backoffMs: number;
 }
 
-/** Nobody who waits for a command waits longer for its message. */
+/** Limits that bound how long a command waits for its message. */
 export const DELIVERY_LIMITS: DeliveryLimits = {
   attemptsMax: 4,
   attemptMs: 10_000,
@@ -28,20 +28,20 @@ export const DELIVERY_LIMITS: DeliveryLimits = {
 const SAID_BYTES_MAX = 2_048;
 const SAID_CHARACTERS_MAX = 200;
 
-/** What became of a message. */
+/** Result of a delivery. */
 export interface Delivery {
   readonly isDelivered: boolean;
-  /** Whether another attempt, later, may succeed. */
+  /** Whether a later attempt may succeed. */
   readonly mayRetry: boolean;
   readonly attempts: number;
-  /** HTTP status of the last answer; null when none came. */
+  /** HTTP status of the last response; null if there was none. */
   readonly status: number | null;
-  /** What came of it, in words, without the address. */
+  /** The result in words, without the address. */
   readonly said: string;
 }
 
 /**
- * Headers by which a receiver knows who sent a message and when, after Standard Webhooks 1.0.0
+ * Headers that identify and sign a message, after Standard Webhooks 1.0.0
  * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): the signature is
  * `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, the timestamp in seconds since the epoch.
  */
@@ -58,7 +58,7 @@ export function signatureHeaders(
   return { ...headers, 'webhook-signature': `v1,${signature}` };
 }
 
-/** Sends a message, again where that may help, within the limits; does not throw. Redirects are not followed. */
+/** Sends a message and retries within the limits if a retry may succeed. Does not throw. Does not follow redirects. */
 export async function deliver(
   target: NotifyTarget,
   { id, body }: { readonly id: string; readonly body: string },
@@ -90,9 +90,9 @@ interface Answered {
 function judge({ status, said }: Answered): Omit<Delivery, 'attempts'> {
   if (status === null) return { isDelivered: false, mayRetry: true, status, said };
   const isDelivered = status >= 200 && status < 300;
-  // https://www.rfc-editor.org/rfc/rfc9110#section-15: what another attempt may change.
+  // https://www.rfc-editor.org/rfc/rfc9110#section-15: statuses for which a retry may succeed.
   const mayRetry = !isDelivered && (status === 408 || status === 425 || status === 429 || status >= 500);
-  const redirect = status >= 300 && status < 400 ? ', a redirect, which is not followed' : '';
+  const redirect = status >= 300 && status < 400 ? ', a redirect, which sightline does not follow' : '';
   return { isDelivered, mayRetry, status, said: `answered ${status}${redirect}${said === '' ? '' : `: ${said}`}` };
 }
 
@@ -111,7 +111,7 @@ function post(
   };
   const deadline = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {
-    // Once the status has come, what is left of the body changes nothing.
+    // Set once the status has arrived. An error in the rest of the body then does not change the result.
     let endWith: (() => void) | null = null;
     const fail = (thrown: unknown): void => {
       if (endWith !== null) {
@@ -119,7 +119,7 @@ function post(
         return;
       }
       const { code = 'network error' } = thrown as NodeJS.ErrnoException;
-      const why = deadline.aborted ? `gave no answer within ${timeoutMs / 1000} s` : `could not be reached (${code})`;
+      const why = deadline.aborted ? `did not answer within ${timeoutMs / 1000} s` : `could not be reached (${code})`;
       resolve({ status: null, said: signal.aborted ? 'it was stopped' : why, retryAfter: undefined });
     };
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -146,7 +146,7 @@ function post(
   });
 }
 
-// Seconds, or a moment: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+// Seconds or a date: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 function toWaitMs(header: string | undefined, nowMs: number): number {
   if (header === undefined) return 0;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;

@@ -2,41 +2,41 @@ import { type ErrorCode, SightlineError } from '../../base/errors.ts';
 import type { SyncSummary } from '../../sync/run.ts';
 import type { Told } from './state.ts';
 
-/** While something stays as it is, it is told again after so long. */
+/** A lasting problem is reported again after this time. */
 const REMIND_MS = 86_400_000;
 
-/** How something ended that can fail. */
+/** Result of an operation that can fail. */
 export interface Outcome {
-  /** What ran: a kind of step, such as `sync`. */
+  /** Kind of step, such as `sync`. */
   readonly what: string;
-  /** To what it was narrowed; null for all there is. */
+  /** JSON of the selection that limited the operation; null if it covered everything. */
   readonly scope: string | null;
-  /** The job whose step it was; null where somebody asked for it. */
+  /** The job that ran the step; null if a user ran it. */
   readonly job: string | null;
   readonly runId: string | null;
-  /** Null where it is well. */
+  /** Null on success. */
   readonly failure: Failure | null;
 }
 
-/** What went wrong. */
+/** Description of a failure. */
 export interface Failure {
   readonly status: 'failed' | 'partial';
   readonly code: string | null;
   readonly message: string;
 }
 
-/** A message that is to be written; times are ISO 8601, UTC. */
+/** A message to be written. Times are ISO 8601, UTC. */
 export interface Draft {
   readonly event: 'failure' | 'recovery' | 'drift' | 'stale';
-  /** Only for this target; null for all that want the event. */
+  /** The only target that receives it; null for all targets that subscribe to the event. */
   readonly target: string | null;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Ends that say nothing about whether it works: somebody stopped it, or it never began. */
+/** Errors that do not show whether the operation works: it was stopped, or never started. */
 const NEUTRAL: readonly ErrorCode[] = ['interrupted', 'warehouse_locked', 'usage'];
 
-/** How a sync ended, as far as it says anything; null where an allowance, a person or another process ended it. */
+/** Converts the result of a sync. Returns null if an allowance, a user or another process ended it. */
 export function outcomeOfSync(
   result: SyncSummary | SightlineError,
   scope: string | null,
@@ -56,13 +56,13 @@ export function outcomeOfSync(
   return status === 'complete' ? of(null, runId) : null;
 }
 
-/** Takes an outcome into what is known, and drafts what is to be told: an outage once, and once a day while it lasts. */
+/** Records an outcome in `told` and drafts the messages: one when an outage begins, then one per day, and one when it ends. */
 export function noteOutcome(told: Told, outcome: Outcome, nowMs: number): Draft[] {
   const { what, scope, job, runId, failure } = outcome;
   const open = told.outages[what];
   const now = new Date(nowMs).toISOString();
   if (failure === null) {
-    // What was narrowed does not show that the rest is well.
+    // Success of a partial selection does not show that the rest works.
     if (open === undefined || (scope !== null && scope !== open.scope)) return [];
     delete told.outages[what];
     return [{ event: 'recovery', target: null, data: { what, job, runId, since: open.since, endedAt: now } }];
@@ -77,20 +77,20 @@ export function noteOutcome(told: Told, outcome: Outcome, nowMs: number): Draft[
   return [{ event: 'failure', target: null, data: { what, job, runId, ...failure, since, reminder: isReminder } }];
 }
 
-// What was told in a future that a wrong clock made up would not be told again until then.
+// Compares in both directions: after a clock error, a time in the future must not suppress reminders until then.
 function wasToldLately(toldAt: string, nowMs: number): boolean {
   return Math.abs(nowMs - Date.parse(toldAt)) < REMIND_MS;
 }
 
-/** For whom data are stale after how many hours. */
+/** Age in hours after which a target considers data stale. */
 export interface StaleAfter {
   readonly key: string;
   readonly hours: number;
 }
 
 /**
- * Takes the end of the last complete sync into what is known (epoch milliseconds; null where there was none: then the
- * time since anybody looked counts), and drafts what is to be told. Each target has its own idea of stale.
+ * Records the end of the last complete sync in `told` (epoch milliseconds; null if there was none, in which case the age counts
+ * from the first check) and drafts the messages. Each target has its own limit.
  */
 export function noteFreshness(
   told: Told,

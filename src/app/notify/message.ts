@@ -3,15 +3,15 @@ import type { NotifyTarget } from '../../base/notify-settings.ts';
 import type { Draft } from './judge.ts';
 import type { Waiting } from './state.ts';
 
-/** Version of the payload: another one where a member changes its meaning or goes. */
+/** Version of the payload. It changes if a member is removed or changes its meaning. */
 const PAYLOAD_VERSION = 1;
-/** Slack takes 3,000 characters in a block, counted with what escaping adds. */
+/** Slack accepts 3,000 characters in a block, counted after escaping. */
 const SLACK_CHARACTERS_MAX = 2_900;
 const TEXT_CHARACTERS_MAX = 1_000;
-/** Parts of an address this long are likely to be what makes it secret. */
+/** URL parts of at least this length are probably secret. */
 const TOKEN_CHARACTERS_MIN = 16;
 
-/** What is told in words: one or two sentences. */
+/** Formats an event as one or two sentences. */
 export function textOf(workspace: string, event: string, data: Draft['data']): string {
   const of = `Workspace ${workspace}`;
   const job = data['job'] === null || data['job'] === undefined ? '' : ` (job ${String(data['job'])})`;
@@ -24,20 +24,20 @@ export function textOf(workspace: string, event: string, data: Draft['data']): s
       return `${of}: ${what}${job} ${still}${how}${since}: ${String(data['message'])}`;
     }
     case 'recovery':
-      return `${of}: ${what}${job} ${what === 'data' ? 'are current' : 'is well'} again, after trouble since ${String(data['since'])}.`;
+      return `${of}: ${what}${job} ${what === 'data' ? 'are current again; they were stale' : 'works again; it had failed'} since ${String(data['since'])}.`;
     case 'drift':
-      return `${of}: upstream's answers have changed: ${String(data['summary'])}.`;
+      return `${of}: upstream's responses have changed: ${String(data['summary'])}.`;
     case 'stale': {
       const last =
-        data['lastCompleteAt'] === null ? 'there was none' : `the last was at ${String(data['lastCompleteAt'])}`;
+        data['lastCompleteAt'] === null ? 'there has been none' : `the last was at ${String(data['lastCompleteAt'])}`;
       return `${of}: data are ${still}stale: no complete sync for ${String(data['ageHours'])} hours; ${last}.`;
     }
     default:
-      return `${of}: this is a test of the webhook. All is well.`;
+      return `${of}: this is a test message of the webhook.`;
   }
 }
 
-/** The body of a request, as the target reads it. */
+/** The request body in the target's format. */
 export function bodyOf(target: NotifyTarget, workspace: string, waiting: Waiting): string {
   const { id, event, createdAt, text, data } = waiting;
   if (target.format === 'slack') return JSON.stringify(slackOf(text, event, createdAt));
@@ -46,8 +46,8 @@ export function bodyOf(target: NotifyTarget, workspace: string, waiting: Waiting
 }
 
 /**
- * Content for others' eyes: without what looks like a key, without targets' addresses and secrets, and no text longer than
- * it need be.
+ * Returns content without API keys and without the targets' addresses and secrets. Shortens each text to
+ * `TEXT_CHARACTERS_MAX` characters.
  */
 export function withoutSecrets<T>(content: T, targets: readonly NotifyTarget[]): T {
   const secrets = targets.flatMap(secretsOf).sort((a, b) => b.length - a.length);
@@ -65,7 +65,7 @@ export function withoutSecrets<T>(content: T, targets: readonly NotifyTarget[]):
   return walk(content) as T;
 }
 
-// As an address may stand without its slash at the end, or in part: receivers like to repeat the token that they do not know.
+// Includes parts of the address, because receivers often repeat an unknown token in their error message.
 function secretsOf({ url, secretText }: NotifyTarget): string[] {
   const steps = url.pathname.split('/').filter((step) => step.length >= TOKEN_CHARACTERS_MIN);
   const values = [...url.searchParams.values()].filter((value) => value.length >= TOKEN_CHARACTERS_MIN);
@@ -79,13 +79,13 @@ function secretsOf({ url, secretText }: NotifyTarget): string[] {
   ];
 }
 
-/** A text in one line, and in the direction in which it is written: upstream's names and words are in it. */
+/** Removes line breaks, control characters and direction marks, because the text contains strings from upstream. */
 export function inOneLine(text: string): string {
   return text.replace(/[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]+/gu, ' ');
 }
 
-// https://docs.slack.dev/messaging/formatting-message-text: these three are all that has to be escaped. What takes Slack's
-// messages besides may call everybody together at a plain word.
+// https://docs.slack.dev/messaging/formatting-message-text: only these three must be escaped. Slack-compatible receivers may
+// also treat a plain @channel as a mention, so break it up.
 function escapeSlack(text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return escaped.replace(/@(?=(channel|here|all|everyone)\b)/gi, '@\u200B');
@@ -93,7 +93,7 @@ function escapeSlack(text: string): string {
 
 function slackOf(text: string, event: string, createdAt: string): object {
   const escaped = escapeSlack(text);
-  // Cut before it is escaped, or it could end within an escape.
+  // Cut before escaping, because a cut afterwards could split an escape sequence.
   const fitting =
     escaped.length <= SLACK_CHARACTERS_MAX
       ? escaped

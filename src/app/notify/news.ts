@@ -8,7 +8,7 @@ import { readNewest } from '../status.ts';
 import { type Outcome, outcomeOfSync } from './judge.ts';
 import type { News } from './notify.ts';
 
-/** Findings that a message lists; the summary counts all. */
+/** Drift findings that a message lists. The summary counts all of them. */
 const FINDINGS_MAX = 10;
 const COUNTED = {
   unknownFields: 'unknown',
@@ -18,7 +18,7 @@ const COUNTED = {
   implausibleValues: 'implausible',
 };
 
-/** How a sync ended, and what it found. `job` is the job whose step it was. */
+/** Collects the outcome, drift and freshness of a sync. `job` is the job whose step it was, or null. */
 export async function newsOfSync(
   config: WorkspaceConfig,
   { only, range, brands }: SyncOptions,
@@ -36,25 +36,25 @@ export async function newsOfSync(
   return { outcomes, drift, ...(isComplete ? { lastCompleteMs: nowMs } : {}) };
 }
 
-/** How the steps of a job ended, but for syncs, of which each tells by itself, and how fresh the data are. */
+/** Collects the outcomes of a job's steps and the freshness of the data. Skips syncs, which send their own notifications. */
 export async function newsOfJob(config: WorkspaceConfig, run: JobRun): Promise<News> {
   const outcomes = run.steps.flatMap(({ step, status, exitCode, error }): Outcome[] => {
     const of = { what: step, scope: null, job: run.job, runId: null };
     if (step === 'sync') return [];
     if (status === 'done') return [{ ...of, failure: null }];
     if (status !== 'failed' && status !== 'partial') return [];
-    const message = error ?? `it ended with exit code ${exitCode}; the log says why`;
+    const message = error ?? `it ended with exit code ${exitCode}; see the log for the reason`;
     return [{ ...of, failure: { status, code: null, message } }];
   });
   return { outcomes, ...(await newsOfFreshness(config)) };
 }
 
-/** When the last sync of all there is was complete. */
+/** Reads the end of the last complete sync of all resources. */
 export async function newsOfFreshness(config: WorkspaceConfig): Promise<News> {
   try {
     return { lastCompleteMs: (await readNewest(config, readLastWholeRun)).value };
   } catch (thrown) {
-    // Nothing was ever published; the time since anybody looks counts then.
+    // Nothing was ever published, so the age counts from the first check.
     if (thrown instanceof SightlineError && thrown.code === 'no_data') return { lastCompleteMs: null };
     return {};
   }

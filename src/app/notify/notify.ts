@@ -8,35 +8,36 @@ import { type Draft, noteFreshness, noteOutcome, type Outcome } from './judge.ts
 import { bodyOf, inOneLine, textOf, withoutSecrets } from './message.ts';
 import { changeTold, inTurn, type Told, type Waiting } from './state.ts';
 
-/** Messages to one target that wait at most; the oldest go. */
+/** Waiting messages per target, at most. The oldest are dropped. */
 const WAITING_MAX = 50;
-/** A message that could not be delivered for so long tells nothing any more. */
+/** A message that could not be delivered for this long is dropped. */
 const WAITING_MS_MAX = 72 * 3_600_000;
 
-/** Whose news they are, and what they are sent with. */
+/** The workspace of a notification, and the services to send it with. */
 export interface Notifying {
   readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'notify'>;
   readonly clock: Clock;
-  /** Aborted to stop: what could not be sent is sent with the next news. */
+  /** Stops sending. Unsent messages are sent with the next notification. */
   readonly signal: AbortSignal;
   readonly limits?: DeliveryLimits;
-  /** Told in a sentence, without an address, what could not be delivered. */
+  /** Called with a sentence about each failed delivery, without the address. */
   readonly log: (sentence: string) => void;
 }
 
-/** What has happened: how things ended, what drifted, and when a sync was last complete, where that is known. */
+/** Events to report: outcomes, drift, and the time of the last complete sync if known. */
 export interface News {
   readonly outcomes?: readonly Outcome[];
-  /** What of upstream's answers is new, and the same in a few words. */
+  /** New drift in upstream's responses, with a summary in a few words. */
   readonly drift?: { readonly summary: string; readonly runId: string; readonly findings: readonly object[] } | null;
-  /** When a sync of all there is was last complete, epoch milliseconds, or null for never; left out where unknown. */
+  /** End of the last complete sync of all resources in epoch milliseconds; null for never; omitted if unknown. */
   readonly lastCompleteMs?: number | null;
 }
 
 /**
- * Takes news of a workspace, tells whoever wants to know, and sends what could not be sent before. What is told once is
- * not told again by whichever process, but for a reminder a day. Does not throw for what a receiver does; throws
- * `config_invalid` where an address or a secret is not set.
+ * Records events of a workspace and sends the resulting messages and those that could not be sent before. All processes together
+ * send each message once, and a reminder per day. Does not throw if a receiver fails.
+ *
+ * @throws `config_invalid` if an address or a secret is not set.
  */
 export async function notify(notifying: Notifying, news: News): Promise<void> {
   const { config, clock, signal, log } = notifying;
@@ -47,33 +48,33 @@ export async function notify(notifying: Notifying, news: News): Promise<void> {
     const nowMs = clock.now();
     const take = (into: Told): void => {
       const drafts = draftsOf(into, targets, news, nowMs);
-      const givenUp = enqueue(into, config.name, targets, drafts, nowMs);
-      if (givenUp > 0) log(`Messages that nobody took for three days are given up: ${givenUp}.`);
+      const dropped = enqueue(into, config.name, targets, drafts, nowMs);
+      if (dropped > 0) log(`Dropped ${dropped} messages that could not be delivered for three days.`);
     };
-    // A disk that is full is worth telling of, also where it cannot be kept that it was told.
+    // If the state cannot be written, such as on a full disk, still send the message, because the problem is worth reporting.
     const told = await changeTold(folder, nowMs, take, (thrown) =>
-      log(`What was told cannot be kept, and may be told again: ${toSightlineError(thrown).message}.`),
+      log(`Cannot record the sent messages, so they may be sent again: ${toSightlineError(thrown).message}.`),
     );
     if (told.waiting.length === 0 || signal.aborted) return;
     const settled = await Promise.all(targets.map((target) => sendWaiting(notifying, told, target, targets)));
-    // What was sent meanwhile is not sent again, also by who is started next.
-    const gone = new Set(settled.flat());
-    if (gone.size === 0) return;
-    // Others may have had news meanwhile.
+    // Record the sent messages, so that later processes do not send them again.
+    const sent = new Set(settled.flat());
+    if (sent.size === 0) return;
+    // Read the state again, because other processes may have added messages.
     const leave = (now: Told): void => {
-      now.waiting = now.waiting.filter(({ id }) => !gone.has(id));
+      now.waiting = now.waiting.filter(({ id }) => !sent.has(id));
     };
     await changeTold(folder, nowMs, leave, () => undefined);
   });
 }
 
-/** What a target answered to a test. */
+/** A target's response to a test message. */
 export interface Tested extends Delivery {
   readonly urlVariable: string;
   readonly format: string;
 }
 
-/** Sends a test message to every target, once, and gives what each answered. */
+/** Sends a test message to every target, without retries, and returns each response. */
 export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMITS }: Notifying): Promise<Tested[]> {
   const targets = config.notify();
   return Promise.all(
@@ -87,7 +88,7 @@ export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMI
   );
 }
 
-/** By what a target is told from another of the workspace. */
+/** Identifies a target within its workspace. */
 export function keyOf({ urlVariable, format }: NotifyTarget): string {
   return `${urlVariable} ${format}`;
 }
@@ -103,13 +104,13 @@ function draftsOf(told: Told, targets: readonly NotifyTarget[], news: News, nowM
       .map((target) => ({ key: keyOf(target), hours: target.staleHours }));
     const hasRecovered = drafts.some(({ event }) => event === 'recovery');
     const fresh = noteFreshness(told, staleAfter, news.lastCompleteMs, nowMs);
-    // Of one recovery one message is enough.
+    // A recovery that is reported already covers the freshness too.
     drafts.push(...fresh.filter(({ event }) => event !== 'recovery' || !hasRecovered));
   }
   return drafts;
 }
 
-// Gives how many messages waited too long.
+// Returns the number of messages that were dropped because they waited too long.
 function enqueue(
   told: Told,
   workspace: string,
@@ -120,7 +121,7 @@ function enqueue(
   const known = targets.map(keyOf);
   const wanted = told.waiting.filter(({ target }) => known.includes(target));
   told.waiting = wanted.filter(({ createdAt }) => nowMs - Date.parse(createdAt) <= WAITING_MS_MAX);
-  const givenUp = wanted.length - told.waiting.length;
+  const expired = wanted.length - told.waiting.length;
   for (const { event, target: only, data } of drafts) {
     for (const target of targets) {
       const key = keyOf(target);
@@ -133,7 +134,7 @@ function enqueue(
     const dropped = new Set(ofTarget.slice(0, Math.max(0, ofTarget.length - WAITING_MAX)));
     told.waiting = told.waiting.filter((waiting) => !dropped.has(waiting));
   }
-  return givenUp;
+  return expired;
 }
 
 function toWaiting(
@@ -149,7 +150,7 @@ function toWaiting(
   return { id: `msg_${randomUUID().replaceAll('-', '')}`, target: keyOf(target), createdAt, event, ...clean };
 }
 
-// In their order; where one does not get through, those behind it wait too. Gives the ids that are settled.
+// Sends in order and stops at the first failure. Returns the IDs that need not be sent again.
 async function sendWaiting(
   { config, clock, signal, log, limits = DELIVERY_LIMITS }: Notifying,
   told: Told,
@@ -160,7 +161,7 @@ async function sendWaiting(
   const key = keyOf(target);
   const startedAt = clock.monotonic();
   for (const waiting of told.waiting.filter((candidate) => candidate.target === key)) {
-    // A receiver that takes its time with each is given the rest with the next news.
+    // A slow receiver gets the remaining messages with the next notification.
     if (clock.monotonic() - startedAt >= limits.totalMs) break;
     const message = { id: waiting.id, body: bodyOf(target, config.name, waiting) };
     const delivery = await deliver(target, message, { clock, signal, limits });
@@ -168,16 +169,16 @@ async function sendWaiting(
     if (delivery.isDelivered) continue;
     if (signal.aborted) break;
     const { said } = withoutSecrets(delivery, targets);
-    const then = delivery.mayRetry ? 'it is sent again with the next news' : 'it is not sent again';
-    log(`The message to ${target.urlVariable} (${waiting.event}) was not taken: the receiver ${said}; ${then}.`);
+    const then = delivery.mayRetry ? 'it will be sent again with the next notification' : 'it will not be sent again';
+    log(`The message to ${target.urlVariable} (${waiting.event}) was not accepted: the receiver ${said}; ${then}.`);
     break;
   }
   return settled;
 }
 
-/** The error of a workspace that tells nobody. */
+/** The error for a workspace without `notify` settings. */
 export function nobodyToTell(workspace: string): SightlineError {
   const example = '"notify": [{ "urlVariable": "ALERTS_URL", "format": "slack" }]';
-  const message = `workspace ${workspace} tells nobody: notify is not set; allowed in sightline.config.json: ${example}, with the address in the variable ALERTS_URL`;
+  const message = `notify is not set for workspace ${workspace}; allowed in sightline.config.json: ${example}, with the address in the variable ALERTS_URL`;
   return new SightlineError('config_invalid', message);
 }

@@ -6,7 +6,7 @@ import { type Lock, takeLock } from '../../serve/key-file.ts';
 
 const time = z.iso.datetime();
 const waitingSchema = z.object({
-  /** The same however often it is sent. */
+  /** Stays the same for all attempts. */
   id: z.string(),
   target: z.string(),
   createdAt: time,
@@ -16,40 +16,40 @@ const waitingSchema = z.object({
 });
 const toldSchema = z.object({
   version: z.literal(1),
-  /** Since when anybody looks. */
+  /** Time of the first check. */
   since: time,
   outages: z.record(z.string(), z.object({ since: time, scope: z.string().nullable(), toldAt: time })),
   stale: z.record(z.string(), z.object({ since: time, toldAt: time })),
   waiting: z.array(waitingSchema),
 });
 
-/** What was told of a workspace, and what waits to be: an outage or stale data are told once, whoever looks. */
+/** Recorded outages and waiting messages of a workspace, shared by all processes so that each is reported once. */
 export type Told = z.infer<typeof toldSchema>;
-/** A message that waits to be delivered. */
+/** A message that waits for delivery. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/** Where it is kept. */
+/** Path of the notification state file. */
 export function toldPath(folder: string): string {
   return join(folder, 'notify.json');
 }
 
-/** Reads what was told; nothing was where there is no file, or one that cannot be read. */
+/** Reads the notification state. A missing or unreadable file counts as empty. */
 export async function readTold(folder: string, nowMs: number): Promise<Told> {
   try {
     const told = toldSchema.parse(JSON.parse(await readFile(toldPath(folder), 'utf8')));
-    // A clock that was ahead and was put right would have nothing be stale until then.
+    // A time in the future, left by a wrong clock, would suppress stale messages until then.
     return Date.parse(told.since) <= nowMs ? told : { ...told, since: new Date(nowMs).toISOString() };
   } catch {
     return { version: 1, since: new Date(nowMs).toISOString(), outages: {}, stale: {}, waiting: [] };
   }
 }
 
-// What could not be kept, by folder: on a full disk the same would be news every few minutes.
-const unkept = new Map<string, Told>();
+// States that could not be written, by folder. Without them a full disk would be reported every few minutes.
+const unwritten = new Map<string, Told>();
 
 /**
- * Changes what was told, in one step among processes, and gives what it is then. Where it cannot be kept, this process
- * remembers it, and `onUnkept` is given the reason.
+ * Changes the notification state under a lock and returns it. If it cannot be written, this process keeps it in memory and calls
+ * `onUnkept` with the reason.
  */
 export async function changeTold(
   folder: string,
@@ -59,13 +59,13 @@ export async function changeTold(
 ): Promise<Told> {
   const lock = await lockTold(folder);
   try {
-    const told = unkept.get(folder) ?? (await readTold(folder, nowMs));
+    const told = unwritten.get(folder) ?? (await readTold(folder, nowMs));
     change(told);
     try {
       await writeTold(folder, told);
-      unkept.delete(folder);
+      unwritten.delete(folder);
     } catch (thrown) {
-      unkept.set(folder, told);
+      unwritten.set(folder, told);
       onUnkept(thrown);
     }
     return told;
@@ -74,17 +74,17 @@ export async function changeTold(
   }
 }
 
-// Where no lock can be had, telling twice is better than not at all.
+// Without a lock a message may be sent twice, which is better than not at all.
 async function lockTold(folder: string): Promise<Lock | null> {
   try {
     await mkdir(folder, { recursive: true });
-    return await takeLock(`${toldPath(folder)}.lock`, 'tells of the workspace');
+    return await takeLock(`${toldPath(folder)}.lock`, 'is changing the notification state');
   } catch {
     return null;
   }
 }
 
-/** Keeps what was told, in one step. */
+/** Writes the notification state by rename. */
 async function writeTold(folder: string, told: Told): Promise<void> {
   const path = toldPath(folder);
   const aside = `${path}.${randomUUID()}`;
@@ -99,7 +99,7 @@ async function writeTold(folder: string, told: Told): Promise<void> {
 
 const turns = new Map<string, Promise<unknown>>();
 
-/** Does the work on a workspace's messages one after another, within this process. */
+/** Runs work on a workspace's messages one at a time within this process. */
 export async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const turn = (turns.get(folder) ?? Promise.resolve()).then(work);
   const settled = turn.then(

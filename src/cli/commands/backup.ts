@@ -14,8 +14,9 @@ export async function backup(file: string, flags: BackupFlags, signal: AbortSign
   const written = await backupWorkspace(context, file, flags.force === true);
   const { path, bytes, tables, rows, asOf, stale } = written;
   if (flags.json === true) printData(JSON.stringify({ path, bytes, tables, rows, asOf, stale }));
-  say(`${plural(rows, 'row')} of ${plural(tables, 'table')} written and read back, ${size(bytes)}, as of ${asOf}`);
-  if (stale) say('note: another process owns the warehouse and holds more; this is the last published copy');
+  say(`${plural(rows, 'row')} of ${plural(tables, 'table')} written and verified, ${size(bytes)}, as of ${asOf}`);
+  if (stale)
+    say('note: another process owns the warehouse and has newer data; this backup is of the last published copy');
   if (flags.json !== true) printData(path);
   return EXIT.done;
 }

@@ -45,10 +45,8 @@ export async function clusterStatus(flags: ClusterStatusFlags, signal: AbortSign
     return EXIT.done;
   }
   if (state === null) {
-    say(
-      'Jobs run in one process, `sightline worker` or `sightline serve`: with "runner" in sightline.config.json there is',
-    );
-    say('a queue, and this shows its workers, what waits, and who holds what.');
+    say('There is no queue: jobs run in the process of `sightline worker` or `sightline serve`. Set "runner" in');
+    say('sightline.config.json to use a queue; this command then shows its workers, tasks and leases.');
   } else describeQueue(state, limit);
   describeBudgets(budgets, limit);
   describeHomes(homes, limit);
@@ -81,7 +79,7 @@ export async function clusterEnqueue(job: string, flags: EnqueueFlags, signal: A
   const enqueued = await withRunner(signal, (runner) => runner.enqueue(tasks));
   const waiting = tasks.length - enqueued;
   if (flags.json === true) printData(JSON.stringify({ job, workspaces: tasks.length, enqueued, waiting }));
-  const others = waiting === 0 ? '' : `; ${count(waiting)} waited already, or follow the run under way`;
+  const others = waiting === 0 ? '' : `; ${count(waiting)} were already waiting, or run after the current run`;
   say(`job ${job} of ${plural(enqueued, 'workspace')} is in the queue${others}`);
   return tasks.length < chosen.length ? EXIT.failed : EXIT.done;
 }
@@ -112,7 +110,7 @@ function describeQueue(state: RunnerState, limit: number): void {
   const waits = oldestWaiting === null ? '' : `, the oldest for ${ago(oldestWaiting)}`;
   const next = nextDue === null ? '' : `, the next due at ${toMinute(nextDue)}`;
   printData(
-    `queue: ${count(counts.waiting)} waiting${waits}; ${count(counts.active)} under way; ` +
+    `queue: ${count(counts.waiting)} waiting${waits}; ${count(counts.active)} running; ` +
       `${plural(schedules, 'schedule')}${next}; ${count(counts.failed)} failed`,
   );
   table(
@@ -122,9 +120,9 @@ function describeQueue(state: RunnerState, limit: number): void {
     }),
   );
   table(
-    ['workspace', 'job', 'held by', 'for', 'renewed'],
+    ['workspace', 'job', 'worker', 'for', 'renewed'],
     leases.slice(0, limit).map(({ workspace, job, worker, since, renewed }) => {
-      return [workspace, job, worker, ago(since), renewed === null ? 'nothing is said' : `${ago(renewed)} ago`];
+      return [workspace, job, worker, ago(since), renewed === null ? 'unknown' : `${ago(renewed)} ago`];
     }),
   );
 }
@@ -134,7 +132,7 @@ function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void
   table(
     ['budget', 'workspaces', 'in the last minute', 'allowed'],
     budgets.slice(0, limit).map(({ budget, workspaces, lastMinute, limit: allowed }) => {
-      return [budget, workspaces.join(', '), String(lastMinute), allowed === null ? 'not said yet' : String(allowed)];
+      return [budget, workspaces.join(', '), String(lastMinute), allowed === null ? 'unknown' : String(allowed)];
     }),
   );
 }
@@ -143,15 +141,15 @@ function describeHomes(homes: readonly ClusterHome[], limit: number): void {
   table(
     ['home', 'epoch', 'checked in', 'checked out by', 'until'],
     homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {
-      const held = claim === null ? ['', ''] : [claim.holder, claim.until];
-      return [workspace, String(epoch), savedAt === null ? 'never' : toMinute(savedAt), ...held];
+      const lease = claim === null ? ['', ''] : [claim.holder, claim.until];
+      return [workspace, String(epoch), savedAt === null ? 'never' : toMinute(savedAt), ...lease];
     }),
   );
 }
 
 function describeLag(worst: readonly Lag[], workspaces: number, overdue: number): void {
   table(
-    ['workspace', 'last whole run', 'overdue'],
+    ['workspace', 'last complete run', 'overdue'],
     worst.map(({ workspace, lastWholeRun, overdueSince, overdue: jobs }) => {
       const owed = overdueSince === null ? '' : `${jobs.join(', ')} for ${ago(overdueSince)}`;
       return [workspace, lastWholeRun === null ? 'never' : toMinute(lastWholeRun), owed];

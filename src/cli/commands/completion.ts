@@ -6,8 +6,8 @@ import { valuesHere } from '../completion/values.ts';
 import { printData } from '../output.ts';
 
 /**
- * Runs `sightline completion`: prints what a shell has to read once or, given the words typed so far, what may follow them
- * on the command line of `program`.
+ * Runs `sightline completion`. Prints the script that a shell loads or, given the words typed so far, the candidates for the
+ * next word.
  */
 export async function completion(
   program: Command,
@@ -17,8 +17,8 @@ export async function completion(
 ): Promise<number> {
   const shell = SHELLS.find((candidate) => candidate === given);
   if (shell === undefined) {
-    const what = given === undefined ? 'needs a shell' : `knows no shell ${JSON.stringify(given)}`;
-    throw new SightlineError('usage', `completion ${what}; allowed: ${SHELLS.join(', ')}`);
+    const problem = given === undefined ? 'requires a shell' : `does not support ${JSON.stringify(given)}`;
+    throw new SightlineError('usage', `completion ${problem}; allowed: ${SHELLS.join(', ')}`);
   }
   if (words.length === 0) {
     const script = scriptOf(shell);

@@ -4,7 +4,7 @@ import { layoutOf } from '../../snapshot/layout.ts';
 import { readConfig, type WorkspaceFlags } from '../context.ts';
 import { printData, say } from '../output.ts';
 
-/** How clients open the analysts' copy, read-only; `path` is absolute. */
+/** Lines that open the replica read-only in each client. `path` is absolute. */
 const clients: Readonly<Record<string, { readonly title: string; line(path: string): string }>> = {
   duckdb: { title: "DuckDB's shell", line: (path) => `duckdb -readonly '${path.replaceAll("'", "'\\''")}'` },
   python: {
@@ -27,11 +27,11 @@ const clients: Readonly<Record<string, { readonly title: string; line(path: stri
   },
 };
 
-/** Runs `sightline connect`: prints the line that opens the analysts' copy in a client, or in each. Throws `no_data`. */
+/** Runs `sightline connect`. Prints the line that opens the replica in a client, or in all of them. Throws `no_data`. */
 export async function connect(client: string | undefined, flags: WorkspaceFlags): Promise<number> {
   const names = Object.keys(clients);
   if (client !== undefined && !names.includes(client)) {
-    throw new SightlineError('usage', `there is no client ${JSON.stringify(client)}; allowed: ${names.join(', ')}`);
+    throw new SightlineError('usage', `unknown client ${JSON.stringify(client)}; allowed: ${names.join(', ')}`);
   }
   const config = readConfig(flags);
   const { analytics } = layoutOf(config.folder);
@@ -49,7 +49,7 @@ export async function connect(client: string | undefined, flags: WorkspaceFlags)
   } else if (client !== undefined) printData(lines.find(({ client: name }) => name === client)?.line ?? '');
   else {
     for (const { title, line } of lines) printData(`${title}\n  ${line}\n`);
-    say('The file is replaced after each sync: open it anew to see what is new. Always open it read-only.');
+    say('The file is replaced after each sync: reopen it to see new data. Always open it read-only.');
   }
   return EXIT.done;
 }

@@ -17,7 +17,7 @@ import { formatRows } from '../format.ts';
 import { count, duration, plural, printData, say, size } from '../output.ts';
 import { createSyncProgress } from '../progress.ts';
 
-/** Marks a folder that a demo made, and that the next one may replace. */
+/** Marks a folder that a demo created and the next demo may replace. */
 const MARKER = '.demo';
 
 /** Flags of `demo`. */
@@ -26,7 +26,7 @@ export interface DemoFlags {
   readonly json?: boolean;
 }
 
-/** Runs `sightline demo`: a sandbox, a sync, a snapshot and three questions; leaves the data to look at. */
+/** Runs `sightline demo`: a sandbox, a sync, a snapshot and three queries. Keeps the data. */
 export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<number> {
   const startedAt = performance.now();
   const settings = {
@@ -35,8 +35,8 @@ export async function demo(flags: DemoFlags, signal: AbortSignal): Promise<numbe
     folder: process.cwd(),
   };
   await prepareFolder(loadConfig(settings).folder);
-  say('Starting a sandbox: a generated workspace behind the real API, on this machine.');
-  // The limit is lifted so that the demo ends within a minute; the real one is 120 requests a minute.
+  say('Starting a sandbox: a generated workspace with the real API, on this machine.');
+  // The rate limit is raised so that the demo ends within a minute; the real one is 120 requests per minute.
   const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 20, days: 60, rateLimit: 10_000, latencyMs: 15 });
   try {
     const config = loadConfig({
@@ -84,11 +84,11 @@ async function syncDemo(context: Context): Promise<void> {
 
 async function prepareFolder(folder: string): Promise<void> {
   if (existsSync(folder) && !existsSync(join(folder, MARKER))) {
-    throw new SightlineError('usage', `${folder} was not made by a demo; give another folder with --data-dir`);
+    throw new SightlineError('usage', `${folder} was not created by a demo; choose another folder with --data-dir`);
   }
   await rm(folder, { recursive: true, force: true });
   await ensureWritableFolder(folder);
-  await writeFile(join(folder, MARKER), 'Made by `sightline demo`, which replaces this folder.\n');
+  await writeFile(join(folder, MARKER), 'Created by `sightline demo`, which replaces this folder.\n');
 }
 
 function whatIsWhere(folder: string, { dataDir }: DemoFlags): string {
@@ -96,12 +96,12 @@ function whatIsWhere(folder: string, { dataDir }: DemoFlags): string {
   const there = `--workspace ${DEMO_WORKSPACE}${dataDir === undefined ? '' : ` --data-dir '${dataDir}'`}`;
   const shown = (path: string): string => relative(process.cwd(), path) || path;
   return `
-What is where:
+Files:
   ${shown(layout.warehouse)}   the warehouse
   ${shown(layout.analytics)}   a copy for analysts: open it read-only with any DuckDB
   ${shown(layout.latest)}   the newest Parquet snapshot, for BI tools
 
-Ask it something yourself:
+Try a query:
   npx sightline sql ${there} "show tables"
   npx sightline sql ${there} --format csv "describe"`;
 }

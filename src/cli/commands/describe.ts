@@ -9,10 +9,10 @@ export interface DescribeFlags {
   readonly markdown?: boolean;
 }
 
-/** Runs `sightline describe`: tells what tables there are, or what the columns of one mean. It needs no data. */
+/** Runs `sightline describe`: lists the tables, or describes the columns of one. Needs no data. */
 export async function describe(name: string | undefined, flags: DescribeFlags): Promise<number> {
   if (flags.markdown === true && flags.json === true) {
-    throw new SightlineError('usage', '--markdown and --json exclude each other');
+    throw new SightlineError('usage', '--markdown cannot be combined with --json');
   }
   const tables = await describeTables();
   const chosen = name === undefined ? tables : [find(tables, name)];
@@ -31,22 +31,22 @@ function find(tables: readonly DescribedTable[], name: string): DescribedTable {
     (table) => table.name.includes(wanted) || wanted.includes(table.name.split('.').at(-1) ?? ''),
   );
   const named = (near.length > 0 ? near : tables).map((table) => table.name).join(', ');
-  throw new SightlineError('usage', `there is no table ${JSON.stringify(name)}; allowed: ${named}`);
+  throw new SightlineError('usage', `unknown table ${JSON.stringify(name)}; allowed: ${named}`);
 }
 
 function list(tables: readonly DescribedTable[]): void {
   for (const [kind, { title }] of Object.entries(tableKinds)) {
     const rows = tables.filter((table) => table.kind === kind).map(({ name, about }) => [name, about]);
-    printData(`${title}\n${formatRows({ columns: columnsOf('name', 'what a row is'), rows }, 'table')}\n`);
+    printData(`${title}\n${formatRows({ columns: columnsOf('name', 'description'), rows }, 'table')}\n`);
   }
-  say('`sightline describe TABLE` tells what its columns mean.');
+  say('`sightline describe TABLE` describes its columns.');
 }
 
 function show({ name, about, key, columns }: DescribedTable): void {
   const keyed = key.length === 0 ? '' : `\nKey: ${key.join(', ')}.`;
   const rows = columns.map((column) => [column.name, column.type, column.about]);
   printData(
-    `${name}: ${about}${keyed}\n${formatRows({ columns: columnsOf('column', 'type', 'what it means'), rows }, 'table')}`,
+    `${name}: ${about}${keyed}\n${formatRows({ columns: columnsOf('column', 'type', 'description'), rows }, 'table')}`,
   );
 }
 

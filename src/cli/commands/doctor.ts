@@ -20,7 +20,7 @@ export interface DoctorFlags extends WorkspaceFlags {
   readonly all?: boolean;
 }
 
-/** Runs `sightline doctor` and returns its exit code: `failed` where a check failed, and `done` for warnings. */
+/** Runs `sightline doctor` and returns its exit code: `failed` if a check failed; warnings do not count. */
 export async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
   if (flags.all === true) return doctorOfAll(flags, signal);
   const { config, all } = readSettings(flags);
@@ -33,10 +33,10 @@ export async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<n
   return conclude(results);
 }
 
-// Of hundreds, people want to see what is wrong; programs get a line for each, that of what all share first.
+// Prints only problems for people, and one JSON line per workspace for programs. Checks that need no workspace come first.
 async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
   const all = readAllConfigs(flags);
-  const tell = (workspace: string | null, checks: readonly CheckResult[]): void => {
+  const print = (workspace: string | null, checks: readonly CheckResult[]): void => {
     if (flags.json === true) {
       printData(JSON.stringify({ workspace, status: worstOf(checks), checks }));
       return;
@@ -46,11 +46,11 @@ async function doctorOfAll(flags: DoctorFlags, signal: AbortSignal): Promise<num
     printData([`${workspace ?? 'all workspaces'}:${found}`, ...wrong.flatMap(describe)].join('\n'));
   };
   const results = await examineSurroundings(all.map(toConfigured), () => examineQueue(all, signal));
-  tell(null, results);
+  print(null, results);
   for (const configured of all) {
     if ('error' in configured) continue;
     const checks = await examineOne(configured.config, flags, signal);
-    tell(configured.name, checks);
+    print(configured.name, checks);
     results.push(...checks);
   }
   return conclude(results);
@@ -90,9 +90,9 @@ function conclude(results: readonly CheckResult[]): number {
 }
 
 interface Settings {
-  /** The workspace that the flags name; null where its settings cannot be read. */
+  /** The selected workspace; null if its settings are invalid. */
   readonly config: WorkspaceConfig | null;
-  /** All that are configured, and that one. */
+  /** All configured workspaces, including the selected one. */
   readonly all: readonly Configured[];
 }
 

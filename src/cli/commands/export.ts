@@ -24,12 +24,12 @@ export interface ExportFlags extends WorkspaceFlags {
   readonly output?: string;
 }
 
-/** The flag that stands for standard output. */
+/** Value of --output for standard output. */
 const STDOUT = '-';
-/** Formats that would do a terminal harm. */
+/** Formats that must not be printed on a terminal. */
 const BINARY: readonly FileFormat[] = ['parquet', 'arrow'];
 
-/** Runs `sightline export` and returns its exit code: a snapshot, or plain files where the flags ask for something else. */
+/** Runs `sightline export` and returns its exit code. Writes a snapshot, or plain files if a flag asks for them. */
 export async function exportCommand(flags: ExportFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('export', flags, signal);
   const { tables, from, to, brand, format, output } = flags;
@@ -52,7 +52,7 @@ async function exportSnapshot(context: Context, flags: ExportFlags): Promise<num
   const files = sayTotals(tables);
   if (snapshot.written.files < files) {
     const { files: changed, bytes: added } = snapshot.written;
-    say(`${plural(changed, 'file')} had changed, ${size(added)}; the others are those of the snapshot before.`);
+    say(`${plural(changed, 'file')} changed, ${size(added)}; the others are shared with the previous snapshot.`);
   }
   if (snapshot.deleted.length > 0) say(`${plural(snapshot.deleted.length, 'older snapshot')} deleted.`);
   if (snapshot.published !== null) sayPublished(snapshot.published, files);
@@ -61,10 +61,10 @@ async function exportSnapshot(context: Context, flags: ExportFlags): Promise<num
 }
 
 function sayPublished({ location, pointer, latest, sent, deleted }: Publication, files: number): void {
-  const others = sent.files < files ? '; the others were there' : '';
+  const others = sent.files < files ? '; the others already existed' : '';
   say(`Published to ${location}: ${plural(sent.files, 'file')} sent, ${size(sent.bytes)}${others}.`);
-  if (pointer === 'superseded') say(`latest.json stays at ${latest}, whose data were read later.`);
-  if (deleted.length > 0) say(`${plural(deleted.length, 'older snapshot')} deleted there.`);
+  if (pointer === 'superseded') say(`latest.json still points to ${latest}, which has newer data.`);
+  if (deleted.length > 0) say(`${plural(deleted.length, 'older snapshot')} deleted at ${location}.`);
 }
 
 async function exportPlain(context: Context, flags: ExportFlags): Promise<number> {
@@ -75,10 +75,10 @@ async function exportPlain(context: Context, flags: ExportFlags): Promise<number
   if (flags.json === true) printData(JSON.stringify({ snapshotId: null, path, tables }));
   else {
     sayTotals(tables);
-    const whole = files.filter(({ time }) => time === null).map(({ name }) => name);
-    if (request.from !== null || request.to !== null) sayWhole(whole);
+    const complete = files.filter(({ time }) => time === null).map(({ name }) => name);
+    if (request.from !== null || request.to !== null) sayComplete(complete);
   }
-  if (stale) say('A sync has the warehouse: these are the data of the last copy it published.');
+  if (stale) say('A sync owns the warehouse: the files are from the last published copy.');
   if (path !== null && flags.json !== true) printData(path);
   return EXIT.done;
 }
@@ -99,8 +99,8 @@ function sayTotals(tables: readonly { rows: number; files: number; bytes: number
   return files;
 }
 
-function sayWhole(names: readonly string[]): void {
-  if (names.length > 0) say(`Whole, because no day says which of their rows to take: ${names.join(', ')}.`);
+function sayComplete(names: readonly string[]): void {
+  if (names.length > 0) say(`Exported completely, because their rows have no day: ${names.join(', ')}.`);
 }
 
 function toRequest(flags: ExportFlags, compression: string): FileExport {
@@ -110,12 +110,12 @@ function toRequest(flags: ExportFlags, compression: string): FileExport {
   if (format === undefined) throw refuse(`--format is ${JSON.stringify(given)}; allowed: ${formats.join(', ')}`);
   const wanted = compressionOf(flags);
   if (wanted !== undefined && format !== 'parquet') {
-    throw refuse(`--compression is of Parquet files; with --format ${format} there is none`);
+    throw refuse(`--compression cannot be combined with --format ${format}; allowed: --format parquet`);
   }
   const from = flags.from === undefined ? null : toDayFlag('--from', flags.from);
   const to = flags.to === undefined ? null : toDayFlag('--to', flags.to);
   if (from !== null && to !== null && from > to) {
-    throw refuse(`--from ${from} is after --to ${to}; allowed: a day not after it`);
+    throw refuse(`--from ${from} is after --to ${to}; allowed: the same day or an earlier one`);
   }
   const tables = listOf('--tables', flags.tables);
   const output = outputOf(flags, tables, format);
@@ -137,13 +137,13 @@ function outputOf(
 ): FileExport['output'] {
   if (output === undefined || output === '') {
     const allowed = `a folder for the files, or ${STDOUT} for standard output`;
-    throw refuse(`--output is not given, and a snapshot is always whole; allowed: ${allowed}`);
+    throw refuse(`--output is required to export selected data; allowed: ${allowed}`);
   }
   if (output !== STDOUT) return output;
-  if (tables?.length !== 1) throw refuse('--output - takes one table; name it with --tables');
-  if (json === true) throw refuse('--output - and --json both want standard output');
+  if (tables?.length !== 1) throw refuse('--output - allows one table; name it with --tables');
+  if (json === true) throw refuse('--output - cannot be combined with --json, because both use standard output');
   if (BINARY.includes(format) && terminal().stdout.isTTY === true) {
-    throw refuse(`${format} is not for a terminal; send it to a file or a program, or use --format csv`);
+    throw refuse(`${format} cannot be printed on a terminal; redirect it to a file or a program, or use --format csv`);
   }
   return exactOutput();
 }

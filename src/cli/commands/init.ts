@@ -11,11 +11,11 @@ import { adviceOn, isAboutAnswers, wantsOtherKey } from '../init-advice.ts';
 import { count, duration, plural, printData, reportError, say } from '../output.ts';
 import { canAsk, openPrompt, type Prompt } from '../prompt.ts';
 
-/** How often a person is asked again. */
+/** Attempts of an interactive setup. */
 const ROUNDS_MAX = 10;
-/** Longest text on standard input that can be a key. */
+/** Longest API key that is read from standard input. */
 const KEY_BYTES_MAX = 4_096;
-/** Brands that are named; of the others it is said how many they are. */
+/** Brands that are listed by name. */
 const BRANDS_NAMED_MAX = 8;
 
 /** Flags of `init`. */
@@ -27,7 +27,7 @@ export interface InitFlags extends WorkspaceFlags {
   readonly plan: boolean;
 }
 
-/** What a setup goes by. */
+/** Inputs of a setup. `prompt` is null without a terminal. */
 interface Setup {
   readonly flags: InitFlags;
   readonly place: Place;
@@ -36,7 +36,7 @@ interface Setup {
   readonly signal: AbortSignal;
 }
 
-/** Runs `sightline init`: asks for an address and a key, tries them, and writes the settings; returns its exit code. */
+/** Runs `sightline init` and returns its exit code. Asks for the base URL and API key, tests them and writes the settings. */
 export async function init(flags: InitFlags, signal: AbortSignal): Promise<number> {
   const { folder, environment } = readSurroundings();
   const workspace = flags.workspace ?? (environment['SIGHTLINE_WORKSPACE'] || DEFAULT_WORKSPACE);
@@ -44,8 +44,8 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
   const place = placeOf(folder, workspace, environment);
   const budgetShare = flags.budgetShare === undefined ? null : toShare(flags.budgetShare);
   const kept = readSecret(place.keyVariable, environment, folder);
-  // Whoever keeps the key in a file of its own wants it nowhere else.
-  const isKeptElsewhere = kept !== environment[place.keyVariable];
+  // An API key in a separate file (`..._FILE`) is not written anywhere else.
+  const isInOtherFile = kept !== environment[place.keyVariable];
   const asks = flags.yes !== true && canAsk();
   const given = flags.keyStdin === true && process.stdin.isTTY !== true ? await readKey(signal) : undefined;
   const prompt = asks ? openPrompt(signal) : null;
@@ -53,22 +53,22 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
   try {
     const { trial, key } = await findUpstream(setup, given, kept);
     if (flags.json !== true) describe(trial);
-    if (!isKeptElsewhere) await mayReplaceKey(setup, folder, key);
-    else if (key !== kept) throw keptElsewhere(place);
+    if (!isInOtherFile) await checkReplacement(setup, folder, key);
+    else if (key !== kept) throw otherKeyFile(place);
     const dataFolder = dirname(configFor(setup, trial.baseUrl, key).folder);
     const settings: Settings = {
       baseUrl: trial.baseUrl,
-      key: isKeptElsewhere ? null : key,
+      key: isInOtherFile ? null : key,
       dataDir: flags.dataDir ?? null,
       dataFolder,
       budgetShare,
       force: flags.force === true,
     };
     const written = await writeSettings(folder, place, settings);
-    tellWritten(written, place, key);
+    sayWritten(written, place, key);
     const wantsPlan =
-      flags.plan && (prompt === null || (await prompt.askWhether('See what the first sync will cost?', true)));
-    const plan = wantsPlan ? await price(flags, workspace, signal) : null;
+      flags.plan && (prompt === null || (await prompt.askWhether('Estimate the requests of the first sync?', true)));
+    const plan = wantsPlan ? await estimate(flags, workspace, signal) : null;
     if (flags.json === true) printData(JSON.stringify({ workspace, ...trial, written, plan }));
     else sayNext(workspace);
     return EXIT.done;
@@ -77,7 +77,7 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
   }
 }
 
-// Asks until something answers; throws what went wrong where there is nobody to ask.
+// Asks until a request succeeds. Without a terminal it throws the first error.
 async function findUpstream(
   setup: Setup,
   given: string | undefined,
@@ -89,7 +89,7 @@ async function findUpstream(
   for (let round = 1; ; round += 1) {
     address ??= await prompt?.ask('Root of the API, such as https://api.example.com/v1', place.baseUrl);
     if (prompt !== null) key ??= await askKey(prompt, place, round === 1 ? known : undefined);
-    if (address === undefined || key === undefined) throw nobodyToAsk(address, place);
+    if (address === undefined || key === undefined) throw missingInput(address, place);
     try {
       const trial = await tryUpstream(
         meantBy(address),
@@ -97,7 +97,7 @@ async function findUpstream(
         systemClock,
         setup.signal,
       );
-      if (trial.baseUrl !== address) say(`Taken as ${trial.baseUrl}.`);
+      if (trial.baseUrl !== address) say(`Using ${trial.baseUrl}.`);
       return { trial, key: key.trim() };
     } catch (thrown) {
       setup.signal.throwIfAborted();
@@ -111,12 +111,12 @@ async function findUpstream(
 }
 
 async function askKey(prompt: Prompt, { keyVariable }: Place, known: string | undefined): Promise<string> {
-  const keeping = known === undefined ? '' : `, or Enter for the one of ${keyVariable}`;
+  const keeping = known === undefined ? '' : `, or Enter to keep the one in ${keyVariable}`;
   const key = await prompt.askHidden(`Key of the workspace, gsk_...${keeping}`);
   return key === '' && known !== undefined ? known : key;
 }
 
-// One that is not in the file yet is tried as the workspace that needs no file.
+// A new workspace is not in the configuration file yet, so its settings are tested as those of the default workspace.
 function configFor({ flags, place, budgetShare }: Setup, baseUrl: string, key: string): WorkspaceConfig {
   const { folder, environment } = readSurroundings();
   const dataDir = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
@@ -128,9 +128,9 @@ function configFor({ flags, place, budgetShare }: Setup, baseUrl: string, key: s
   return loadConfig({ flags: ownFlags, environment: { ...environment, ...own }, folder });
 }
 
-function nobodyToAsk(address: string | undefined, { keyVariable }: Place): SightlineError {
-  const missing = address === undefined ? 'the address' : 'the key';
-  const message = `${missing} is not given, and nobody can be asked; allowed: --base-url, and the key with --key-stdin or in ${keyVariable}`;
+function missingInput(address: string | undefined, { keyVariable }: Place): SightlineError {
+  const missing = address === undefined ? 'the base URL' : 'the key';
+  const message = `${missing} is missing, and there is no terminal to ask for it; allowed: --base-url, and the key with --key-stdin or in ${keyVariable}`;
   return new SightlineError('usage', message);
 }
 
@@ -139,23 +139,23 @@ function advised(error: SightlineError): SightlineError {
   return new SightlineError(error.code, `${error.message.replace(/\.$/, '')}. ${adviceOn(error)}`, { cause: error });
 }
 
-function keptElsewhere({ keyVariable }: Place): SightlineError {
-  const message = `${keyVariable}_FILE names the file of another key; change that one, or unset the variable; nothing was written`;
+function otherKeyFile({ keyVariable }: Place): SightlineError {
+  const message = `${keyVariable}_FILE names a file with another key; nothing was written. Change that file or unset the variable`;
   return new SightlineError('usage', message);
 }
 
 function toShare(text: string): number {
   const share = text.trim() === '' ? Number.NaN : Number(text);
   if (share > 0 && share <= 1) return share;
-  throw new SightlineError('usage', `--budget-share is ${JSON.stringify(text)}; allowed: above 0, at most 1`);
+  throw new SightlineError('usage', `--budget-share is ${JSON.stringify(text)}; allowed: a number above 0, at most 1`);
 }
 
-async function mayReplaceKey({ flags, place, prompt }: Setup, folder: string, key: string): Promise<void> {
+async function checkReplacement({ flags, place, prompt }: Setup, folder: string, key: string): Promise<void> {
   const there = keyInFile(folder, place.keyVariable);
   if (there === undefined || there === key || flags.force === true) return;
-  const what = `${ENV_FILE} holds another key in ${place.keyVariable}`;
+  const what = `${ENV_FILE} sets ${place.keyVariable} to another key`;
   if (prompt !== null && (await prompt.askWhether(`${what}. Replace it?`, false))) return;
-  throw new SightlineError('usage', `${what}; nothing was written; --force replaces it`);
+  throw new SightlineError('usage', `${what}; nothing was written. --force replaces it`);
 }
 
 function describe({ brands, rateLimit }: Trial): void {
@@ -164,22 +164,24 @@ function describe({ brands, rateLimit }: Trial): void {
   const others = more > 0 ? ` and ${plural(more, 'more')}` : '';
   say(
     brands.length === 0
-      ? 'The key is good; the workspace has no brand yet.'
-      : `The key is good. It reads ${named}${others}.`,
+      ? 'The key is valid; the workspace has no brands yet.'
+      : `The key is valid. Brands: ${named}${others}.`,
   );
-  say(`The plan is active; ${count(rateLimit)} requests a minute are allowed.`);
+  say(`The plan is active; ${count(rateLimit)} requests per minute are allowed.`);
 }
 
-function tellWritten(written: readonly string[], { keyVariable }: Place, key: string): void {
-  say(written.length === 0 ? 'The settings were there already.' : `Written: ${written.join(', ')}.`);
+function sayWritten(written: readonly string[], { keyVariable }: Place, key: string): void {
+  say(written.length === 0 ? 'The settings are unchanged.' : `Written: ${written.join(', ')}.`);
   const { environment } = readSurroundings();
   if (environment[keyVariable] !== undefined && environment[keyVariable].trim() !== key) {
-    say(`The environment has another key in ${keyVariable}, which beats ${ENV_FILE}: take it out of there.`);
+    say(
+      `The environment has another key in ${keyVariable}, which overrides ${ENV_FILE}: remove it from the environment.`,
+    );
   }
 }
 
-// The settings are good whatever becomes of this.
-async function price(
+// An error of the estimate is printed but does not fail the setup.
+async function estimate(
   flags: InitFlags,
   workspace: string,
   signal: AbortSignal,
@@ -191,12 +193,12 @@ async function price(
     const { requests, minutes, error } = await priceWorkspace(context, options, false);
     if (error !== null) throw error;
     const time = minutes === 0 ? 'less than a minute' : `about ${duration(minutes * 60_000)}`;
-    // What is found in lists that were never read is asked for as well.
-    say(`The first sync will take ${plural(requests, 'request')} or some more, ${time}.`);
+    // The estimate cannot include brands and prompts that are not known before the first sync.
+    say(`The first sync will take at least ${plural(requests, 'request')}, ${time}.`);
     return { requests, minutes };
   } catch (thrown) {
     signal.throwIfAborted();
-    say('The settings are written, but the first sync has no price yet:');
+    say('The settings are written, but the first sync cannot be estimated yet:');
     reportError(toSightlineError(thrown), false);
     return null;
   }
@@ -206,9 +208,9 @@ function sayNext(workspace: string): void {
   const there = workspace === DEFAULT_WORKSPACE ? '' : ` --workspace ${workspace}`;
   say(`
 Next:
-  npx sightline sync${there}      copies what the API has; stop it whenever you like, it goes on there
-  npx sightline status${there}    tells how whole and current the copy is
-  npx sightline serve${there}     keeps it so, every night, and answers the API from it`);
+  npx sightline sync${there}      copies the API's data; you can stop it at any time, and the next run resumes
+  npx sightline status${there}    shows freshness and gaps of the copy
+  npx sightline serve${there}     syncs every night and serves the API from the copy`);
 }
 
 async function readKey(signal: AbortSignal): Promise<string> {
@@ -222,6 +224,6 @@ async function readKey(signal: AbortSignal): Promise<string> {
   if (key !== '' && key.length <= KEY_BYTES_MAX) return key;
   throw new SightlineError(
     'usage',
-    '--key-stdin found no key on standard input; allowed: the key alone, which begins with gsk_',
+    '--key-stdin: standard input has no key; allowed: the key alone, which begins with gsk_',
   );
 }

@@ -40,7 +40,7 @@ export async function listJobsCommand(flags: WorkspaceFlags): Promise<number> {
       last === null ? '' : describeResult(last),
     ]);
     printData(tableOf(['job', 'cron', 'zone', 'steps', 'next run', 'last run', 'result'], rows));
-    say('They run while `sightline serve` does, or when cron or systemd calls `sightline jobs run NAME`.');
+    say('`sightline serve` runs them when due; cron or systemd can call `sightline jobs run NAME` instead.');
   }
   return EXIT.done;
 }
@@ -56,12 +56,12 @@ export async function nextJobs(flags: NextFlags): Promise<number> {
   if (flags.json === true) printData(JSON.stringify(next));
   else {
     const rows = next.map(({ job, at, timeZone }) => [toMinute(at), toLocal(at, timeZone), job]);
-    printData(tableOf(['at', 'in its zone', 'job'], rows));
+    printData(tableOf(['at', 'local time', 'job'], rows));
   }
   return EXIT.done;
 }
 
-/** Runs `sightline jobs run` and returns its exit code: that of the step that needs a person most. */
+/** Runs `sightline jobs run` and returns the most severe exit code of its steps. */
 export async function runJobCommand(name: string, flags: WorkspaceFlags, signal: AbortSignal): Promise<number> {
   const config = readConfig(flags);
   const job = jobOf(config, name);
@@ -85,7 +85,7 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
       await tell(context, () => newsOfJob(config, ended));
       return ended;
     });
-  // Who carries it out for others owns the workspace already.
+  // If the owner of the workspace runs this command for a client, it owns the workspace already.
   const run = await (terminal().isCarried ? work() : runAlone(config.folder, `jobs run ${job.name}`, work));
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
@@ -94,7 +94,7 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   return run.exitCode;
 }
 
-/** Says how a run ended, in a line, and which steps it left out. */
+/** Prints how a run ended and the status of each step. */
 export function describeRun(job: Job, run: JobRun): void {
   const took = duration(Date.parse(run.endedAt) - Date.parse(run.startedAt));
   const steps = run.steps.map(({ step, status }) => `${step} ${status}`);

@@ -13,7 +13,7 @@ export interface CreateKeyFlags extends WorkspaceFlags {
   readonly expires?: string;
 }
 
-/** Runs `sightline keys create` and returns its exit code: the key alone goes to standard output. */
+/** Runs `sightline keys create` and returns its exit code. Prints only the key on standard output. */
 export async function createKeyCommand(name: string, flags: CreateKeyFlags): Promise<number> {
   const config = readConfig(flags);
   const now = systemClock.now();
@@ -25,8 +25,8 @@ export async function createKeyCommand(name: string, flags: CreateKeyFlags): Pro
   }
   printData(text);
   const until = key.expiresAt === null ? '' : `, until ${toMinute(key.expiresAt)}`;
-  say(`Key ${JSON.stringify(key.name)} opens \`sightline serve\` of workspace ${config.name}${until}. Keep it now:`);
-  say('it is not stored, and not shown again.');
+  say(`Key ${JSON.stringify(key.name)} opens \`sightline serve\` of workspace ${config.name}${until}. Store it now:`);
+  say('it is not saved here and will not be shown again.');
   return EXIT.done;
 }
 
@@ -41,7 +41,7 @@ export function listKeysCommand(flags: WorkspaceFlags): number {
   const columns = ['name', 'prefix', 'created', 'expires', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
   const rows = keys.map((key) => [key.name, key.prefix, toMinute(key.createdAt), describeExpiry(key, now), key.id]);
   printData(formatRows({ columns, rows }, 'table'));
-  if (keys.length === 0) say('Make one with `sightline keys create NAME`.');
+  if (keys.length === 0) say('No keys. Create one with `sightline keys create NAME`.');
   return EXIT.done;
 }
 
@@ -49,20 +49,20 @@ export function listKeysCommand(flags: WorkspaceFlags): number {
 export async function revokeKeyCommand(which: string, flags: WorkspaceFlags): Promise<number> {
   const key = await revokeKey(readConfig(flags).folder, which);
   if (flags.json === true) printData(JSON.stringify(key));
-  else say(`Key ${JSON.stringify(key.name)} (${key.prefix}…) is revoked; a running server refuses it from now on.`);
+  else say(`Key ${JSON.stringify(key.name)} (${key.prefix}…) is revoked; running servers reject it from now on.`);
   return EXIT.done;
 }
 
-// A day is the last one on which the key works, in UTC.
+// A day is the last day (UTC) on which the key is valid.
 function toExpiry(text: string, nowMs: number): number {
   const days = Number(/^(\d{1,5})d$/.exec(text)?.[1]);
   if (days >= 1 && days <= DAYS_MAX) return nowMs + days * DAY_MS;
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) {
-    const allowed = `1d to ${DAYS_MAX}d, or a day, as YYYY-MM-DD`;
+    const allowed = `1d to ${DAYS_MAX}d, or a day as YYYY-MM-DD`;
     throw new SightlineError('usage', `--expires is ${JSON.stringify(text)}; allowed: ${allowed}`);
   }
   const day = toDayFlag('--expires', text);
-  if (day < dayOf(nowMs)) throw new SightlineError('usage', `--expires is ${day}; allowed: a day that is not over`);
+  if (day < dayOf(nowMs)) throw new SightlineError('usage', `--expires is ${day}; allowed: today or a later day`);
   return Date.parse(`${addDays(day, 1)}T00:00:00Z`);
 }
 

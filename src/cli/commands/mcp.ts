@@ -9,8 +9,8 @@ export interface McpFlags extends WorkspaceFlags {
 }
 
 /**
- * Runs `sightline mcp` until standard input ends or the signal is aborted, and returns its exit code. It needs no key:
- * whoever starts it owns the files.
+ * Runs `sightline mcp` until standard input ends or the signal is aborted, and returns its exit code. Needs no API key, because
+ * the user who starts it can read the files anyway.
  */
 export async function mcp(flags: McpFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('mcp', flags, signal);
@@ -20,7 +20,7 @@ export async function mcp(flags: McpFlags, signal: AbortSignal): Promise<number>
     onStart: ({ ready }) => {
       if (ready) return;
       say(`sightline: workspace ${context.config.name} has no data in ${context.config.folder} yet`);
-      say(`${errorTable.no_data.hint} Until then every question is answered with this error.`);
+      say(`${errorTable.no_data.hint} Until then every request fails with this error.`);
     },
     onError: (error) => say(`sightline: ${hideKeys(error.message)}`),
   });

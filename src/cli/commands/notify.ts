@@ -10,7 +10,7 @@ export interface NotifyFlags extends WorkspaceFlags {
   readonly test?: boolean;
 }
 
-/** Runs `sightline notify` and returns its exit code: 1 where a receiver did not take the test. */
+/** Runs `sightline notify` and returns its exit code: 1 if a receiver did not accept the test message. */
 export async function notifyCommand(flags: NotifyFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('notify', flags, signal);
   if (context.config.notify().length === 0) throw nobodyToTell(context.config.name);
@@ -36,7 +36,7 @@ async function list({ config }: ReturnType<typeof commandContext>, json: boolean
     const signed = isSigned ? 'signed' : 'not signed';
     say(`${urlVariable} (${format}, ${signed}): ${events.join(', ')}; ${plural(waits, 'message')} waiting`);
   }
-  for (const { what, since } of troubles) say(`${what} has not been well since ${since}`);
-  if (!json) say('Try it with `sightline notify --test`.');
+  for (const { what, since } of troubles) say(`${what} has failed since ${since}`);
+  if (!json) say('Send a test message with `sightline notify --test`.');
   return EXIT.done;
 }

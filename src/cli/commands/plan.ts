@@ -27,7 +27,7 @@ export async function plan(flags: PlanFlags, signal: AbortSignal): Promise<numbe
   const priced = await priceWorkspace(context, options, flags.offline === true);
   const { error, ...result } = priced;
   if (error !== null) {
-    // What could not be looked at has no price.
+    // Without a complete refresh the estimate would be wrong.
     reportError(error, flags.json === true);
     return error.exit;
   }
@@ -48,7 +48,7 @@ function describe({
   asked,
 }: PricedPlan) {
   const table = new Table({
-    head: ['resource', 'requests', 'why'],
+    head: ['resource', 'requests', 'reason'],
     colAligns: ['left', 'right', 'left'],
     style: { head: [], border: [], compact: true },
   });
@@ -56,16 +56,16 @@ function describe({
     for (const [index, { reason, requests: some }] of reasons.entries()) {
       table.push([index === 0 ? name : '', count(some), reason]);
     }
-    if (reasons.length > 1) table.push(['', count(all), 'in all']);
+    if (reasons.length > 1) table.push(['', count(all), 'total']);
   }
   printData(table.toString());
   const at = new Date(doneAt).toISOString().slice(0, 16).replace('T', ' ');
   say(
-    `A sync would take about ${plural(requests, 'request')}: ${duration(minutes * 60_000)} at ${count(perMinute)} a minute, done at ${at} UTC.`,
+    `A sync would take about ${plural(requests, 'request')}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${at} UTC.`,
   );
-  if (asked > 0) say(`Looking took ${plural(asked, 'request')}.`);
-  if (skippedDays > 0) say(`${plural(skippedDays, 'day')} left alone: what is held agrees with what upstream counts.`);
+  if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
+  if (skippedDays > 0) say(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);
   if (unreliable.length > 0)
-    say(`Upstream's counts are not believed for ${unreliable.join(', ')}: the last days are read again.`);
-  if (continues) say('The last run left pages behind; they come first.');
+    say(`Upstream's day counts are unreliable for ${unreliable.join(', ')}: the last days are fetched again.`);
+  if (continues) say('The last run was not finished; its remaining pages come first.');
 }

@@ -7,7 +7,7 @@ import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { listOf } from '../flags.ts';
 import { applyUserUmask, plural, printData, say } from '../output.ts';
 
-/** Weeks that a report goes back at most. */
+/** Longest period of a report, in weeks. */
 const WEEKS_MAX = 260;
 
 /** Flags of `report`. */

@@ -14,8 +14,8 @@ export interface RestoreFlags extends WorkspaceFlags {
 export async function restore(from: string, flags: RestoreFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('restore', flags, signal);
   const { source, hasData } = await readRestoreSource(context, from, flags.force === true);
-  const what = `this puts the warehouse of ${source.path} in place of that of workspace ${context.config.name}, which is kept beside it`;
-  // Where nothing is there, nothing is lost.
+  const what = `this replaces the warehouse of workspace ${context.config.name} with ${source.path} and keeps the old file`;
+  // Without data there is nothing to lose, so do not ask.
   if (hasData && !(await confirm(what, flags.yes === true, signal))) {
     say('Nothing was changed.');
     return EXIT.failed;
@@ -30,12 +30,12 @@ export async function restore(from: string, flags: RestoreFlags, signal: AbortSi
 function describe({ kind, tables, rows, asOf, kept, continues, missing, unknown }: Restored): void {
   const of = asOf === null ? '' : `, as of ${asOf}`;
   say(`${plural(rows, 'row')} of ${plural(tables, 'table')} restored from a ${kind} and checked${of}`);
-  if (missing.length > 0) say(`begun anew, because the snapshot does not have them: ${missing.join(', ')}`);
-  if (unknown.length > 0) say(`left out, because this version does not know them: ${unknown.join(', ')}`);
-  if (kept !== null) say(`what was there is kept as ${kept}`);
+  if (missing.length > 0) say(`created empty, because the snapshot does not have them: ${missing.join(', ')}`);
+  if (unknown.length > 0) say(`skipped, because this version does not support them: ${unknown.join(', ')}`);
+  if (kept !== null) say(`the old data are kept as ${kept}`);
   say(
     continues
-      ? 'The next sync goes on from there.'
-      : 'A snapshot does not hold what syncs go on from, nor runs, requests and quarantine: the next sync reads everything again.',
+      ? 'The next sync resumes from there.'
+      : 'A snapshot does not contain the sync state, runs, requests and quarantine: the next sync fetches everything again.',
   );
 }

@@ -8,7 +8,7 @@ import { duration, plural, printData, say, size } from '../output.ts';
 
 const LIMIT_DEFAULT = '20';
 const LIMIT_MAX = 10_000;
-/** Characters of a run's id that a person is shown. */
+/** Characters of a run's ID that are shown. */
 const SHORT_CHARACTERS = 8;
 
 /** Flags of `runs`. */
@@ -16,18 +16,18 @@ export interface RunsFlags extends WorkspaceFlags {
   readonly limit?: string;
 }
 
-/** Runs `sightline runs` and returns its exit code: all runs, or where the budget of one went. */
+/** Runs `sightline runs` and returns its exit code. Lists all runs, or the resources of one. */
 export async function runs(id: string | undefined, flags: RunsFlags): Promise<number> {
   const limit = toInteger('--limit', flags.limit ?? LIMIT_DEFAULT, 1, LIMIT_MAX);
   if (id !== undefined && flags.limit !== undefined) {
-    throw new SightlineError('usage', '--limit says how many runs are listed; it goes with no run ID');
+    throw new SightlineError('usage', '--limit cannot be combined with a run ID');
   }
   const config = readConfig(flags);
   if (id === undefined) return listRuns(config, limit, flags.json === true);
   if (!/^[0-9a-f][0-9a-f-]{0,35}$/i.test(id)) {
     throw new SightlineError(
       'usage',
-      `${JSON.stringify(id)} is no run ID; allowed: one that \`sightline runs\` lists, or its beginning`,
+      `${JSON.stringify(id)} is not a run ID; allowed: an ID listed by \`sightline runs\`, or its beginning`,
     );
   }
   return describeRun(config, id, flags.json === true);
@@ -46,7 +46,7 @@ async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): 
       'retries',
       'new',
       'changed',
-      'gone',
+      'deleted',
       'per new row',
       'waited',
     ];
@@ -73,10 +73,10 @@ async function describeRun(config: WorkspaceConfig, id: string, json: boolean): 
   const { value, stale } = await readNewest(config, async (query) => {
     const found = await findRuns(query, id);
     const [run] = found;
-    if (run === undefined) throw new SightlineError('usage', `there is no run ${id}; \`sightline runs\` lists them`);
+    if (run === undefined) throw new SightlineError('usage', `unknown run ${id}; \`sightline runs\` lists them`);
     if (found.length > 1) {
       const ids = found.map(({ runId }) => runId).join(' and ');
-      throw new SightlineError('usage', `several runs begin with ${id}, such as ${ids}; give more of the ID`);
+      throw new SightlineError('usage', `several runs begin with ${id}: ${ids}; give more characters of the ID`);
     }
     return { run, resources: await readResourceCosts(query, run.runId) };
   });
@@ -87,7 +87,18 @@ async function describeRun(config: WorkspaceConfig, id: string, json: boolean): 
 }
 
 function printRun(run: RunCost, resources: readonly ResourceCost[]): void {
-  const names = ['resource', 'requests', 'rows', 'new', 'changed', 'gone', 'wasted', 'failures', 'per new row', 'size'];
+  const names = [
+    'resource',
+    'requests',
+    'rows',
+    'new',
+    'changed',
+    'deleted',
+    'wasted',
+    'failures',
+    'per new row',
+    'size',
+  ];
   const rows = resources.map((cost) => [
     cost.resource,
     cost.requests,
@@ -103,11 +114,11 @@ function printRun(run: RunCost, resources: readonly ResourceCost[]): void {
   printData(formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table'));
   const took = run.durationMs === null ? '' : ` in ${duration(run.durationMs)}`;
   say(
-    `run ${run.runId} ${run.status}: ${plural(run.requests, 'request')}${took}, ${duration(run.waitedMs)} of waiting, ${size(run.bytes)}; ${plural(run.wasted, 'page')} changed nothing`,
+    `run ${run.runId} ${run.status}: ${plural(run.requests, 'request')}${took}, ${duration(run.waitedMs)} waiting, ${size(run.bytes)}; ${plural(run.wasted, 'page')} changed nothing`,
   );
   if (run.error !== null) say(run.error);
 }
 
 function noteStale(stale: boolean): void {
-  if (stale) say('note: a command owns the warehouse; this is as of the last published copy');
+  if (stale) say('note: another process owns the warehouse; this is from the last published copy');
 }

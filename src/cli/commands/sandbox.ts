@@ -29,13 +29,13 @@ export async function sandbox(flags: SandboxFlags, signal: AbortSignal): Promise
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw thrown;
-    const why = code === 'EADDRINUSE' ? 'is in use' : 'is not allowed to this user';
-    throw new SightlineError('usage', `--port ${flags.port} ${why}; allowed: a free port, or 0 to take any`);
+    const why = code === 'EADDRINUSE' ? 'is in use' : 'requires more privileges than this user has';
+    throw new SightlineError('usage', `--port ${flags.port} ${why}; allowed: a free port, or 0 for any`);
   }
   if (flags.json === true) printData(JSON.stringify({ baseUrl: server.baseUrl, key: server.key }));
   else {
     printData(`SIGHTLINE_BASE_URL=${server.baseUrl}\nSIGHTLINE_API_KEY=${server.key}`);
-    say('The sandbox serves a generated workspace until Ctrl-C. Let time pass in it with');
+    say('The sandbox serves a generated workspace until Ctrl-C. To advance its clock:');
     say(`  curl -X POST ${new URL(server.baseUrl).origin}/_sandbox/advance -d '{"days":1,"lateAnswers":3}'`);
   }
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

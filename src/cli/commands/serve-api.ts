@@ -12,14 +12,14 @@ import { plural, printData, say } from '../output.ts';
 import { listening, type Options, type ServeFlags, warnOfReach } from '../serving.ts';
 import { openTerminalLog } from '../terminal-log.ts';
 
-/** How often it is looked whether the settings are others. */
-const LOOK_EVERY_MS = 1_000;
+/** Minimum time between two checks of the configuration file, in milliseconds. */
+const CHECK_EVERY_MS = 1_000;
 const NO_FILE = 'none';
 
-/** Runs `sightline serve --role api` until the signal is aborted, and returns its exit code: to be stopped is its good end. */
+/** Runs `sightline serve --role api` until the signal is aborted, and returns exit code 0. */
 export async function serveApiCommand(flags: ServeFlags, given: Options, signal: AbortSignal): Promise<number> {
   if (flags.statusPage === 'loopback') {
-    const allowed = 'key or off, with --role api, which has no status page';
+    const allowed = 'key or off; --role api has no status page';
     throw new SightlineError('usage', `--status-page is "loopback"; allowed: ${allowed}`);
   }
   const refreshMs = toInteger('--refresh', flags.refresh, 1, 86_400) * 1_000;
@@ -33,19 +33,19 @@ export async function serveApiCommand(flags: ServeFlags, given: Options, signal:
   const count = workspaces().size;
   if (flags.json === true) printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, workspaces: count, keys }));
   else {
-    const what = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
-    say(`${what} are served at ${baseUrl}, each to its own keys, and to AI assistants at ${mcpUrl}.`);
-    if (metricsUrl !== null) say(`Metrics are at ${metricsUrl}.`);
+    const served = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
+    say(`Serving ${served} at ${baseUrl}, and to AI assistants at ${mcpUrl}. A key opens its own workspace only.`);
+    if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
   }
   warnOfReach(given.host);
-  if (keys === 0) say('There is no key yet: make some with `sightline keys create NAME --workspace WORKSPACE`.');
+  if (keys === 0) say('No keys yet: create one with `sightline keys create NAME --workspace WORKSPACE`.');
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   await server.close();
   log.stream.flush();
   return EXIT.done;
 }
 
-// Workspaces come and go with the file, without a restart; one that cannot be read, or is gone, leaves what was read before.
+// Reloads the configuration file when it changes. If it is missing or invalid, the earlier settings stay in use.
 function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, WorkspaceConfig> {
   const path = join(readSurroundings().folder, CONFIG_FILE);
   const identity = (): string => {
@@ -53,7 +53,7 @@ function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, Wo
     return stats === undefined ? NO_FILE : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
   };
   let seen = identity();
-  let lookedAt = systemClock.monotonic();
+  let checkedAt = systemClock.monotonic();
   const read = (): ReadonlyMap<string, WorkspaceConfig> => {
     const found = new Map<string, WorkspaceConfig>();
     for (const configured of readAllConfigs(flags)) {
@@ -67,17 +67,17 @@ function watchConfigs(flags: ServeFlags, log: Log): () => ReadonlyMap<string, Wo
   };
   let current = read();
   return () => {
-    if (systemClock.monotonic() - lookedAt < LOOK_EVERY_MS) return current;
-    lookedAt = systemClock.monotonic();
+    if (systemClock.monotonic() - checkedAt < CHECK_EVERY_MS) return current;
+    checkedAt = systemClock.monotonic();
     try {
       const now = identity();
       if (now === seen) return current;
       seen = now;
-      if (now === NO_FILE) throw new SightlineError('config_invalid', `${path} is not there any more`);
+      if (now === NO_FILE) throw new SightlineError('config_invalid', `${path} no longer exists`);
       current = read();
-      log.logger.info({ msg: `the settings were read again: ${plural(current.size, 'workspace')}` });
+      log.logger.info({ msg: `the settings were reloaded: ${plural(current.size, 'workspace')}` });
     } catch (thrown) {
-      log.logger.error({ msg: 'the settings were changed and cannot be read; those from before hold', err: thrown });
+      log.logger.error({ msg: 'the changed settings cannot be read; the earlier ones stay in use', err: thrown });
     }
     return current;
   };

@@ -10,7 +10,7 @@ import { type Ownership, ownWorkspace } from '../serve-owner.ts';
 import { listening, type Options, type ServeFlags, toOptions, warnOfReach } from '../serving.ts';
 import { openTerminalLog } from '../terminal-log.ts';
 
-/** Runs `sightline serve` until the signal is aborted, carrying out what others ask for as `parse` reads it, and returns its exit code: to be stopped is its good end. */
+/** Runs `sightline serve` until the signal is aborted, and returns exit code 0. `parse` reads the command lines of clients. */
 export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse): Promise<number> {
   const given = toOptions(flags);
   if (flags.role === 'api') return (await import('./serve-api.ts')).serveApiCommand(flags, given, signal);
@@ -28,15 +28,15 @@ export async function serve(flags: ServeFlags, signal: AbortSignal, parse: Parse
     if (ownership?.owner === null && flags.jobs) say(describeJobs(context));
   }
   warnOfReach(options.host);
-  if (server.keys === 0) say('There is no key yet: make one with `sightline keys create NAME`; no restart is needed.');
+  if (server.keys === 0) say('No keys yet: create one with `sightline keys create NAME`; no restart is needed.');
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   await Promise.all([ownership?.close(), server.close()]);
-  // Whoever ended last may have had something to say.
+  // Flush after all parts have ended, because each may write a last line.
   log.stream.flush();
   return EXIT.done;
 }
 
-/** Errors that keep this process from running jobs and commands, but not from serving what is there. */
+/** Errors after which the server still serves the published data, but does not run jobs and commands. */
 const NOT_OWNED: readonly ErrorCode[] = ['folder_unwritable', 'owner_untrusted'];
 
 async function own(
@@ -49,24 +49,24 @@ async function own(
     const ownership = await ownWorkspace(context, flags, { runsJobs: flags.jobs, parse, logLevel, log });
     if (ownership.owner !== null) {
       const { command, pid } = ownership.owner;
-      say(`Jobs are left to \`sightline ${command}\` (process ${pid}), which owns the workspace, until it ends.`);
+      say(`Jobs run in \`sightline ${command}\` (process ${pid}), which owns the workspace, until it ends.`);
     }
     return ownership;
   } catch (thrown) {
     if (!(thrown instanceof SightlineError) || !NOT_OWNED.includes(thrown.code)) throw thrown;
-    say(`No job runs here: ${thrown.message}`);
+    say(`This process runs no jobs: ${thrown.message}`);
     return null;
   }
 }
 
 function describeJobs({ config, clock }: Context): string {
   const [next] = upcoming(jobsOf(config), clock.now(), 1);
-  if (next === undefined) return 'No job is turned on.';
+  if (next === undefined) return 'All jobs are disabled.';
   return `The next job is ${next.job.name}, at ${new Date(next.atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
 }
 
 function describe({ baseUrl, mcpUrl, metricsUrl, statusUrl }: ServedWorkspace, workspace: string): void {
-  say(`Workspace ${workspace} is served at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
-  if (statusUrl !== null) say(`Its status page is ${statusUrl}.`);
-  if (metricsUrl !== null) say(`Metrics are at ${metricsUrl}.`);
+  say(`Serving workspace ${workspace} at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
+  if (statusUrl !== null) say(`Status page: ${statusUrl}`);
+  if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
 }

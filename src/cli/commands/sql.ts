@@ -23,7 +23,7 @@ export interface SqlFlags extends WorkspaceFlags {
   readonly maxMemory?: string;
 }
 
-/** A day; beyond 24 days a timer would fire at once. */
+/** Longest timeout: a day, in seconds. A timer of more than 24 days would fire at once. */
 const TIMEOUT_S_MAX = 86_400;
 /** 1 TB. */
 const MEMORY_MB_MAX = 1_048_576;
@@ -31,7 +31,7 @@ const MEMORY_MB_MAX = 1_048_576;
 const WRITTEN = [...FORMATS, 'parquet'] as const;
 type Written = (typeof WRITTEN)[number];
 
-/** What the ending of an output's name says of its format. */
+/** Format of an output file by its extension. */
 const ENDINGS: Readonly<Record<string, Written>> = {
   '.csv': 'csv',
   '.json': 'json',
@@ -40,18 +40,18 @@ const ENDINGS: Readonly<Record<string, Written>> = {
   '.parquet': 'parquet',
 };
 
-/** Runs `sightline sql` and returns its exit code. Without a query it reads one, or on a terminal one after another. */
+/** Runs `sightline sql` and returns its exit code. Without a query it reads one from standard input, or starts a shell. */
 export async function sql(query: string | undefined, flags: SqlFlags, signal: AbortSignal): Promise<number> {
   const format = formatOf(flags);
   if (query !== undefined && flags.file !== undefined) {
-    throw new SightlineError('usage', 'a query and --file exclude each other');
+    throw new SightlineError('usage', 'a query cannot be combined with --file');
   }
   const limits = limitsOf(flags);
   const config = readConfig(flags);
   const isTyped = query === undefined && flags.file === undefined && process.stdin.isTTY === true;
   if (isTyped) {
     if (flags.output !== undefined || format === 'parquet') {
-      throw new SightlineError('usage', '--output and parquet need a query, or --file');
+      throw new SightlineError('usage', '--output and --format parquet require a query or --file');
     }
     await runShell({
       open: () => openSession(config, limits),
@@ -67,11 +67,11 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   if (statement.trim() === '') throw new SightlineError('usage', 'the query is empty');
   const output = flags.output === '-' ? undefined : flags.output;
   if (output !== undefined && (await stat(output).catch(() => null))?.isDirectory() === true) {
-    throw new SightlineError('usage', `--output ${output} is a folder; allowed: a file, there or not`);
+    throw new SightlineError('usage', `--output ${output} is a folder; allowed: a new or existing file`);
   }
   if (output !== undefined) await checkNotOwnFile(config.folder, output, `--output ${output}`);
   if (format === 'parquet') return writeParquet(config, statement, output, { signal, limits });
-  // Only tables for people can follow one another; to a program two results in one file are one that is broken.
+  // Only the table format may contain several results; other formats would not be parseable.
   const most = format === 'table' ? {} : { resultsMax: 1 };
   const results = await queryWorkspace(config, statement, { signal, limits, ...most });
   const none = { columns: [], rows: [] };
@@ -79,7 +79,7 @@ export async function sql(query: string | undefined, flags: SqlFlags, signal: Ab
   const rows = shown.map((result) => formatRows(result, format)).join('\n\n');
   if (output === undefined) printData(rows, { isExact: format === 'csv' });
   else {
-    await writeWhole(output, rows);
+    await writeAtomically(output, rows);
     await applyUserUmask([output]);
     say(
       `${plural(
@@ -113,8 +113,8 @@ async function readStatement(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {
-    const said = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new SightlineError('usage', `--file ${file} cannot be read: ${said}`, { cause: thrown });
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new SightlineError('usage', `--file ${file} cannot be read: ${reason}`, { cause: thrown });
   }
 }
 
@@ -131,7 +131,7 @@ async function writeParquet(
     return EXIT.done;
   }
   if (process.stdout.isTTY === true) {
-    throw new SightlineError('usage', 'parquet is not printed on a terminal; name a file with --output');
+    throw new SightlineError('usage', 'parquet cannot be printed on a terminal; name a file with --output');
   }
   const folder = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
   try {
@@ -144,14 +144,14 @@ async function writeParquet(
   return EXIT.done;
 }
 
-async function writeWhole(path: string, rows: string): Promise<void> {
-  const whole = resolve(path);
-  const aside = `${whole}.${process.pid}.new`;
-  await ensureWritableFolder(resolve(whole, '..'));
+async function writeAtomically(path: string, rows: string): Promise<void> {
+  const target = resolve(path);
+  const aside = `${target}.${process.pid}.new`;
+  await ensureWritableFolder(resolve(target, '..'));
   try {
     await writeFile(aside, rows.endsWith('\n') ? rows : `${rows}\n`);
     await syncToDisk(aside);
-    await publishByRename(aside, whole);
+    await publishByRename(aside, target);
   } finally {
     await rm(aside, { force: true });
   }

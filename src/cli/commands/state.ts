@@ -31,7 +31,7 @@ export async function exportStateCommand(path: string, flags: StateFlags): Promi
   if (flags.json === true) printData(JSON.stringify(result));
   else
     say(
-      `${plural(result.coverage, 'chain')} read whole and ${plural(result.checkpoints, 'checkpoint')} written to ${path}`,
+      `${plural(result.coverage, 'complete chain')} and ${plural(result.checkpoints, 'checkpoint')} written to ${path}`,
     );
   noteStale(stale);
   return EXIT.done;
@@ -41,7 +41,7 @@ export async function exportStateCommand(path: string, flags: StateFlags): Promi
 export async function importStateCommand(path: string, flags: StateFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('state import', flags, signal);
   const file = readStateFile(path);
-  const what = `this puts the state in ${path} (${plural(file.coverage.length, 'chain')}) in place of that of workspace ${context.config.name}`;
+  const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'chain')})`;
   if (!(await confirm(what, flags.yes === true, signal))) return nothingDone();
   const { coverage, checkpoints } = await importState(context, file, flags.force === true);
   if (flags.json === true) printData(JSON.stringify({ coverage: coverage.length, checkpoints: checkpoints.length }));
@@ -58,18 +58,18 @@ export async function resetStateCommand(flags: StateFlags, signal: AbortSignal):
     ...(scope.brands === null ? [] : [`brand ${scope.brands.join(', ')}`]),
   ];
   const part = of.length === 0 ? 'everything' : of.join(' of ');
-  const what = `this forgets what was read of ${part} in workspace ${context.config.name}, and the next sync reads it again`;
+  const what = `this deletes the sync state of ${part} in workspace ${context.config.name}, and the next sync fetches it again`;
   if (!(await confirm(what, flags.yes === true, signal))) return nothingDone();
   const chains = await resetState(context, scope);
   if (flags.json === true) printData(JSON.stringify({ chains }));
-  else say(`${plural(chains, 'chain')} forgotten; no row was touched, and the next sync reads them again`);
+  else say(`${plural(chains, 'chain')} reset; no row was deleted, and the next sync fetches them again`);
   return EXIT.done;
 }
 
-/** Throws `usage` for a command that `state` does not have, or for none. */
+/** Throws `usage` for a missing or unknown subcommand of `state`. */
 export function refuseState(given: string | undefined): never {
-  const what = given === undefined ? 'needs a command' : `has no command ${JSON.stringify(given)}`;
-  throw new SightlineError('usage', `state ${what}; allowed: list, export, import, reset`);
+  const problem = given === undefined ? 'requires a command' : `has no command ${JSON.stringify(given)}`;
+  throw new SightlineError('usage', `state ${problem}; allowed: list, export, import, reset`);
 }
 
 function scopeOf(flags: StateFlags) {
@@ -87,20 +87,20 @@ function toTable({ coverage, checkpoints }: ProgressState): string {
     const [resource, brandId] = JSON.parse(key) as [string, string | null];
     const mine = <T extends { resource: string; brandId: string | null }>(list: readonly T[]): T[] =>
       list.filter((row) => row.resource === resource && row.brandId === brandId);
-    const whole = mine(coverage);
-    const days = whole.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort();
-    const last = whole
+    const complete = mine(coverage);
+    const days = complete.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort();
+    const last = complete
       .map(({ closedAt }) => closedAt)
       .sort()
       .at(-1);
     const begun = new Set(mine(checkpoints).map(({ chain }) => chain)).size;
     const read = last === undefined ? '' : `${last.slice(0, 19).replace('T', ' ')}`;
-    return [resource, brandId, whole.length, begun, days[0], days.at(-1), read];
+    return [resource, brandId, complete.length, begun, days[0], days.at(-1), read];
   });
-  const names = ['resource', 'brand', 'read whole', 'begun', 'first day', 'last day', 'last read'];
+  const names = ['resource', 'brand', 'complete', 'unfinished', 'first day', 'last day', 'last read'];
   return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
 }
 
 function noteStale(stale: boolean): void {
-  if (stale) say('note: a command owns the warehouse; this is as of the last published copy');
+  if (stale) say('note: another process owns the warehouse; this is from the last published copy');
 }

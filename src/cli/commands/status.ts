@@ -9,7 +9,7 @@ import { HELD_HINT, heldText } from '../held.ts';
 import { count, duration, plural, printData, size } from '../output.ts';
 import { toReported } from '../reported.ts';
 
-/** Items of a list that a person is shown; JSON has all. */
+/** Items of a list that are shown. The JSON has all of them. */
 const SHOWN_MAX = 5;
 
 /** Flags of `status`. */
@@ -25,7 +25,7 @@ export async function status(flags: StatusFlags): Promise<number> {
   return EXIT.done;
 }
 
-// One that cannot be read does not hide the others; that one was never synced is no failure.
+// Continues after an unreadable workspace. A workspace that was never synced does not affect the exit code.
 async function statusOfAll(flags: StatusFlags): Promise<number> {
   let worst: number = EXIT.done;
   for (const one of readAllConfigs(flags)) {
@@ -33,8 +33,8 @@ async function statusOfAll(flags: StatusFlags): Promise<number> {
     const isError = result instanceof SightlineError;
     if (isError && result.code !== 'no_data') worst = EXIT.failed;
     if (flags.json === true) {
-      const told = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
-      printData(JSON.stringify({ ...told, workspace: one.name }));
+      const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
+      printData(JSON.stringify({ ...shown, workspace: one.name }));
     } else printData(isError ? `${one.name}: ${result.message}` : describe(result));
   }
   return worst;
@@ -54,7 +54,7 @@ function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: 
     lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
   };
   if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
-  if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has moved on since`);
+  if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has newer data`);
   add(
     'size',
     `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, copy ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
@@ -100,24 +100,27 @@ function describeData(data: WarehouseStatus, add: (label: string, text: string) 
   for (const { brandId, name, verifiedThrough, verifiedAt, differingDays } of brands) {
     const differ =
       differingDays === 0 ? '' : `, ${plural(differingDays, 'day')} differ${differingDays === 1 ? 's' : ''}`;
-    const through = verifiedThrough === null ? 'not from its first day on' : `through ${verifiedThrough}`;
+    const through = verifiedThrough === null ? 'not yet from its first day' : `through ${verifiedThrough}`;
     add(
       'verified',
       `${name ?? brandId}: ${verifiedAt === null ? 'never' : `${through} (at ${toMinute(verifiedAt)}${differ})`}`,
     );
   }
-  add('quarantine', quarantined === 0 ? 'empty' : `${plural(quarantined, 'item')}: select * from sync.quarantine`);
+  add('quarantine', quarantined === 0 ? 'empty' : `${plural(quarantined, 'item')}; see select * from sync.quarantine`);
   const fresh = drift.filter(({ isNew }) => isNew).length;
-  add('drift', drift.length === 0 ? 'none' : `${count(drift.length)}, ${count(fresh)} new: select * from sync.drift`);
+  add(
+    'drift',
+    drift.length === 0 ? 'none' : `${count(drift.length)}, ${count(fresh)} new; see select * from sync.drift`,
+  );
   for (const { resource, path, kind, detail } of drift.slice(0, SHOWN_MAX)) {
     add('', `${resource} ${path}: ${kind}${detail === null ? '' : ` (${detail})`}`);
   }
   const conventions = unlearned.map(({ name }) => name).join(', ');
-  add('conventions', unlearned.length === 0 ? 'learned as far as upstream shows them' : `not learned: ${conventions}`);
+  add('conventions', unlearned.length === 0 ? 'calibrated as far as the data allow' : `not calibrated: ${conventions}`);
 }
 
 function describeKey({ state, lastRefusal }: WarehouseStatus['key']): string {
-  const refusal = lastRefusal === null ? '' : `upstream said ${lastRefusal.status} at ${toMinute(lastRefusal.at)}`;
+  const refusal = lastRefusal === null ? '' : `upstream returned ${lastRefusal.status} at ${toMinute(lastRefusal.at)}`;
   if (state === 'refused') return `refused: ${refusal}`;
   return `${state}${refusal === '' ? '' : `; ${refusal}`}`;
 }

@@ -8,13 +8,16 @@ import { count, duration, plural, printData, say } from '../output.ts';
 import { describe, exitCodeOf, type SyncFlags, toJson } from '../sync-summary.ts';
 import { tell } from '../tell.ts';
 
-/** Exit codes, the one that most needs a person first: the worst of all workspaces is that of `sync --all`. */
+/** Exit codes from most to least severe. */
 const WORST: readonly number[] = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.locked, EXIT.partial, EXIT.done];
 
-/** Runs `sightline sync --all` and returns its exit code: the worst of all workspaces. */
+/** Runs `sightline sync --all` and returns the most severe exit code of all workspaces. */
 export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: AbortSignal): Promise<number> {
   if (flags.brand !== undefined) {
-    throw new SightlineError('usage', '--all and --brand exclude each other: a brand belongs to one workspace');
+    throw new SightlineError(
+      'usage',
+      '--all cannot be combined with --brand, because a brand belongs to one workspace',
+    );
   }
   const startedAt = performance.now();
   const configured = readAllConfigs(flags);
@@ -22,7 +25,7 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
   const onEnd = (outcome: WorkspaceOutcome): void => {
     codes.push(report(outcome, flags.json === true));
   };
-  const told: Promise<void>[] = [];
+  const notified: Promise<void>[] = [];
   for (const one of configured) if ('error' in one) onEnd({ workspace: one.name, elapsedMs: 0, result: one.error });
   const contexts = configured.flatMap((one) => ('config' in one ? [contextOf('sync --all', one.config, signal)] : []));
   await syncWorkspaces(contexts, options, (outcome) => {
@@ -30,9 +33,9 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
     const context = contexts.find(({ config }) => config.name === outcome.workspace);
     if (context === undefined) return;
     const news = () => newsOfSync(context.config, options, outcome.result, null, context.clock.now());
-    told.push(tell(context, news));
+    notified.push(tell(context, news));
   });
-  await Promise.all(told);
+  await Promise.all(notified);
   const of = (...wanted: number[]): number => codes.filter((code) => wanted.includes(code)).length;
   const others = [of(EXIT.partial), codes.length - of(EXIT.done, EXIT.partial)];
   const parts = [
@@ -49,10 +52,10 @@ function report({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolea
   const isError = result instanceof SightlineError;
   const error = isError ? result : result.error;
   if (json) {
-    const told = isError
+    const shown = isError
       ? { error: { code: result.code, message: result.message, hint: result.hint } }
       : toJson(result);
-    printData(JSON.stringify({ workspace, ...told }));
+    printData(JSON.stringify({ workspace, ...shown }));
   }
   if (!isError) describe(result, elapsedMs, `${workspace}: `);
   if (error !== null) say(`${workspace}: ${error.message}\n${workspace}: ${error.hint}`);

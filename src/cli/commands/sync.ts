@@ -11,9 +11,9 @@ import { describe, exitCodeOf, type SyncFlags, toJson } from '../sync-summary.ts
 import { tell } from '../tell.ts';
 import { terminal } from '../terminal.ts';
 
-/** Runs `sightline sync`, or that step of a job, and returns its exit code. */
+/** Runs `sightline sync`, or the `sync` step of a job, and returns its exit code. */
 export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | null = null): Promise<number> {
-  // Pages come and go by the thousand; V8 would rather let its heap grow than collect them; where others run beside it, it may.
+  // A sync allocates thousands of short-lived pages. Make V8 collect them early, but only in a process that does nothing else.
   if (!terminal().isCarried) setFlagsFromString('--optimize-for-size');
   const options = {
     only: listOf('--only', flags.only),
@@ -27,9 +27,9 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
   };
   if (flags.all === true) return (await import('./sync-all.ts')).syncAll(flags, options, signal);
   const context = commandContext('sync', flags, signal);
-  // Whoever is to be told and cannot be reached by what is set is found out now.
+  // Validate the webhook settings before the sync, so that a mistake is reported at once.
   context.config.notify();
-  const tellOf = (result: SyncSummary | SightlineError): Promise<void> =>
+  const report = (result: SyncSummary | SightlineError): Promise<void> =>
     tell(context, () => newsOfSync(context.config, options, result, job, context.clock.now()));
   const progress = createSyncProgress();
   const startedAt = performance.now();
@@ -37,7 +37,7 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
   try {
     summary = await syncWorkspace(context, options, progress.update);
   } catch (thrown) {
-    await tellOf(toSightlineError(thrown));
+    await report(toSightlineError(thrown));
     throw thrown;
   } finally {
     progress.done();
@@ -45,6 +45,6 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
   if (flags.json === true) printData(JSON.stringify(toJson(summary)));
   describe(summary, performance.now() - startedAt);
   if (summary.error !== null) reportError(summary.error, false);
-  await tellOf(summary);
+  await report(summary);
   return exitCodeOf(summary);
 }

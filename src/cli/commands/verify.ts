@@ -9,7 +9,7 @@ import { formatRows } from '../format.ts';
 import { count, plural, printData, reportError, say } from '../output.ts';
 import { createSyncProgress } from '../progress.ts';
 
-/** Differences of a brand that a person is shown; JSON has all. */
+/** Differences of a brand that are shown. The JSON has all of them. */
 const SHOWN_MAX = 10;
 
 /** Flags of `verify`. */
@@ -21,7 +21,7 @@ export interface VerifyFlags extends WorkspaceFlags {
   readonly repair?: boolean;
 }
 
-/** Runs `sightline verify` and returns its exit code: 0 when all agrees, 3 when something differs. */
+/** Runs `sightline verify` and returns its exit code: 0 if all figures agree, 3 if some differ. */
 export async function verify(flags: VerifyFlags, signal: AbortSignal): Promise<number> {
   const request = {
     brands: listOf('--brand', flags.brand),
@@ -81,21 +81,21 @@ function toTable(brands: readonly VerifiedBrand[]): string {
   return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
 }
 
-function describe({ brands, repair }: Verification, wasAsked: boolean): void {
+function describe({ brands, repair }: Verification, wasRepaired: boolean): void {
   for (const brand of brands) describeBrand(brand);
   if (repair !== null && repair.ranges.length > 0) {
     const ranges = repair.ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
     say(
-      `read again: ${ranges.slice(0, SHOWN_MAX).join(', ')}${ranges.length > SHOWN_MAX ? ' and more' : ''}; ${plural(repair.requests, 'request')}`,
+      `fetched again: ${ranges.slice(0, SHOWN_MAX).join(', ')}${ranges.length > SHOWN_MAX ? ' and more' : ''}; ${plural(repair.requests, 'request')}`,
     );
   }
   const days = brands.reduce((sum, brand) => sum + brand.days.length, 0);
   const differ = brands.filter(hasDifferences).length;
-  if (days === 0) say('nothing to verify: upstream’s daily numbers were never read for these days');
-  else if (differ === 0) say(`all agrees: ${plural(days, 'day')} of ${plural(brands.length, 'brand')}`);
+  if (days === 0) say('nothing to verify: upstream’s daily figures have not been fetched for these days');
+  else if (differ === 0) say(`all figures agree: ${plural(days, 'day')} of ${plural(brands.length, 'brand')}`);
   else
     say(
-      `${count(differ)} of ${plural(brands.length, 'brand')} differ${differ === 1 ? 's' : ''}${wasAsked ? ' still' : '; `sightline verify --repair` reads those days again'}`,
+      `${count(differ)} of ${plural(brands.length, 'brand')} differ${differ === 1 ? 's' : ''}${wasRepaired ? ' still' : '; `sightline verify --repair` fetches those days again'}`,
     );
 }
 
@@ -111,10 +111,10 @@ function describeBrand(brand: BrandVerification): void {
   if (lines.length > SHOWN_MAX) say(`${name}: and ${count(lines.length - SHOWN_MAX)} more`);
 }
 
-function linesOf(where: string, differences: readonly Difference[]): string[] {
+function linesOf(scope: string, differences: readonly Difference[]): string[] {
   return differences.map(({ measure, subject, upstream, held }) => {
     const by = upstream === null || held === null ? '' : ` (${held > upstream ? '+' : ''}${shown(held - upstream)})`;
-    return `${where}: ${measure} of ${subject}: upstream ${shown(upstream)}, here ${shown(held)}${by}`;
+    return `${scope}: ${measure} of ${subject}: upstream ${shown(upstream)}, stored ${shown(held)}${by}`;
   });
 }
 

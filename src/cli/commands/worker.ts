@@ -14,15 +14,15 @@ import { openTerminalLog } from '../terminal-log.ts';
 import { performTask, type TaskParts } from '../worker-task.ts';
 import { listWorkspaces, type WorkspaceList } from '../worker-workspaces.ts';
 
-/** Tasks side by side, at most: each sync has a warehouse open. */
+/** Most tasks in parallel, because each sync has a warehouse open. */
 const CONCURRENCY_MAX = 64;
 const NAME = /^[\w.@-]{1,48}$/;
-/** How often the settings are read again, and schedules looked after that have lost their next run. */
+/** Interval at which settings are reloaded and missing schedules are restored, in milliseconds. */
 const READ_EVERY_MS = 60_000;
-/** Wait before schedules that could not be kept at the start are tried again. */
-const KEEP_AGAIN_MS = 5_000;
-/** With --once: how often it is looked whether all is done, and what is due how soon is waited for. */
-const LOOK_EVERY_MS = 500;
+/** Wait before a failed registration of the schedules is retried, in milliseconds. */
+const REGISTER_RETRY_MS = 5_000;
+/** With --once: interval of the check for remaining tasks, and how soon a due task counts as remaining, in milliseconds. */
+const POLL_MS = 500;
 const DUE_SOON_MS = 10_000;
 
 /** Flags of `worker`. */
@@ -34,7 +34,7 @@ export interface WorkerFlags extends Pick<WorkspaceFlags, 'dataDir' | 'json'> {
   readonly logLevel: string;
 }
 
-/** Runs `sightline worker` until the signal is aborted, which is its good end, or with --once until nothing is left; returns its exit code. */
+/** Runs `sightline worker` until the signal is aborted or, with --once, until no task is left. Returns its exit code. */
 export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<number> {
   const concurrency = toInteger('--concurrency', flags.concurrency, 1, CONCURRENCY_MAX);
   const name = toName(flags.name);
@@ -55,7 +55,7 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   const stopped = AbortSignal.any([signal, stop.signal]);
   setMaxListeners(0, stopped);
   const ended = new Map<string, number>();
-  // Settings that are read again may have a workspace more.
+  // Reloaded settings may contain a new workspace with a local warehouse, so check it before each task.
   const find = (workspace: string): Configured | undefined => {
     const found = workspaces.find(workspace);
     const error = found !== undefined && 'config' in found ? rejectLocalHomes(settings, [found.config]) : null;
@@ -66,14 +66,14 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
     settings.kind === 'process' ? Promise.resolve() : claimSharedFolder(runner, workspaces.configs(), { moves });
   try {
     await claimFolder(flags.moveFolder === true);
-    const where = settings.kind === 'process' ? 'this process alone' : `the queue of ${settings.urlVariable}`;
-    log('info', { msg: `worker ${name} works for ${plural(workspaces.count, 'workspace')}, from ${where}` });
-    // The first time thousands take a while, and what waits already need not wait for that.
-    const kept = keepAtFirst(runner, workspaces, stopped, log);
-    const watched = kept.then(() => watch(runner, workspaces, stopped, log, () => claimFolder(false)));
-    // A worker whose folder is not the recorded one any more ends with that error.
+    const source = settings.kind === 'process' ? 'this process only' : `the queue of ${settings.urlVariable}`;
+    log('info', { msg: `worker ${name} runs jobs of ${plural(workspaces.count, 'workspace')} from ${source}` });
+    // Registering thousands of schedules takes a while. Start to work on waiting tasks meanwhile.
+    const registered = registerAtStart(runner, workspaces, stopped, log);
+    const watched = registered.then(() => watch(runner, workspaces, stopped, log, () => claimFolder(false)));
+    // If another data folder was recorded, the worker ends with that error.
     watched.catch(() => stop.abort(new SightlineError('interrupted', 'the data folder is not the recorded one')));
-    const finished = flags.once === true ? kept.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
+    const finished = flags.once === true ? registered.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;
     const work = runner.work({
       name,
       concurrency,
@@ -94,8 +94,8 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   return flags.once === true && signal.aborted ? EXIT.interrupted : EXIT.done;
 }
 
-// Others begin at the same moment, and may be in each other's way: nobody's work waits for that.
-async function keepAtFirst(
+// Retries, because workers that start at the same time may conflict. Runs in the background.
+async function registerAtStart(
   runner: Runner,
   workspaces: WorkspaceList,
   signal: AbortSignal,
@@ -103,16 +103,16 @@ async function keepAtFirst(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await keep(runner, workspaces.planned(), log);
+      await registerSchedules(runner, workspaces.planned(), log);
       return;
     } catch (thrown) {
-      log('warn', { msg: `the schedules could not be kept, and are tried again: ${toSightlineError(thrown).message}` });
-      await systemClock.sleep(KEEP_AGAIN_MS, signal).catch(() => undefined);
+      log('warn', { msg: `cannot register the schedules, will retry: ${toSightlineError(thrown).message}` });
+      await systemClock.sleep(REGISTER_RETRY_MS, signal).catch(() => undefined);
     }
   }
 }
 
-async function keep(
+async function registerSchedules(
   runner: Runner,
   planned: readonly Planned[],
   log: TaskParts['log'],
@@ -122,7 +122,7 @@ async function keep(
   if (added + removed > 0) log('info', { msg: `schedules: ${added} added, ${removed} removed`, added, removed });
 }
 
-// Workers that have the settings of before keep nothing: whoever reads new ones has the last word.
+// Removes schedules only after reading changed settings, so that a worker with older settings does not remove newer schedules.
 async function watch(
   runner: Runner,
   workspaces: WorkspaceList,
@@ -131,18 +131,18 @@ async function watch(
   checkFolder: () => Promise<void>,
 ): Promise<void> {
   let before = fingerprintOf(workspaces.planned());
-  let hangUp = new AbortController();
-  const readNow = (): void => hangUp.abort();
-  // On a terminal the signal means that the terminal was closed, and ends the worker as it ends every command.
+  let reload = new AbortController();
+  const readNow = (): void => reload.abort();
+  // On a terminal SIGHUP means that the terminal was closed, and ends the worker like any other command.
   const isOnTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   const handlers = isOnTerminal ? [] : process.listeners('SIGHUP');
   for (const handler of handlers) process.off('SIGHUP', handler);
   if (!isOnTerminal) process.on('SIGHUP', readNow);
   try {
     while (!signal.aborted) {
-      await systemClock.sleep(READ_EVERY_MS, AbortSignal.any([signal, hangUp.signal])).catch(() => undefined);
+      await systemClock.sleep(READ_EVERY_MS, AbortSignal.any([signal, reload.signal])).catch(() => undefined);
       if (signal.aborted) return;
-      hangUp = new AbortController();
+      reload = new AbortController();
       workspaces.read();
       await checkFolder().catch((thrown: unknown) => {
         const error = toSightlineError(thrown);
@@ -151,7 +151,7 @@ async function watch(
       });
       const planned = workspaces.planned();
       const now = fingerprintOf(planned);
-      await keep(runner, planned, log, { removes: now !== before }).then(
+      await registerSchedules(runner, planned, log, { removes: now !== before }).then(
         () => {
           before = now;
         },
@@ -168,7 +168,7 @@ function fingerprintOf(planned: readonly Planned[]): string {
   return JSON.stringify(planned.map(({ workspace, job }) => [workspace, job.name, job.cron.text, job.timeZone]));
 }
 
-// Twice, because a task that is given from hand to hand is in neither.
+// Requires two idle checks in a row, because a task that moves between states may be missing from both counts.
 async function stopWhenDone(
   runner: Runner,
   stop: AbortController,
@@ -176,14 +176,14 @@ async function stopWhenDone(
   warn: (sentence: string) => void,
 ): Promise<void> {
   for (let idle = 0; idle < 2 && !signal.aborted; ) {
-    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    await systemClock.sleep(POLL_MS, signal).catch(() => undefined);
     const left = await runner.outstanding(DUE_SOON_MS).catch((thrown: unknown) => {
       warn(toSightlineError(thrown).message);
       return 1;
     });
     idle = left === 0 ? idle + 1 : 0;
   }
-  stop.abort(new SightlineError('interrupted', 'all is done'));
+  stop.abort(new SightlineError('interrupted', 'all jobs are done'));
 }
 
 function toName(given: string | undefined): string {

@@ -1,38 +1,38 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** A word that may stand where the cursor is, with what is said of it. */
+/** A word that can be completed, with its description. */
 export interface Candidate {
   readonly word: string;
   readonly about: string;
 }
 
-/** What may stand where the cursor is: some words, and paths of the file system where those are wanted. */
+/** Completions at the cursor: words, and paths of the file system if allowed. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
   readonly paths: 'none' | 'files' | 'folders';
 }
 
-/** Values that only the installation knows, by what a placeholder is called: `workspace`, `table`. */
+/** Returns values that depend on the installation, by the name of their placeholder: `workspace`, `table`. */
 export type ValuesOf = (kind: string) => Promise<readonly Candidate[]>;
 
-/** Placeholders that stand for a path. */
+/** Placeholders for paths. */
 const PATHS: Readonly<Record<string, Completion['paths']>> = { file: 'files', source: 'files', folder: 'folders' };
 
-/** Where the words before the cursor lead. */
+/** Parser state after the words before the cursor. */
 interface Place {
   readonly command: Command;
-  /** Arguments that are given already. */
+  /** Number of arguments before the cursor. */
   readonly given: number;
-  /** The option whose value comes next, and whether that must be given. */
+  /** The option that takes the next value, and whether that value is required; null if there is none. */
   readonly open: { readonly option: Option; readonly isDue: boolean } | null;
   readonly used: ReadonlySet<Option>;
-  /** Whether nothing is an option any more, after `--`. */
+  /** Whether `--` was given, after which no word is an option. */
   readonly isPlain: boolean;
 }
 
 /**
- * What may stand in place of the last of `words`, which follow the program's name on the command line; the last may be
- * empty. All of it comes from the program: names, options, allowed values, and what placeholders are called.
+ * Returns the completions of the last of `words`, which follow the program's name; the last may be empty. Candidates are the
+ * program's subcommands, options and allowed values, and the values of placeholders.
  */
 export async function complete(program: Command, words: readonly string[], valuesOf: ValuesOf): Promise<Completion> {
   const current = words.at(-1) ?? '';
@@ -52,7 +52,7 @@ export async function complete(program: Command, words: readonly string[], value
   const commands = place.given === 0 ? subcommandsOf(command) : [];
   const candidates = [...matching(commands, current).candidates, ...own.candidates, ...more.candidates];
   const paths = own.paths === 'none' ? more.paths : own.paths;
-  // Where nothing else can follow, options can.
+  // If nothing else can follow, offer the options.
   if (candidates.length === 0 && paths === 'none' && current === '' && !isPlain) return matching(optionsOf(place), '');
   return { candidates, paths };
 }
@@ -84,7 +84,7 @@ function step(place: Place, word: string): Place {
     : { command: next, given: 0, open: null, used: new Set(), isPlain: false };
 }
 
-/** The command that is meant where none of the subcommands is named, if there is one. */
+/** The default subcommand of a command, if there is one. */
 export function defaultOf(command: Command): Command | undefined {
   const { _defaultCommandName: name } = command as Command & { readonly _defaultCommandName?: string | null };
   return command.commands.find((candidate) => candidate.name() === name);
@@ -125,13 +125,13 @@ async function valuesFor(
   const kind = placeholderOf(taker);
   const values =
     taker.argChoices === undefined ? await valuesOf(kind) : taker.argChoices.map((word) => ({ word, about: '' }));
-  // Lists may also be written with commas.
+  // Values of a list may be separated by commas, so complete the last one.
   const before = isList ? current.slice(0, current.lastIndexOf(',') + 1) : '';
   const matched = prefixed(before, matching(values, current.slice(before.length)));
   return { candidates: matched.candidates, paths: PATHS[kind] ?? 'none' };
 }
 
-// `<tables...>` and `<table>` stand for the same things, many of them or one.
+// `<tables...>` and `<table>` have the same values.
 function placeholderOf(taker: Option | Argument): string {
   const name = 'flags' in taker ? (/[<[]([^>\].]+)/.exec(taker.flags)?.[1] ?? '') : taker.name();
   return taker.variadic ? name.replace(/s$/, '') : name;

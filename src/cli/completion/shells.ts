@@ -1,51 +1,50 @@
 import type { Candidate, Completion } from './candidates.ts';
 
-/** Shells that can be taught to complete what is typed. */
+/** Shells with completion. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** One of SHELLS. */
 export type Shell = (typeof SHELLS)[number];
 
-/** Longest description that is shown beside a word. */
+/** Longest description shown beside a word, in characters. */
 const ABOUT_CHARACTERS_MAX = 70;
 
 /**
- * What a shell has to read once so that it completes the program's command line. It asks the program itself at every press
- * of the key, so it need not be read anew when that is updated.
+ * The script that a shell loads. It calls the program at each completion, so it does not change when the program is updated.
  */
 export function scriptOf(shell: Shell): string {
   return scripts[shell];
 }
 
-/** The words before the cursor and the one at it as one list, whatever the shell has split them at. */
+/** Joins words that the shell has split, such as `--flag=value` in bash. The last word is the one at the cursor. */
 export function wordsOf(shell: Shell, words: readonly string[]): string[] {
   if (shell !== 'bash') return [...words];
-  // Bash takes an equals sign for a word of its own.
+  // Bash splits at an equals sign.
   const joined: string[] = [];
   for (const word of words) {
     const before = joined.at(-1);
-    const goesOn = before !== undefined && (word === '=' || before.endsWith('=')) && before.startsWith('--');
-    if (goesOn) joined[joined.length - 1] = before + word;
+    const isContinued = before !== undefined && (word === '=' || before.endsWith('=')) && before.startsWith('--');
+    if (isContinued) joined[joined.length - 1] = before + word;
     else joined.push(word);
   }
   return joined;
 }
 
-/** Writes what may follow, a line each, as the shell's script reads it. */
+/** Formats the completions, one per line, for the shell's script. */
 export function formatCompletion(shell: Shell, { candidates, paths }: Completion): string {
   const lines = candidates.map((candidate) => formatCandidate(shell, candidate));
   return [...lines, ...(paths === 'none' ? [] : [`:${paths}`])].map((line) => `${line}\n`).join('');
 }
 
 function formatCandidate(shell: Shell, { word, about }: Candidate): string {
-  const said = shorten(about);
+  const description = shorten(about);
   switch (shell) {
     case 'bash':
       return word.replace(/^--[^=]+=/, '');
     case 'zsh':
-      return `${word.replaceAll(':', '\\:')}${said === '' ? '' : `:${said}`}`;
+      return `${word.replaceAll(':', '\\:')}${description === '' ? '' : `:${description}`}`;
     case 'fish':
-      return `${word}${said === '' ? '' : `\t${said}`}`;
+      return `${word}${description === '' ? '' : `\t${description}`}`;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Candidate } from './candidates.ts';
 
-/** Where values come from, by what placeholders for them are called. Loaded when they are asked for: a key was pressed. */
+/** Loads values by the name of their placeholder. Modules are imported on demand, because each completion starts the program. */
 const sources: Readonly<Record<string, () => Promise<readonly Candidate[]>>> = {
   workspace: async () => {
     const [{ listWorkspaces }, { readSurroundings }] = await Promise.all([
@@ -27,12 +27,12 @@ const sources: Readonly<Record<string, () => Promise<readonly Candidate[]>>> = {
   },
 };
 
-/** What placeholders of this kind can stand for here; nothing where that is not known, or cannot be read. */
+/** Returns the values of a placeholder; none if it is unknown or its values cannot be read. */
 export async function valuesHere(kind: string): Promise<readonly Candidate[]> {
   try {
     return (await sources[kind]?.()) ?? [];
   } catch {
-    // Settings that are wrong are told by the command; here they would only get into the line that is typed.
+    // The command itself reports invalid settings. A message here would appear in the line that the user is typing.
     return [];
   }
 }

@@ -215,6 +215,6 @@ describe('serve --role api', () => {
     }
     const { stderr } = await server.stop();
     expect(stderr).toContain('"workspace":"north"');
-    expect(stderr).toContain('is not there any more');
+    expect(stderr).toContain('no longer exists');
   });
 });

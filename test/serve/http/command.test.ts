@@ -68,7 +68,7 @@ describe('sightline serve', () => {
     const { code, stdout, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toContain('There is no key yet: make one with `sightline keys create NAME`');
+    expect(stderr).toContain('No keys yet: create one with `sightline keys create NAME`');
     expect(stderr + stdout).not.toContain(key.slice(4));
     const logged = stderr.split('\n').filter((line) => line.startsWith('{'));
     expect(logged.map((line) => (JSON.parse(line) as { status: number }).status)).toEqual([401, 503, 200, 401]);
@@ -103,7 +103,7 @@ describe('sightline serve', () => {
       await Promise.all(clients);
       expect(code, stderr).toBe(0);
       for (const status of statuses) expect([200, 503]).toContain(status);
-      expect(stderr).toBe('Stopping after what is under way; press Ctrl-C again to stop at once.\n');
+      expect(stderr).toBe('Stopping after the current work; press Ctrl-C again to stop at once.\n');
     },
   );
 
@@ -117,7 +117,7 @@ describe('sightline serve', () => {
         if (said.includes('no restart')) resolve();
       });
     });
-    expect(said).toMatch(/^Workspace default is served at http:\/\/127\.0\.0\.1:\d+\/v1, and to AI assistants at /);
+    expect(said).toMatch(/^Serving workspace default at http:\/\/127\.0\.0\.1:\d+\/v1, and to AI assistants at /);
     expect(said).toContain('TLS');
     expect((await stop(running)).stdout).toBe('');
   });
