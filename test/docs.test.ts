@@ -59,7 +59,7 @@ describe('the documentation pages', () => {
   });
 
   it('list exactly the error codes, with exit code and HTTP status', () => {
-    const rows = rowsOf(read('docs/operator.md'), 'Errors');
+    const rows = rowsOf(read('docs/operator/errors.md'), 'Error codes');
     const listed = rows.map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
     const known = Object.entries(errorTable).map(([code, kind]) => [
       code,
@@ -70,7 +70,7 @@ describe('the documentation pages', () => {
   });
 
   it('list exactly the variables of the configuration', () => {
-    const listed = rowsOf(read('docs/operator.md'), 'Settings').map(([variable]) => variable?.replaceAll('`', ''));
+    const listed = rowsOf(read('docs/operator/settings.md'), 'All settings').map(([variable]) => variable?.replaceAll('`', ''));
     const source = read('src/base/config.ts');
     // Settings without a variable exist in the file only.
     expect(sorted(listed.filter((variable) => variable !== ''))).toEqual(
@@ -79,7 +79,7 @@ describe('the documentation pages', () => {
   });
 
   it('list exactly the members of `publish`', () => {
-    const listed = rowsOf(read('docs/operator.md'), 'To object storage').map(([member]) => member?.replaceAll('`', ''));
+    const listed = rowsOf(read('docs/operator/publishing.md'), 'Object storage').map(([member]) => member?.replaceAll('`', ''));
     expect(sorted(listed)).toEqual(sorted(Object.keys(publishAllowed)));
   });
 
@@ -90,8 +90,8 @@ describe('the documentation pages', () => {
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('list exactly the floors', () => {
-    const floors = rowsOf(read('docs/ARCHITECTURE.md'), 'Floors').map(([floor]) => floor?.replaceAll('`', ''));
+  it('list exactly the layers', () => {
+    const floors = rowsOf(read('docs/ARCHITECTURE.md'), 'Layers').map(([floor]) => floor?.replaceAll('`', ''));
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(sorted(floors)).toEqual(sorted(folders.map(({ name }) => name)));
   });
