@@ -70,7 +70,9 @@ describe('the documentation pages', () => {
   });
 
   it('list exactly the variables of the configuration', () => {
-    const listed = rowsOf(read('docs/operator/settings.md'), 'All settings').map(([variable]) => variable?.replaceAll('`', ''));
+    const listed = rowsOf(read('docs/operator/settings.md'), 'All settings').map(([variable]) =>
+      variable?.replaceAll('`', ''),
+    );
     const source = read('src/base/config.ts');
     // Settings without a variable exist in the file only.
     expect(sorted(listed.filter((variable) => variable !== ''))).toEqual(
@@ -79,7 +81,9 @@ describe('the documentation pages', () => {
   });
 
   it('list exactly the members of `publish`', () => {
-    const listed = rowsOf(read('docs/operator/publishing.md'), 'Object storage').map(([member]) => member?.replaceAll('`', ''));
+    const listed = rowsOf(read('docs/operator/publishing.md'), 'Object storage').map(([member]) =>
+      member?.replaceAll('`', ''),
+    );
     expect(sorted(listed)).toEqual(sorted(Object.keys(publishAllowed)));
   });
 
