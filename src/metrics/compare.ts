@@ -53,7 +53,7 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
     numberDiffers: (measure, upstream, exact) => {
       // A default convention cannot prove a difference.
       if (!isKnown(measure) || (measure === 'sentiment' && !isKnown('labels'))) return false;
-      if (exact === null) return nothingDiffers(conventions, isKnown, measure, upstream);
+      if (exact === null) return placeholderDiffers(conventions, isKnown, measure, upstream);
       // Ignore a null that upstream reports although the number can be computed.
       if (typeof upstream !== 'number') return false;
       return Math.abs(upstream - exact) > toleranceOf(conventions, measure, exact);
@@ -62,15 +62,15 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
 }
 
 function toExact(conventions: Conventions): Conventions {
-  const whole = <T extends Rounding>(form: T): T => ({ ...form, decimals: null });
+  const unrounded = <T extends Rounding>(form: T): T => ({ ...form, decimals: null });
   return {
     ...conventions,
-    visibility: whole(conventions.visibility),
-    shareOfVoice: whole(conventions.shareOfVoice),
-    visibilityChange: whole(conventions.visibilityChange),
-    avgPosition: whole(conventions.avgPosition),
-    sentiment: whole(conventions.sentiment),
-    domainShare: whole(conventions.domainShare),
+    visibility: unrounded(conventions.visibility),
+    shareOfVoice: unrounded(conventions.shareOfVoice),
+    visibilityChange: unrounded(conventions.visibilityChange),
+    avgPosition: unrounded(conventions.avgPosition),
+    sentiment: unrounded(conventions.sentiment),
+    domainShare: unrounded(conventions.domainShare),
     emptyShare: null,
     emptyMean: null,
     emptyChange: null,
@@ -78,7 +78,7 @@ function toExact(conventions: Conventions): Conventions {
 }
 
 // Empty shares and empty means have their own conventions. A change from an empty range is not compared.
-function nothingDiffers(
+function placeholderDiffers(
   { emptyShare, emptyMean }: Conventions,
   isKnown: Comparison['isKnown'],
   measure: Measure,

@@ -82,8 +82,8 @@ export async function verifyRanges(
     const isOpen = within(report).some(({ status, differences }) => status === 'settling' && differences.length > 0);
     if (moves && isOpen) moved.add(range);
     // A change is comparable only if every day of the preceding range agrees.
-    const knowsBefore = within(rangeBefore(report)).every(({ status }) => status === 'agrees');
-    for (const one of await compareReport(scope, report, knowsBefore)) {
+    const isBeforeVerified = within(rangeBefore(report)).every(({ status }) => status === 'agrees');
+    for (const one of await compareReport(scope, report, isBeforeVerified)) {
       if (report.resource === 'metrics' && moves && one.countsDiffer) moved.add(range);
       const sums = one.reported !== one.held && report.resource !== 'cited_domains';
       const excused = moves && (moved.has(range) || sums);
@@ -96,7 +96,7 @@ export async function verifyRanges(
 
 type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly held: number };
 
-async function compareReport(scope: VerifyScope, report: ReportRead, knowsBefore: boolean): Promise<Compared[]> {
+async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
   const { catalogue, query, brand, comparison, mayRepeat } = scope;
   const resource = catalogue.get(report.resource);
   const unlabelled = await readDaysOfUnknownWorth(scope, report);
@@ -114,7 +114,7 @@ async function compareReport(scope: VerifyScope, report: ReportRead, knowsBefore
     const request = { catalogue, query, conventions, brand, resource, asked, nowMs: report.readAt, mayRepeat };
     const computed = await computeReport(resource.computes ?? 'by-nothing', request);
     const ours = computed.rows.map((row) => ({ ...computed.beside, ...row }));
-    const usable = { withSentiment: unlabelled.size === 0, withChange: knowsBefore };
+    const usable = { withSentiment: unlabelled.size === 0, withChange: isBeforeVerified };
     compared.push(compareRows(scope, { ...report, by }, theirs, ours, usable));
   }
   return compared;

@@ -23,7 +23,7 @@ export async function martFigures(folder: string, responses: number): Promise<st
   try {
     const created = await timeMs(() => ensureViews(database, MART_SCHEMA, marts()));
     const again = await timeMs(() => ensureViews(database, MART_SCHEMA, marts()));
-    await database.exclusive(addWhatIsMissing);
+    await database.exclusive(addMissingData);
     const head = `marts over ${responses} answers (goal ${GOAL_MS} ms each)`;
     const made = `made in ${created.toFixed(0)} ms, found as they are in ${again.toFixed(1)} ms`;
     const lines = [`${head}, ${marts().length} views ${made}`];
@@ -40,7 +40,7 @@ export async function martFigures(folder: string, responses: number): Promise<st
 }
 
 // Adds websites that own some of the generated pages, versions of prompts, and visits.
-async function addWhatIsMissing(session: Session): Promise<void> {
+async function addMissingData(session: Session): Promise<void> {
   await session.run("UPDATE brands SET website_url = 'https://www.site1.example/'");
   await session.run(`UPDATE competitors SET record = json_object('websiteUrl', 'https://site' || (20 + n) || '.example')
     FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM competitors) o WHERE o.id = competitors.id`);

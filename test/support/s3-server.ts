@@ -80,7 +80,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const isSigned = request.headers.authorization?.includes(`Credential=${S3_KEY.AWS_ACCESS_KEY_ID}/`) === true;
     if (fault === 'forbidden' || !isSigned) return send(403, 'AccessDenied');
     if (!url.pathname.startsWith(`/${bucket}`)) return send(404, 'NoSuchBucket');
-    const wrong = whatIsWrong(request, body, options);
+    const wrong = rejectionOf(request, body, options);
     if (wrong !== null) return send(...wrong);
     if (asked.query.has('uploads') || asked.query.has('uploadId'))
       return multipart(s3, parts, request, asked, body, send);
@@ -136,7 +136,7 @@ function reply(response: ServerResponse, method: string): Send {
 }
 
 // Rejects a body that does not match its signed hash or its checksum.
-function whatIsWrong({ headers }: IncomingMessage, body: Buffer, options: S3ServerOptions): [number, string] | null {
+function rejectionOf({ headers }: IncomingMessage, body: Buffer, options: S3ServerOptions): [number, string] | null {
   const signed = headers['x-amz-content-sha256'];
   if (/^[0-9a-f]{64}$/.test(String(signed)) && signed !== createHash('sha256').update(body).digest('hex')) {
     return [400, 'XAmzContentSHA256Mismatch'];
