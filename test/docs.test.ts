@@ -17,27 +17,27 @@ const pages = [
 ].filter((path) => path.endsWith('.md'));
 
 describe('the README', () => {
-  it('lists every command, and no other', () => {
+  it('lists exactly the existing commands', () => {
     const listed = rowsOf(readme, 'Commands').map(([command]) => command?.replaceAll('`', ''));
     const known = createProgram(() => undefined).commands.map((command) => command.name());
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('maps every folder of src, and no other', () => {
+  it('maps exactly the entries of src', () => {
     const listed = [...section(readme, 'Map of the code').matchAll(/^ {4}src\/([\w.]+)\/? /gm)].map(
       (match) => match[1],
     );
     expect(sorted(listed)).toEqual(sorted(readdirSync(join(root, 'src'))));
   });
 
-  it('leads to every page in one click', () => {
+  it('links to every page', () => {
     const linked = linksOf('README.md').map(([path]) => path);
     expect(linked).toEqual(expect.arrayContaining(pages.filter((path) => path !== 'README.md')));
   });
 });
 
-describe('the pages', () => {
-  it('link only to what is there', () => {
+describe('the documentation pages', () => {
+  it('link only to existing files and headings', () => {
     const broken = pages.flatMap((page) =>
       linksOf(page)
         .filter(
@@ -49,7 +49,7 @@ describe('the pages', () => {
     expect(pages.flatMap(linksOf).length).toBeGreaterThan(30);
   });
 
-  it('name only scripts and commands that are there', () => {
+  it('name only existing scripts and commands', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
     const commands = createProgram(() => undefined).commands.map((command) => command.name());
     const text = pages.map(read).join('\n');
@@ -58,8 +58,8 @@ describe('the pages', () => {
     expect(commands).toEqual(expect.arrayContaining(matches(/(?:npx|`)\s?sightline ([a-z]+)/g)));
   });
 
-  it('lists every error with its exit code and HTTP status, and no other', () => {
-    const rows = rowsOf(read('docs/operator.md'), 'Errors');
+  it('list exactly the error codes, with exit code and HTTP status', () => {
+    const rows = rowsOf(read('docs/operator/errors.md'), 'Error codes');
     const listed = rows.map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
     const known = Object.entries(errorTable).map(([code, kind]) => [
       code,
@@ -69,29 +69,33 @@ describe('the pages', () => {
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('lists every variable that is read, and no other', () => {
-    const listed = rowsOf(read('docs/operator.md'), 'Settings').map(([variable]) => variable?.replaceAll('`', ''));
+  it('list exactly the variables of the configuration', () => {
+    const listed = rowsOf(read('docs/operator/settings.md'), 'All settings').map(([variable]) =>
+      variable?.replaceAll('`', ''),
+    );
     const source = read('src/base/config.ts');
-    // What has no variable is set in the file only.
+    // Settings without a variable exist in the file only.
     expect(sorted(listed.filter((variable) => variable !== ''))).toEqual(
       sorted([...new Set(source.match(/\bSIGHTLINE_[A-Z_]+\b/g))]),
     );
   });
 
-  it('lists every member of `publish`, and no other', () => {
-    const listed = rowsOf(read('docs/operator.md'), 'To object storage').map(([member]) => member?.replaceAll('`', ''));
+  it('list exactly the members of `publish`', () => {
+    const listed = rowsOf(read('docs/operator/publishing.md'), 'Object storage').map(([member]) =>
+      member?.replaceAll('`', ''),
+    );
     expect(sorted(listed)).toEqual(sorted(Object.keys(publishAllowed)));
   });
 
-  it('lists every table, and no other', () => {
+  it('list exactly the tables', () => {
     const paragraph = /Tables, named after the API[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(read('docs/analyst.md'))?.[1] ?? '';
     const listed = [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1]);
     const known = createCatalogue(declarations).tables.map((table) => table.name);
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('draws every floor, and no other', () => {
-    const floors = rowsOf(read('docs/ARCHITECTURE.md'), 'Floors').map(([floor]) => floor?.replaceAll('`', ''));
+  it('list exactly the layers', () => {
+    const floors = rowsOf(read('docs/ARCHITECTURE.md'), 'Layers').map(([floor]) => floor?.replaceAll('`', ''));
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(sorted(floors)).toEqual(sorted(folders.map(({ name }) => name)));
   });
@@ -104,7 +108,7 @@ describe('the data dictionary', () => {
   });
 });
 
-describe('the reference of the command line', () => {
+describe('the command line reference', () => {
   it('is what `npm run docs` writes', () => {
     const written = read('docs/cli.md');
     expect(written, 'stale: run `npm run docs`').toBe(toReference(createProgram(() => undefined)));
@@ -112,8 +116,8 @@ describe('the reference of the command line', () => {
   });
 });
 
-describe('what is written of BI tools', () => {
-  it('names tables that are there', async () => {
+describe('the page about BI tools', () => {
+  it('names only existing tables', async () => {
     const text = read('docs/bi.md');
     const tables = (await describeTables()).map(({ name }) => name);
     for (const [, table] of text.matchAll(/latest[/\\](\w+)/g)) expect(tables).toContain(table);
@@ -128,7 +132,7 @@ function inDocs(name: string): string {
   return join('docs', name);
 }
 
-/** Where a page's links within the project lead: a path from the root, and the place in that file or ''. */
+/** Returns a page's links within the project: the path from the root, and the anchor or ''. */
 function linksOf(page: string): (readonly [path: string, anchor: string])[] {
   return [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
     if (/^[a-z]+:/.test(target)) return [];

@@ -5,7 +5,7 @@ import { declarations } from '../schemas/catalogue.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Floors of src/, highest first; a file imports only from its own floor and from those below. */
+/** Layers of src/, highest first. A file imports only from its own layer and from lower ones. */
 const floors = [
   ['cli'],
   ['app'],
@@ -26,24 +26,24 @@ const floors = [
 interface Source {
   readonly path: string;
   readonly text: string;
-  /** Paths of the project's files, and names of packages. */
+  /** Paths of project files, and names of packages. */
   readonly imports: readonly string[];
 }
 
 const sources = [...walk('src'), ...walk('schemas'), ...walk('jobs')].map(readSource);
 const inSrc = sources.filter(({ path }) => path.startsWith('src/'));
 
-describe('floors', () => {
-  it('finds the sources and their imports', () => {
+describe('the layers of src', () => {
+  it('are tested on all sources and their imports', () => {
     expect(inSrc.length).toBeGreaterThan(40);
     expect(inSrc.flatMap(({ imports }) => imports).length).toBeGreaterThan(150);
   });
 
-  it('knows the floor of every file', () => {
+  it('include every file', () => {
     expect(inSrc.filter(({ path }) => floorOf(path) < 0).map(({ path }) => path)).toEqual([]);
   });
 
-  it('imports nothing upward', () => {
+  it('never import from a higher layer', () => {
     const upward = inSrc.flatMap(({ path, imports }) =>
       imports
         .filter((target) => target.startsWith('src/') && floorOf(target) < floorOf(path))
@@ -52,35 +52,35 @@ describe('floors', () => {
     expect(upward).toEqual([]);
   });
 
-  it('has no cycle', () => {
+  it('have no import cycle', () => {
     const cleared = new Set<string>();
     const cycles = sources.map(({ path }) => cycleFrom(path, [], cleared)).filter((cycle) => cycle !== null);
     expect(cycles).toEqual([]);
   });
 
-  it('keeps DuckDB in one folder, undici in one folder, and the web server in one', () => {
+  it('import DuckDB, undici and the web server in one folder each', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
     expect(foldersImporting('undici')).toEqual(['src/upstream']);
-    // Loaded only where a budget, or the queue of tasks, is shared between machines.
+    // Loaded only if a budget or the task queue is shared between machines.
     expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/upstream']);
     expect(foldersImporting('pg')).toEqual(['src/scheduler', 'src/upstream']);
     for (const name of ['bullmq', 'ioredis']) expect(foldersImporting(name)).toEqual(['src/scheduler']);
     for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
       expect(foldersImporting(name)).toEqual(['src/serve/http']);
     }
-    // Loaded only where traces are wanted.
+    // Loaded only if traces are enabled.
     expect(sources.filter(({ text }) => text.includes('@opentelemetry/api')).map(({ path }) => path)).toEqual([
       'src/base/trace-sdk.ts',
     ]);
-    // As is what speaks to object stores.
+    // Loaded only for object stores.
     expect(sources.filter(({ text }) => text.includes("'@aws-sdk/")).map(({ path }) => path)).toEqual([
       'src/snapshot/s3-connection.ts',
     ]);
-    // The handler of assistants' requests is given Fastify's, by type.
+    // The MCP handler uses Fastify's types.
     expect(foldersImporting('fastify')).toEqual(['src/serve/http', 'src/serve/mcp']);
   });
 
-  it('keeps the collecting side and the warehouse apart until they meet in sync', () => {
+  it('keep upstream and warehouse independent of each other', () => {
     const between = (from: string, to: string): string[] =>
       inSrc.flatMap(({ path, imports }) =>
         path.startsWith(from)
@@ -92,12 +92,12 @@ describe('floors', () => {
     expect(between('src/serve/', 'src/upstream/')).toEqual([]);
   });
 
-  it('opens no socket outside upstream, sandbox, the read server and what sends to webhooks', () => {
+  it('open sockets only in upstream, the sandbox, the read server, the local socket and the webhook client', () => {
     const network = ['node:http', 'node:https', 'node:http2', 'node:net', 'node:tls', 'undici'];
     const users = inSrc.filter(
       ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
     );
-    // The local socket over which a workspace's owner is reached, and the one file that sends to webhooks.
+    // The local socket to a workspace's owner, and the webhook client.
     const local = ['src/app/owner.ts', 'src/app/owner-client.ts', 'src/app/owner-frames.ts'];
     const outgoing = ['src/app/notify/deliver.ts'];
     expect(users.filter(({ path }) => path.startsWith('src/app/')).map(({ path }) => path)).toEqual(
@@ -111,7 +111,7 @@ describe('floors', () => {
     ]);
   });
 
-  it('shares only schemas and the contract between the sandbox and the rest', () => {
+  it('share only schemas and contract between the sandbox and the rest', () => {
     const outward = sources
       .filter(({ path }) => path.startsWith('src/sandbox/') || path.startsWith('schemas/fixtures/'))
       .flatMap(({ path, imports }) =>
@@ -128,15 +128,15 @@ describe('floors', () => {
     expect(inward.map(({ path }) => path)).toEqual([]);
   });
 
-  it('reads the environment in one file and ends the process in one', () => {
+  it('read the environment in one file and exit the process in one', () => {
     const withText = (pattern: RegExp): string[] =>
       inSrc.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
     expect(withText(/process\.env\b/)).toEqual(['src/base/config.ts']);
     expect(withText(/process\.exit\b/)).toEqual(['src/cli/main.ts']);
   });
 
-  it('names no resource outside src/metrics', () => {
-    // `brand` is a scope of the contract as well as the name of the endpoint that gives one.
+  it('name no resource outside src/metrics', () => {
+    // `brand` is both a scope of the contract and the name of an endpoint.
     const scopes = declarations.map(({ scope }): string => scope);
     const names = declarations
       .flatMap(({ name, tables }) => [name, ...tables.map((table) => table.name)])
@@ -152,7 +152,7 @@ describe('floors', () => {
     expect(named).toEqual([]);
   });
 
-  it('names no snake_case resource or table anywhere in the text, comments included', () => {
+  it('name no snake_case resource or table outside src/metrics, not even in comments', () => {
     const names = declarations
       .flatMap(({ name, tables }) => [name, ...tables.map((table) => table.name)])
       .filter((name) => name.includes('_'));
@@ -189,7 +189,7 @@ function foldersImporting(name: string): string[] {
   return [...new Set(sources.filter(({ imports }) => imports.includes(name)).map(({ path }) => dirname(path)))].sort();
 }
 
-// A file that leads to no cycle is looked at once, however many paths lead to it.
+// Visits a file without cycles only once, even if several paths lead to it.
 function cycleFrom(path: string, trail: readonly string[], cleared: Set<string>): string | null {
   if (cleared.has(path)) return null;
   if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path].join(' → ');

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Phrases and the rates per 1,000 words that are aimed at. */
+/** Phrases, and the target rates per 1,000 words. */
 const PHRASES = [
   { name: 'what/who/whose', pattern: /\b(what|who|whoever|whatever|whose|whom)\b/gi, aim: 7 },
   { name: 'where', pattern: /\b(where|wherever)\b/gi, aim: 2 },
@@ -11,7 +11,7 @@ const PHRASES = [
   { name: 'tells/says', pattern: /\b(tells?|told|says?|said)\b/gi, aim: 1.5 },
 ];
 const ROOTS = ['src', 'jobs', 'schemas', 'test', 'docs', 'README.md'];
-/** Written by programs, or data. */
+/** Generated files and data. */
 const EXCLUDED = /node_modules|fixtures|docs\/(cli|data-dictionary)\.md$|test\/prose\.mjs$/;
 
 const args = process.argv.slice(2);
@@ -71,8 +71,8 @@ function commentsOf(file) {
     .join('/')}`;
 }
 
-// Comments, and strings of at least four words that are not SQL. Strings are matched with the comments so that what they
-// contain is not taken for a comment.
+// Comments, and strings of at least four words that are not SQL. Matching strings together with comments
+// avoids finding comments inside strings.
 function passagesOf(source) {
   const tokens = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
   return [...source.matchAll(tokens)].flatMap((match) => {

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
+    // Timeouts only catch hangs, so they are long enough for a busy machine.
     testTimeout: 240_000,
     hookTimeout: 240_000,
     pool: 'forks',

@@ -15,7 +15,7 @@ import type { Query } from '../warehouse/database.ts';
 import { quoted } from '../warehouse/schema.ts';
 import type { Tally } from './definitions.ts';
 
-/** The answers that are counted: those of a brand and a range that pass the filters of a request. */
+/** Selects the responses to count: one brand, a range of days, and the filters of a request. */
 export interface Selection {
   readonly catalogue: Catalogue;
   readonly brandId: string;
@@ -23,18 +23,18 @@ export interface Selection {
   readonly to: string;
   readonly declared: Parameters;
   readonly values: Values['values'];
-  /** Whether an answer may list the same competitor twice; when none does, counting is much faster. */
+  /** Whether a response may list the same competitor twice. Counting is much faster when none does. */
   readonly mayRepeat: boolean;
 }
 
-/** What answers are grouped by; each key is a text, null where the answer has none. */
+/** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
 export type Grouping = 'nothing' | 'day-and-engine' | 'day' | 'prompt';
 
-/** Counts of one group. */
+/** Counts for one group of responses. */
 export interface GroupTally {
   readonly key: readonly (string | null)[];
   readonly own: Tally;
-  /** Tallies of the competitors that answers of the group mention, tracked or not, by id. */
+  /** Tallies by competitor id, for every competitor mentioned in the group, tracked or not. */
   readonly competitors: ReadonlyMap<string, Tally>;
 }
 
@@ -46,8 +46,8 @@ const keys: Readonly<Record<Grouping, readonly string[]>> = {
 };
 
 /**
- * Counts the selected answers by group, of the brand and of every competitor, with the mentions of each sentiment
- * label in `labels`. Everything is a count or a sum of whole numbers, so tallies of groups may be added up.
+ * Counts the selected responses by group for the brand and every competitor, with mentions per sentiment label in
+ * `labels`. All values are counts or sums of integers, so the tallies of groups can be added.
  */
 export async function tally(
   query: Query,
@@ -68,7 +68,7 @@ export async function tally(
   return [...groups.values()];
 }
 
-/** Counts the selected answers by group, of the brand alone. */
+/** Counts the selected responses by group for the brand only. */
 export async function tallyBrand(
   query: Query,
   selection: Selection,
@@ -83,10 +83,10 @@ export async function tallyBrand(
   });
 }
 
-/** What tells, in the forms of upstream's answers, that an answer may list a competitor twice. */
+/** The recorded response form that shows that a response may list a competitor twice. */
 export const REPEATED_MENTIONS = { resource: 'responses', form: repeatsForm('competitors') } as const;
 
-/** The tables of answers and of what they mention and cite. */
+/** Returns the tables of responses, their competitor mentions and their citations. */
 export function answerTables(catalogue: Catalogue): {
   readonly answers: ResourceTable;
   readonly competitors: ChildTable;
@@ -96,7 +96,7 @@ export function answerTables(catalogue: Catalogue): {
   return { answers, competitors: childOf(answers, 'competitors'), citations: childOf(answers, 'citations') };
 }
 
-/** Conditions of a selection, on answers or on a table that repeats their prompt, engine and time. */
+/** Returns SQL conditions for a selection. Table `t` holds responses, or repeats their prompt, engine and time. */
 export function selectionConditions(selection: Selection, bindings: Bindings): string[] {
   const { catalogue, brandId, declared, values } = selection;
   const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId };
@@ -125,8 +125,8 @@ function ownStatement(selection: Selection, by: readonly string[], labels: reado
   return [`SELECT ${columns.join(', ')} FROM ${quoted(answers.name)} t WHERE ${where}${groupBy}`, bindings.values];
 }
 
-// Counted by label first, which leaves few rows to be sorted into columns: a count with a filter costs a look at every
-// row, and one that tells answers apart far more.
+// Groups by label first, then pivots the few remaining rows. A filtered count scans every row, and a distinct count
+// costs far more.
 function competitorStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
   const bindings = createBindings();
   const { competitors } = answerTables(selection.catalogue);

@@ -6,7 +6,7 @@ import { listingOrder } from '../warehouse/listings.ts';
 import { quoted } from '../warehouse/schema.ts';
 import type { ReportedBrand } from './request.ts';
 
-/** Reads what numbers need to know of a brand: its name, its engines, the competitors tracked now. */
+/** Reads a brand's name, its engines and the competitors tracked now. `name` is null if the brand is unknown. */
 export async function readReportedBrand(
   query: Query,
   catalogue: Catalogue,

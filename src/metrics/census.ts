@@ -9,23 +9,23 @@ import { answerTables, type GroupTally, REPEATED_MENTIONS, tally } from './aggre
 import type { Conventions } from './conventions.ts';
 import { avgPosition, sentiment, type Tally } from './definitions.ts';
 
-/** Two numbers are the same figure within this, relatively. */
+/** Relative tolerance within which two numbers are equal. */
 const TOLERANCE = 1e-9;
 
-/** Changed days this near to each other are counted in one go, and so are all of them where they lie in too many places. */
+/** Changed days at most this far apart are counted in one query. With more ranges than the limit, one query counts all. */
 const GAP_DAYS = 7;
 const RANGES_MAX = 8;
 
-/** What a census is compared for. */
+/** The brand, days and conventions of one comparison of day counts. */
 export interface CensusScope {
   readonly catalogue: Catalogue;
   readonly brandId: string;
   readonly from: string;
   readonly to: string;
   readonly conventions: Conventions;
-  /** Conventions that upstream's own numbers have shown; only those can tell a corrected answer. */
+  /** Names of calibrated conventions. Only their means can reveal a corrected response. */
   readonly learned: ReadonlySet<string>;
-  /** What was found before, by day: days of which neither side has changed since are not counted again. */
+  /** Earlier results by day. Days unchanged on both sides are not counted again. */
   readonly audits: ReadonlyMap<string, Audit>;
 }
 
@@ -37,9 +37,9 @@ interface Figures {
 }
 
 /**
- * Compares upstream's daily numbers with the answers held, for every day of the range that has either. A day agrees
- * when every figure does: answers by engine, mentions by entity, and means where it is known how they are made. A day
- * without daily numbers counts 0 answers.
+ * Compares upstream's day counts with the stored responses for every day in the range that has either. A day agrees
+ * if all its figures agree: responses by engine, mentions by entity, and the means whose conventions are calibrated.
+ * A day without day counts has 0 responses.
  */
 export async function compareCensus(query: Query, scope: CensusScope): Promise<Comparison[]> {
   const rules = await readRules(query, scope);
@@ -84,7 +84,7 @@ export async function readUncountedEngines(
   return rows.map(([engine]) => String(engine));
 }
 
-/** What the comparison depends on beside the two sides' rows. */
+/** Inputs of the comparison besides the rows of both sides. */
 interface Rules {
   /** Engines whose responses are not compared. */
   readonly uncounted: readonly string[];
@@ -102,8 +102,8 @@ async function readRules(query: Query, { catalogue, brandId }: CensusScope): Pro
   return { uncounted, mayRepeat: repeats.length > 0, tracked: await readTracked(query, catalogue, brandId) };
 }
 
-// Days that either side has, in order, each with a hash of all that its comparison depends on. A row's hash is that of
-// the item it was made from; of 64 bits each, two different sets of rows are as good as never taken for one another.
+// Returns the days present on either side, in order, each with a hash of everything its comparison depends on. The
+// hash combines the 64-bit hashes of the source items, so a collision of two different sets of rows is negligible.
 async function readMarks(
   query: Query,
   { catalogue, brandId, from, to, conventions, learned }: CensusScope,
@@ -137,10 +137,10 @@ function rangesOf(days: readonly string[]): { from: string; to: string }[] {
   return [{ from: first.from, to: last.to }];
 }
 
-/** By day, then by engine and entity: `chatgpt` and a competitor's id, or nothing for the brand. */
+/** Figures by day, then by JSON of engine and competitor id; the id is null for the brand. */
 type ByDay = Map<string, Map<string, Figures>>;
 
-// Upstream's counts by engine: of the brand $1, from the day $2 to the day $3.
+// Upstream's counts by engine for brand $1, from day $2 to day $3.
 const REPORTED = `brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND _deleted_at IS NULL
   AND date >= CAST($2 AS DATE) AND date <= CAST($3 AS DATE) AND responses > 0`;
 
@@ -220,7 +220,7 @@ function compareDay(
   const keys = [...new Set([...upstream.keys(), ...held.keys()])].sort();
   const agreed = keys.every((key) => {
     const [, id] = JSON.parse(key) as [unknown, string | null];
-    // Upstream counts mentions of the competitors that are tracked now; responses name earlier ones too.
+    // Upstream counts mentions of currently tracked competitors only; responses also name former ones.
     const isOf = upstream.has(key) || id === null || tracked.has(id);
     return !isOf || agrees(key, upstream.get(key), held.get(key), learned);
   });
@@ -238,7 +238,7 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-// An entity that is listed on one side only is nobody's mention on the other.
+// An entity listed on one side only has 0 mentions on the other.
 function agrees(
   key: string,
   upstream: Figures | undefined,
@@ -251,7 +251,7 @@ function agrees(
   const ours = held ?? { mentions: 0, avgPosition: null, sentiment: null };
   if (upstream.mentions !== null && upstream.mentions !== (ours.mentions ?? 0)) return false;
   const means = ['avgPosition', 'sentiment'] as const;
-  // Where nothing is meant, what stands for it is a convention of its own.
+  // A mean without mentions is a placeholder, which has its own convention (`emptyMean`).
   if ((ours.mentions ?? 0) === 0) return true;
   return means.every((name) => {
     const isKnown = name === 'sentiment' ? learned.has('sentiment') && learned.has('labels') : learned.has(name);

@@ -3,47 +3,47 @@ import type { Query } from '../warehouse/database.ts';
 import type { Conventions, Rounding } from './conventions.ts';
 import type { ReportedBrand } from './request.ts';
 
-/** Two numbers that should be one. */
+/** A number that differs between upstream's report and the local computation. */
 export interface Difference {
-  /** What was counted or computed, as the API names it. */
+  /** The measure, as the API names it. */
   readonly measure: string;
-  /** Whom or what the number is about, in words. */
+  /** The entity, engine, prompt or domain that the number describes, for display. */
   readonly subject: string;
   readonly upstream: number | null;
   readonly held: number | null;
 }
 
-/** How numbers that upstream reported are held against what is computed here. */
+/** Compares numbers reported by upstream with locally computed ones. */
 export interface Comparison {
-  /** Conventions under which nothing is rounded and nothing stands for nothing: what comes out is exact, or null. */
+  /** Conventions without rounding and without placeholders, so that results are exact, or null if undefined. */
   readonly exact: Conventions;
-  /** Whether a convention is known rather than assumed. */
+  /** Whether a convention is calibrated or configured; false if it is a default. */
   isKnown(name: keyof Conventions): boolean;
-  /** Whether upstream's count is another than ours; one that upstream leaves out is not. */
+  /** Whether upstream's count differs from `held`; false if upstream omits the count. */
   countDiffers(upstream: unknown, held: number): boolean;
-  /** Whether upstream's number cannot be what `exact` becomes when it is written as upstream writes it. */
+  /** Whether upstream's number cannot result from rounding and formatting `exact` by the conventions. */
   numberDiffers(measure: Measure, upstream: unknown, exact: number | null): boolean;
 }
 
-/** What one brand is verified with. */
+/** Inputs for verifying one brand. */
 export interface VerifyScope {
   readonly catalogue: Catalogue;
   readonly query: Query;
   readonly brand: ReportedBrand;
   readonly comparison: Comparison;
-  /** Whether an answer may list the same competitor twice. */
+  /** Whether a response may list the same competitor twice. */
   readonly mayRepeat: boolean;
 }
 
-/** Numbers that are shares or means, and the conventions by which they are written. */
+/** Shares and means; each has a convention of the same name. */
 export type Measure = 'visibility' | 'shareOfVoice' | 'avgPosition' | 'sentiment' | 'visibilityChange' | 'domainShare';
 
-/** A double is off by less than this part of itself after a few operations. */
+/** Bound of the relative floating-point error after a few operations. */
 const NOISE = 1e-9;
-/** Numbers that upstream does not round may be the result of other operations in another order. */
+/** Relative tolerance for numbers that upstream does not round, because it may compute them in another order. */
 const UNROUNDED = 1e-6;
 
-/** Prepares comparisons; `known` names the conventions that upstream's numbers have shown, or the configuration sets. */
+/** Creates a comparison. `known` lists the conventions that are calibrated or set in the configuration. */
 export function createComparison(conventions: Conventions, known: ReadonlySet<string>): Comparison {
   const isKnown = (name: keyof Conventions): boolean => known.has(name);
   return {
@@ -51,10 +51,10 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
     isKnown,
     countDiffers: (upstream, held) => typeof upstream === 'number' && upstream !== held,
     numberDiffers: (measure, upstream, exact) => {
-      // What is only assumed about a number proves nothing against it.
+      // A default convention cannot prove a difference.
       if (!isKnown(measure) || (measure === 'sentiment' && !isKnown('labels'))) return false;
-      if (exact === null) return nothingDiffers(conventions, isKnown, measure, upstream);
-      // A null where there was something to compute from tells nothing.
+      if (exact === null) return placeholderDiffers(conventions, isKnown, measure, upstream);
+      // Ignore a null that upstream reports although the number can be computed.
       if (typeof upstream !== 'number') return false;
       return Math.abs(upstream - exact) > toleranceOf(conventions, measure, exact);
     },
@@ -62,23 +62,23 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
 }
 
 function toExact(conventions: Conventions): Conventions {
-  const whole = <T extends Rounding>(form: T): T => ({ ...form, decimals: null });
+  const unrounded = <T extends Rounding>(form: T): T => ({ ...form, decimals: null });
   return {
     ...conventions,
-    visibility: whole(conventions.visibility),
-    shareOfVoice: whole(conventions.shareOfVoice),
-    visibilityChange: whole(conventions.visibilityChange),
-    avgPosition: whole(conventions.avgPosition),
-    sentiment: whole(conventions.sentiment),
-    domainShare: whole(conventions.domainShare),
+    visibility: unrounded(conventions.visibility),
+    shareOfVoice: unrounded(conventions.shareOfVoice),
+    visibilityChange: unrounded(conventions.visibilityChange),
+    avgPosition: unrounded(conventions.avgPosition),
+    sentiment: unrounded(conventions.sentiment),
+    domainShare: unrounded(conventions.domainShare),
     emptyShare: null,
     emptyMean: null,
     emptyChange: null,
   };
 }
 
-// Shares and means of nothing have conventions of their own; against what a change of nothing is measured is left open.
-function nothingDiffers(
+// Empty shares and empty means have their own conventions. A change from an empty range is not compared.
+function placeholderDiffers(
   { emptyShare, emptyMean }: Conventions,
   isKnown: Comparison['isKnown'],
   measure: Measure,
@@ -96,13 +96,13 @@ function nothingDiffers(
   }
 }
 
-// Whichever way halves are rounded, a rounded number is no further from the exact one than half a step.
+// Rounding moves a number by at most half a step, and truncation by at most one step.
 function toleranceOf(conventions: Conventions, measure: Measure, exact: number): number {
   const stepOf = ({ decimals, mode }: Rounding): number =>
     decimals === null ? 0 : 10 ** -decimals * (mode === 'down' ? 1 : 0.5);
   const form = conventions[measure];
   const change = conventions.visibilityChange;
-  // A change of rounded shares is as far off as both of them.
+  // A difference of two rounded shares has the rounding error of both.
   const before = measure === 'visibilityChange' && change.of === 'rounded' ? 2 * stepOf(conventions.visibility) : 0;
   const noise = form.decimals === null ? UNROUNDED : NOISE;
   return stepOf(form) + before + noise * Math.max(1, Math.abs(exact));

@@ -1,16 +1,16 @@
-/** How a number is brought into the form upstream gives it. */
+/** How upstream rounds a number. */
 export interface Rounding {
-  /** Digits after the point; null for none taken away. */
+  /** Decimal places; null if upstream does not round. */
   readonly decimals: number | null;
   /**
-   * What becomes of a value in between. The first four look at the value times a power of ten: `half-away` rounds 2.5 to
-   * 3 and -2.5 to -3, `half-up` -2.5 to -2. `decimal-half-away` takes 1.005 for what it says, as SQL's decimals do;
-   * `binary-half-away` and `binary-half-even` for the number just below that a double holds, as a formatter does.
+   * The first three modes round the value times a power of ten: `half-away` rounds 2.5 to 3 and -2.5 to -3, `half-up`
+   * rounds -2.5 to -2. `decimal-half-away` treats 1.005 as exactly 1.005, like SQL decimals. `binary-half-away` and
+   * `binary-half-even` use the exact value of the double, just below 1.005, like `toFixed`. `down` truncates.
    */
   readonly mode: (typeof roundingModes)[number];
 }
 
-/** The ways of rounding that are told apart, the likeliest first. */
+/** The rounding modes that calibration distinguishes, most likely first. */
 export const roundingModes = [
   'half-away',
   'half-even',
@@ -21,53 +21,53 @@ export const roundingModes = [
   'down',
 ] as const;
 
-/** How a part of a whole is written: from 0 to `whole`. */
+/** How a share is written: as a number from 0 to `whole`. */
 export interface ShareForm extends Rounding {
   readonly whole: 1 | 100;
 }
 
-/** What the specification leaves open about the API's numbers, decided. */
+/** Choices for how the API computes its numbers that the specification leaves open. */
 export interface Conventions {
   readonly visibility: ShareForm;
   readonly shareOfVoice: ShareForm;
   readonly visibilityChange: ShareForm & {
-    /** The difference of two shares, or that difference in relation to the earlier one. */
+    /** The difference of two shares, or that difference divided by the earlier share. */
     readonly as: 'difference' | 'relative';
-    /** Whether the two are rounded before. */
+    /** Whether the two shares are rounded before they are compared. */
     readonly of: 'exact' | 'rounded';
   };
   readonly avgPosition: Rounding;
   readonly sentiment: Rounding;
-  /** What each sentiment label is worth; a label that is not here is left out of the mean. */
+  /** The number each sentiment label stands for. Labels missing here are excluded from the mean. */
   readonly labels: Readonly<Record<string, number>>;
   readonly domainShare: ShareForm & { readonly of: 'citations' | 'responses' };
   readonly shareOfSite: ShareForm;
-  /** A share of nothing. */
+  /** The share when the whole is 0. */
   readonly emptyShare: 0 | null;
-  /** A mean of nothing: position or sentiment where there is no mention. */
+  /** The mean position or sentiment without mentions. */
   readonly emptyMean: 0 | null;
-  /** Visibility against a range that had no answers: unknown, no change, or all of the visibility. */
+  /** The change of visibility when the earlier range has no responses: null, 0 or the current visibility. */
   readonly emptyChange: 0 | null | 'visibility';
-  /** Days, and engines on days, without answers: left out, or rows of zeros. */
+  /** Whether days, and engines on a day, without responses are omitted or listed with zeros. */
   readonly emptyDays: 'absent' | 'zero';
-  /** The engine of daily rows that combine all engines. */
+  /** The `engine` of daily rows that combine all engines. */
   readonly combinedEngine: string | null;
-  /** What rows of competitors have as their entity type. */
+  /** The `entityType` of competitor rows. */
   readonly competitorType: string;
-  /** How many competitors a prompt's row names at most. */
+  /** Maximum number of competitors in a prompt's row. */
   readonly topCompetitors: number;
-  /** Which prompts a group counts: those answered in the range, or all that it has now. */
+  /** Whether a group counts only prompts with responses in the range, or all its current prompts. */
   readonly groupPrompts: 'answered' | 'all';
-  /** The row of prompts without a topic, tag or stage; null where there is none. */
+  /** The row for prompts without a topic, tag or stage; null if upstream has no such row. */
   readonly ungrouped: { readonly groupId: string | null; readonly name: string | null } | null;
-  /** Id and name of the two groups by brandedness. */
+  /** Id and name of the branded and the non-branded group. */
   readonly brandedGroups: Readonly<Record<'true' | 'false', { readonly groupId: string; readonly name: string }>>;
 }
 
 const oneDecimal = { decimals: 1, mode: 'half-away' } as const;
 const percent = { ...oneDecimal, whole: 100 } as const;
 
-/** What holds until upstream's own numbers say otherwise. */
+/** Conventions used until calibration finds others. */
 export const defaultConventions: Conventions = {
   visibility: percent,
   shareOfVoice: percent,

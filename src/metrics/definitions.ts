@@ -1,10 +1,10 @@
 import type { Conventions, Rounding, ShareForm } from './conventions.ts';
 
-/** How a set of answers speaks of one entity, the brand or a competitor; counts, so that sums of tallies are exact. */
+/** Counts for one entity, the brand or a competitor, over a set of responses. All are integers, so sums are exact. */
 export interface Tally {
-  /** Answers in the set. */
+  /** Responses in the set. */
   readonly responses: number;
-  /** Answers that mention the entity. */
+  /** Responses that mention the entity. */
   readonly mentions: number;
   /** Mentions that have a position, and the sum of their positions. */
   readonly positions: { readonly count: number; readonly sum: number };
@@ -12,18 +12,18 @@ export interface Tally {
   readonly labels: Readonly<Record<string, number>>;
 }
 
-/** Part of a whole; a share of nothing is what the conventions say. */
+/** Returns `part / whole` in the given form, or `emptyShare` if `whole` is 0. */
 export function share(conventions: Conventions, form: ShareForm, part: number, whole: number): number | null {
   return round(form, exactShare(conventions, form, part, whole));
 }
 
-/** Mean position over the mentions that have one; a mean of nothing is what the conventions say. */
+/** Returns the mean position of the mentions that have one, or `emptyMean` if none has. */
 export function avgPosition(conventions: Conventions, { positions }: Tally): number | null {
   if (positions.count === 0) return conventions.emptyMean;
   return round(conventions.avgPosition, positions.sum / positions.count);
 }
 
-/** Mean worth of the labels over the mentions that have one of known worth; of nothing, what the conventions say. */
+/** Returns the mean worth of the labels over all mentions with a label in `labels`, or `emptyMean` without any. */
 export function sentiment(conventions: Conventions, { labels }: Tally): number | null {
   let count = 0;
   let sum = 0;
@@ -36,7 +36,10 @@ export function sentiment(conventions: Conventions, { labels }: Tally): number |
   return count === 0 ? conventions.emptyMean : round(conventions.sentiment, sum / count);
 }
 
-/** Visibility now against that of the preceding range; what the conventions say when that had no answers. */
+/**
+ * Returns the change of visibility since the preceding range, or the `emptyChange` convention if that range has no
+ * responses. Null for a relative change from a visibility of 0.
+ */
 export function visibilityChange(conventions: Conventions, now: Tally, before: Tally): number | null {
   if (before.responses === 0 && conventions.emptyChange !== 'visibility') return conventions.emptyChange;
   const form = conventions.visibilityChange;
@@ -50,7 +53,7 @@ export function visibilityChange(conventions: Conventions, now: Tally, before: T
   return earlier === 0 ? null : round(form, (difference / earlier) * form.whole);
 }
 
-/** A number with the digits that the rounding leaves it. */
+/** Rounds a number. Returns it unchanged if it is null or `decimals` is null. */
 export function round({ decimals, mode }: Rounding, value: number | null): number | null {
   if (value === null || decimals === null) return value;
   const factor = 10 ** decimals;
@@ -72,7 +75,7 @@ function toWhole(value: number, decimals: number, mode: Rounding['mode']): numbe
     case 'half-even':
       return isHalf(scaled) ? 2 * Math.round(scaled / 2) : Math.round(scaled);
     case 'decimal-half-away':
-      // A double is off by a part in 10^16, a share or mean that is no half by far more.
+      // Doubles are exact to about 1 part in 10^16. A share or mean that is not a half differs from one by far more.
       return halfAway(isNearHalf(scaled) ? Math.sign(scaled) * (Math.floor(Math.abs(scaled)) + 0.5) : scaled);
     case 'binary-half-away':
       return isNearHalf(scaled) ? Math.round(Number(value.toFixed(decimals)) * 10 ** decimals) : Math.round(scaled);
@@ -86,7 +89,7 @@ function toWhole(value: number, decimals: number, mode: Rounding['mode']): numbe
   }
 }
 
-/** Digits after the point that a double can be written with. */
+/** Maximum argument of `toFixed`. */
 const DIGITS_MAX = 100;
 const NEAR = 1e-9;
 

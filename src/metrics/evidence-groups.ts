@@ -10,13 +10,13 @@ import {
   type Side,
 } from './evidence-prompts.ts';
 
-/** Part of a group's answers that may have come or gone since they were reported. */
+/** Share of a group's responses that may have been added or deleted since upstream reported them. */
 const NEAR = 0.05;
 
-/** Ids of prompts by group; those without one under ''. */
+/** Prompt ids by group; prompts without a group are under ''. */
 type Members = ReadonlyMap<string, readonly string[]>;
 
-/** Collects what upstream reported by group of prompts. */
+/** Adds upstream's `metrics_groups` rows to the evidence. */
 export async function collectGroups(query: Query, { sides, evidence, add }: PromptCounts): Promise<void> {
   const members = await readMembers(query);
   const rows = await query(
@@ -58,7 +58,7 @@ interface UnknownRow {
   readonly responses: number | null;
 }
 
-// Where prompts without a group were answered, upstream has a row for them or has none.
+// If prompts without a group have responses, records upstream's row for them, or null if there is none.
 function collectUngrouped(responses: number, unknown: readonly UnknownRow[], evidence: PromptEvidence): void {
   if (responses === 0 || unknown.length > 1) return;
   const [row] = unknown;
@@ -66,17 +66,17 @@ function collectUngrouped(responses: number, unknown: readonly UnknownRow[], evi
   else if (isNear(responses, row.responses)) evidence.ungrouped.push(row.called);
 }
 
-// A row's name is told by its answers even when a few came between report and answers.
+// Tolerates a few responses that arrived between reading the report and reading the responses.
 function isNear(held: number, reported: number | null): boolean {
   return reported !== null && Math.abs(held - reported) <= NEAR * reported;
 }
 
-// Ids may be written in capitals.
+// Upstream may write ids in upper case.
 function idsOf(groups: Members, { groupId }: GroupName): readonly string[] | undefined {
   return groupId === null || groupId === '' ? undefined : (groups.get(groupId) ?? groups.get(groupId.toLowerCase()));
 }
 
-// Which of the two groups a row is, by its answers, and where these are equally many by its words.
+// Decides whether a row is the branded group: by its number of responses, or by its name if both groups match.
 function brandedIds(
   groups: Members,
   side: Side,
@@ -93,7 +93,7 @@ function brandedIds(
   return is ? branded : others;
 }
 
-// Ids of prompts by brand and kind of group, then by group; those without a group under ''.
+// Prompt ids by brand and kind of group, then by group; prompts without a group are under ''.
 async function readMembers(query: Query): Promise<Map<string, Map<string, string[]>>> {
   const live = `FROM prompts p JOIN (${askedSql('metrics_groups')}) a ON a.brand_id = p.brand_id WHERE p._deleted_at IS NULL`;
   const rows = await query(

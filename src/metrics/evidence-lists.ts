@@ -3,19 +3,19 @@ import { literal } from '../warehouse/schema.ts';
 import { askedSql, ROWS_MAX } from './evidence.ts';
 import type { DomainRow, ShareRow } from './fit-numbers.ts';
 
-/** Domains that upstream lists at most; a list as long as this may have been cut off. */
+/** Maximum number of domains that upstream lists. A list of this length may be truncated. */
 const LISTED_MAX = 200;
-/** Part of the domains held here that a list has when it was not cut off; a few may be newer than the list. */
+/** A list with at least this share of the stored domains is complete; some stored domains may be newer than the list. */
 const WHOLE_LEAST = 0.95;
 
-/** A domain as it was reported and as it is held, with what its share may be a share of. */
+/** The reported and the stored counts of a domain. */
 interface CitedDomain {
   readonly share: number | null;
   readonly said: { readonly citations: number | null; readonly responses: number | null };
   readonly held: { readonly citations: number | null; readonly responses: number | null };
 }
 
-/** Reads domains' shares, of lists whose wholes are known. */
+/** Reads domain shares from lists whose totals are known. `unlike` counts the rows of all other lists. */
 export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; unlike: number }> {
   const within = (table: string): string => `${table} t JOIN (${askedSql('cited_domains')}) s ON t.brand_id = s.brand_id
     AND t.created_at >= s.range_from AND t.created_at < s.range_to + INTERVAL 1 DAY WHERE t._deleted_at IS NULL`;
@@ -65,8 +65,8 @@ export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; un
   return result;
 }
 
-// What a share is a share of is not reported. It is what is held where all domains are cited as often as here; a list of
-// all domains adds up to it; and of a list that was cut off, what is held is near enough to tell.
+// Upstream does not report the total that a share refers to. If all counts equal the stored ones, use the stored total.
+// For a complete list, use the sum of its rows. For a truncated list, the stored total is a close enough estimate.
 function sharesOf(
   list: readonly CitedDomain[],
   whole: { domains: number; citations: number; responses: number; reported: number | null },
@@ -92,7 +92,7 @@ function sharesOf(
   );
 }
 
-/** Reads which share of a site's sessions AI referred, and what stands there for a site without sessions. */
+/** Reads the shares of site sessions referred by AI. `empty` has the values reported for sites without sessions. */
 export async function readSites(query: Query): Promise<{ rows: ShareRow[]; empty: (number | null)[] }> {
   const found = await query(
     `SELECT ai_sessions, site_sessions, share_of_site FROM traffic_totals
@@ -108,7 +108,7 @@ export async function readSites(query: Query): Promise<{ rows: ShareRow[]; empty
   return result;
 }
 
-/** Whether days, and engines on days, of which no answer is held have rows: true for those that have. */
+/** For each day, or engine on a day, without stored responses: whether upstream reports a row for it. */
 export async function readEmptyDays(query: Query, since: string): Promise<boolean[]> {
   const first = `CAST(${literal(since)} AS DATE)`;
   const found = await query(
@@ -135,12 +135,12 @@ export async function readEmptyDays(query: Query, since: string): Promise<boolea
   );
   const counts = new Map(found.map(([isListed, n]) => [isListed === true, Number(n)]));
   const most = Math.max(1, ...counts.values());
-  // The parts count, not how many they are.
+  // Only the ratio matters, so scale both counts down.
   const scale = Math.min(1, ROWS_MAX / most);
   return [...counts].flatMap(([isListed, n]) => new Array<boolean>(Math.ceil(n * scale)).fill(isListed));
 }
 
-/** What rows that combine all engines have as their engine. */
+/** Reads the `engine` values of rows that combine all engines. */
 export async function readCombinedEngines(query: Query, since: string): Promise<(string | null)[]> {
   const found = await query(
     `SELECT engine FROM metrics_daily WHERE _deleted_at IS NULL AND row_mode = 'none' AND date >= CAST($1 AS DATE)
@@ -150,7 +150,7 @@ export async function readCombinedEngines(query: Query, since: string): Promise<
   return found.map(([engine]) => engine as string | null);
 }
 
-/** What rows of competitors have as their entity type. */
+/** Reads the entity types of competitor rows. */
 export async function readCompetitorTypes(query: Query, since: string): Promise<string[]> {
   const found = await query(
     `(SELECT entity_type FROM metrics_daily WHERE _deleted_at IS NULL AND competitor_id IS NOT NULL

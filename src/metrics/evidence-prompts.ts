@@ -13,27 +13,27 @@ import {
 } from './evidence.ts';
 import type { ChangeRow } from './fit-numbers.ts';
 
-/** What reports by prompt and by group of prompts tell. */
+/** Evidence from upstream's reports by prompt and by group of prompts. */
 export interface PromptEvidence {
   readonly changes: ChangeRow[];
   readonly emptyChanges: ChangeRow[];
-  /** Competitors that a prompt's row lists, and those that it could list. */
+  /** Number of competitors in a prompt's row, and number of tracked competitors with mentions. */
   readonly tops: { readonly listed: number; readonly available: number }[];
-  /** Prompts that a group's row counts, and those that are answered and that there are. */
+  /** Prompts counted by a group's row, prompts with responses, and all prompts of the group. */
   readonly groupPrompts: { readonly reported: number; readonly answered: number; readonly all: number }[];
-  /** The row of answers without a group, where there are such answers. */
+  /** The row for responses without a group, or null if upstream has none; only for reports with such responses. */
   readonly ungrouped: (GroupName | null)[];
-  /** Ids and names of the rows by brandedness, with what is known of which is which. */
+  /** Ids and names of the rows grouped by `branded`; `is` is true for the branded group. */
   readonly branded: { readonly name: GroupName; readonly is: boolean }[];
 }
 
-/** What a group's row is called. */
+/** Id and name of a group's row. */
 export interface GroupName {
   readonly groupId: string | null;
   readonly name: string | null;
 }
 
-/** What is counted of a prompt, or of several. */
+/** Counts of one prompt, or of several. */
 export interface Counted {
   readonly tally: Tally;
   readonly labelled: number;
@@ -42,11 +42,11 @@ export interface Counted {
   readonly available: number;
 }
 
-/** Counts by prompt, in a report's range and before. */
+/** Counts by prompt in a report's range and in the preceding range. */
 export interface Side {
   readonly now: ReadonlyMap<string, Counted>;
   readonly before: ReadonlyMap<string, Counted>;
-  /** Whether the range before is held as whole as upstream counts it. */
+  /** Whether the stored responses of the preceding range are as many as upstream's day counts. */
   readonly isBeforeWhole: boolean;
 }
 
@@ -57,16 +57,16 @@ const nothing: Counted = {
   available: 0,
 };
 
-/** What reports by prompt and by group are held against. */
+/** Stored counts to compare with reports by prompt and by group. */
 export interface PromptCounts {
-  /** Counts by brand and first day of a report; `KEY` makes the same in SQL. */
+  /** Counts by brand and first day of a report; `KEY` is the SQL expression of the same key. */
   readonly sides: ReadonlyMap<string, Side>;
   readonly evidence: PromptEvidence;
-  /** Collects a reported row; false when its answers are not those that were counted, or none. */
+  /** Adds a reported row. Returns false if its number of responses differs from the stored one or is 0. */
   add(side: Side, pair: Pair, reported: Reported): boolean;
 }
 
-/** Counts answers by prompt in the ranges that upstream reported on, and in those before. */
+/** Counts responses by prompt in the reported ranges and in the ranges preceding them. */
 export async function countPrompts(query: Query, numbers: Numbers, labels: readonly string[]): Promise<PromptCounts> {
   const evidence: PromptEvidence = {
     changes: [],
@@ -93,21 +93,21 @@ export async function countPrompts(query: Query, numbers: Numbers, labels: reado
   return { sides: await readSides(query, labels), evidence, add };
 }
 
-/** What upstream reported of a prompt or group. */
+/** Numbers that upstream reported for a prompt or group. */
 export interface Reported extends Omit<Standing['reported'], 'shareOfVoice'> {
   readonly responses: number | null;
   readonly visibilityChange: number | null;
-  /** Absent where it is not reported. */
+  /** Absent in reports that do not have it. */
   readonly shareOfVoice?: number | null;
 }
 
-/** What was counted in a range and in the one before. */
+/** Counts in a range and in the preceding one. */
 export interface Pair {
   readonly now: Counted;
   readonly before: Counted;
 }
 
-/** Collects what upstream reported by prompt. */
+/** Adds upstream's `metrics_prompts` rows to the evidence. */
 export async function collectPrompts(query: Query, { sides, evidence, add }: PromptCounts): Promise<void> {
   const rows = await query(
     `SELECT ${KEY}, CAST(m.prompt_id AS VARCHAR) AS prompt_id, m.responses, m.visibility, m.visibility_change,
@@ -127,7 +127,7 @@ export async function collectPrompts(query: Query, { sides, evidence, add }: Pro
   }
 }
 
-/** Brand and first day of a report `m`, as SQL. */
+/** SQL expression for the brand and first day of a report `m`. */
 export const KEY = `concat(CAST(m.brand_id AS VARCHAR), ' ', strftime(m.range_from, '%Y-%m-%d')) AS key`;
 
 async function readSides(query: Query, labels: readonly string[]): Promise<Map<string, Side>> {
@@ -161,7 +161,7 @@ async function readSides(query: Query, labels: readonly string[]): Promise<Map<s
   return new Map([...sides].map(([key, side]) => [key, { ...side, isBeforeWhole: census.get(key) === side.held }]));
 }
 
-// Answers before each range as upstream counts them by day; only where its days were read.
+// Upstream's day counts summed over the range preceding each report; only if the sync covered all its days.
 async function readCensus(query: Query, slots: string): Promise<Map<string, number>> {
   const rows = await query(
     `WITH ${slots}, days AS (

@@ -4,21 +4,21 @@ import type { Tally } from './definitions.ts';
 import type { MeanRow, ShareRow } from './fit-numbers.ts';
 import type { LabelRow } from './worths.ts';
 
-/** Rows of each kind that are held against each other at most, the newest first. */
+/** Maximum number of rows of each kind to compare, newest first. */
 export const ROWS_MAX = 5_000;
-/** Brands whose reports over a range are looked at, those read last first. */
+/** Maximum number of brands whose range reports are compared, last synced first. */
 const BRANDS_MAX = 25;
-/** Days, counted from the newest, whose reports are looked at. */
+/** Number of days, counted back from the newest, whose reports are compared. */
 const DAYS_MAX = 92;
-/** Sentiment labels that are told apart, the most frequent first. */
+/** Maximum number of sentiment labels to distinguish, most frequent first. */
 const LABELS_MAX = 12;
 
-/** What was counted of an entity, and what upstream reported of it. */
+/** Stored counts of an entity, and the numbers upstream reported for it. */
 export interface Standing {
   readonly tally: Tally;
-  /** Mentions that carry a label, also one that is not among those told apart. */
+  /** Mentions with any label, including labels beyond `LABELS_MAX`. */
   readonly labelled: number;
-  /** Mentions of the brand and of all tracked competitors together; null where it is not reported what share they make. */
+  /** Mentions of the brand and all tracked competitors; null if share of voice is not reported. */
   readonly voices: number | null;
   readonly reported: {
     readonly visibility: number | null;
@@ -28,7 +28,7 @@ export interface Standing {
   };
 }
 
-/** Numbers that upstream reported, each with what it can be computed from. */
+/** Numbers that upstream reported, each with the counts it can be computed from. */
 export interface Numbers {
   readonly visibility: ShareRow[];
   readonly shareOfVoice: ShareRow[];
@@ -36,11 +36,11 @@ export interface Numbers {
   readonly sentiment: LabelRow[];
   readonly emptyShare: (number | null)[];
   readonly emptyMean: (number | null)[];
-  /** Rows whose counts are not those held here, so that nothing can be learned from them. */
+  /** Number of rows whose counts differ from the stored ones; calibration skips them. */
   unlike: number;
 }
 
-/** The sentiment labels that occur lately, the most frequent first. */
+/** Reads the sentiment labels that occur since `since`, most frequent first. */
 export async function readLabels(query: Query, since: string): Promise<string[]> {
   const rows = await query(
     `SELECT label FROM (
@@ -55,7 +55,7 @@ export async function readLabels(query: Query, since: string): Promise<string[]>
   return rows.map(([label]) => String(label));
 }
 
-/** The first day that is looked at, `YYYY-MM-DD`; null when nothing was reported by day. */
+/** Returns the first day to compare as `YYYY-MM-DD`, or null if there are no daily rows. */
 export async function readSince(query: Query): Promise<string | null> {
   const [row] = await query(
     `SELECT strftime(max(date) - ${DAYS_MAX - 1}, '%Y-%m-%d') FROM metrics_daily WHERE _deleted_at IS NULL`,
@@ -63,7 +63,7 @@ export async function readSince(query: Query): Promise<string | null> {
   return (row?.[0] ?? null) as string | null;
 }
 
-/** Starts a collection of numbers. */
+/** Creates an empty collection. */
 export function createNumbers(): Numbers {
   return {
     visibility: [],
@@ -76,7 +76,7 @@ export function createNumbers(): Numbers {
   };
 }
 
-/** Adds what a standing tells. A null where there was something to compute from tells nothing. */
+/** Adds the numbers of a standing. Skips nulls that upstream reports although the number can be computed. */
 export function collect(numbers: Numbers, labels: readonly string[], standing: Standing): void {
   const { tally, labelled, voices, reported } = standing;
   const addShare = (rows: ShareRow[], part: number, whole: number, value: number | null): void => {
@@ -95,7 +95,7 @@ export function collect(numbers: Numbers, labels: readonly string[], standing: S
   }
 }
 
-/** Collects what upstream reported of brands and competitors over a range, by day and engine, and by day. */
+/** Collects upstream's numbers for brands and competitors: over a range, by day and engine, and by day. */
 export async function collectStandings(
   query: Query,
   numbers: Numbers,
@@ -128,7 +128,7 @@ export async function collectStandings(
   }
 }
 
-/** The newest range of each brand over which a report was read whole, as SQL: brand_id, range_from, range_to. */
+/** Returns SQL for the newest completely read range of a report per brand: brand_id, range_from, range_to. */
 export function askedSql(resource: string): string {
   return `SELECT c.brand_id, c.range_from, c.range_to FROM sync.coverage c JOIN brands b ON b.id = c.brand_id
     WHERE b._deleted_at IS NULL AND c.resource = ${literal(resource)} AND c.range_from IS NOT NULL AND c.range_to IS NOT NULL
@@ -136,7 +136,7 @@ export function askedSql(resource: string): string {
     ORDER BY c.closed_at DESC LIMIT ${BRANDS_MAX}`;
 }
 
-/** Columns that count answers `t` of the brand itself; `tallyOf` reads them. */
+/** Returns SQL columns that count responses `t` for the brand itself; `tallyOf` reads them. */
 export function ownColumns(labels: readonly string[]): string {
   return `count(*) AS responses, count(*) FILTER (t.brand_mentioned) AS mentions,
     count(t.brand_position) FILTER (t.brand_mentioned) AS position_count,
@@ -149,7 +149,7 @@ export function ownColumns(labels: readonly string[]): string {
       .join('')}`;
 }
 
-/** Columns that count mentions `t` of a competitor; an answer mentions it once, however often it lists it. */
+/** Returns SQL columns that count mentions `t` of a competitor: at most one mention per response. */
 export function rivalColumns(labels: readonly string[]): string {
   return `count(DISTINCT t.response_id) AS mentions, count(*) > count(DISTINCT t.response_id) AS repeats, count(t.position) AS position_count,
     CAST(coalesce(sum(t.position), 0) AS BIGINT) AS position_sum, count(t.sentiment) AS labelled${labels
@@ -157,10 +157,10 @@ export function rivalColumns(labels: readonly string[]): string {
       .join('')}`;
 }
 
-/** Mentions by competitors that are tracked now. */
+/** SQL join that limits mentions `t` to currently tracked competitors. */
 export const TRACKED = `JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
 
-/** A tally from the counts that the columns above give, in their order. */
+/** Builds a tally from the values of `ownColumns` or `rivalColumns`, in their order. */
 export function tallyOf(values: readonly unknown[], labels: readonly string[]): { tally: Tally; labelled: number } {
   const [responses = 0, mentions = 0, count = 0, sum = 0, labelled = 0, ...times] = values.map((value) =>
     Number(value ?? 0),
@@ -176,8 +176,8 @@ export function tallyOf(values: readonly unknown[], labels: readonly string[]): 
   };
 }
 
-// Reported rows with what is held for the same brand, days, engine and entity. Those of a competitor that an answer
-// lists twice are left out: which of its two positions and labels upstream counts is not known.
+// Joins reported rows with the stored counts of the same brand, days, engine and entity. Skips competitors that a
+// response lists twice, because it is unknown which of the two positions and labels upstream counts.
 function standingsSql(
   reported: string,
   join: string,
@@ -208,7 +208,7 @@ async function collectFrom(query: Query, numbers: Numbers, labels: readonly stri
     sql,
   )) {
     const { tally, labelled } = tallyOf(counts, labels);
-    // Report and answers are read at different moments; only where both count the same do they speak of the same.
+    // The report and the responses are read at different times. Compare only rows with equal counts.
     if (responses !== tally.responses || (mentions !== null && mentions !== tally.mentions)) {
       numbers.unlike += 1;
       continue;

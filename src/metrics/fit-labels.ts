@@ -4,16 +4,16 @@ import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './fit.ts';
 import { fitMean } from './fit-numbers.ts';
 import { type LabelRow, meansOf, ROUNDING_MODES, score, searchWorths, type Worths } from './worths.ts';
 
-/** What labels are worth, and how their mean is rounded. */
+/** The worths of labels, and the rounding of their mean. */
 export interface LabelFindings {
   readonly labels: Finding<Readonly<Record<string, number>>>;
   readonly sentiment: Finding<Rounding>;
 }
 
-/** What is nearly as good as the best may be so by chance, where none is perfect. */
+/** If no candidate explains every row, candidates within this factor of the best count as equally good. */
 const NEARLY = 0.995;
 
-/** Finds the number that each label stands for, by least squares and then on the coarsest grid that explains the rows. */
+/** Finds the worth of each label: by least squares, then on the coarsest grid that explains the rows. */
 export function fitLabels(
   labels: readonly string[],
   rows: readonly LabelRow[],
@@ -33,12 +33,12 @@ export function fitLabels(
     .filter((index) => !isDetermined(index, chosen, rows, sentiment.value))
     .map((index) => labels[index]);
   const fits = agreed >= AGREEING_LEAST * rows.length;
-  // As many worths as there are rows explain any rows.
+  // N free worths can explain any N rows, so require more rows than that.
   const free = chosen === priorWorths ? 0 : occurring.length;
   const isLearned = fits && agreed >= ROWS_LEAST + free && undetermined.length < occurring.length;
   const value = named(labels, chosen, prior.labels);
   const inWords = Object.entries(value).map(([label, worth]) => `${label} ${worth}`);
-  const open = undetermined.length === 0 ? '' : `; nothing shows what these are worth: ${undetermined.join(', ')}`;
+  const open = undetermined.length === 0 ? '' : `; undetermined: ${undetermined.join(', ')}`;
   const finding: LabelFindings['labels'] = {
     value: isLearned ? value : prior.labels,
     source: isLearned ? 'learned' : 'default',
@@ -49,18 +49,18 @@ export function fitLabels(
     contradicted: !fits && rows.length >= ROWS_LEAST,
   };
   if (isLearned || chosen === priorWorths) return { labels: finding, sentiment };
-  const note = `too little evidence: what labels are worth is not known (${finding.note})`;
+  const note = `too little evidence: the worths of the labels are unknown (${finding.note})`;
   return { labels: finding, sentiment: { ...sentiment, value: prior.sentiment, source: 'default', note } };
 }
 
 function noteOf(rows: number, fits: boolean, { agreed, largestError }: Finding<Rounding>): string {
-  if (rows === 0) return 'too little evidence: no row to compare';
+  if (rows === 0) return 'too little evidence: no rows to compare';
   if (fits || rows < ROWS_LEAST) return `too little evidence: ${rows} ${rows === 1 ? 'row' : 'rows'}`;
   const error = largestError === null ? '' : `, largest error ${Number(largestError.toPrecision(6))}`;
-  return `no worths explain the means: the best agree with ${agreed} of ${rows} rows${error}`;
+  return `no worths explain the means: the best fit ${agreed} of ${rows} rows${error}`;
 }
 
-// Another worth would explain fewer rows.
+// A worth is determined if changing it in some direction explains fewer rows.
 function isDetermined(index: number, worths: Worths, rows: readonly LabelRow[], rounding: Rounding): boolean {
   const known = worths.filter((worth) => worth !== null);
   const distance = (Math.max(...known) - Math.min(...known)) / 10 || 1;
@@ -73,7 +73,7 @@ function isDetermined(index: number, worths: Worths, rows: readonly LabelRow[], 
   });
 }
 
-// Labels that never occurred keep the worth they had before, where all others have theirs too.
+// If every found worth equals the prior one, labels that never occurred keep their prior worth too.
 function named(labels: readonly string[], worths: Worths, prior: Readonly<Record<string, number>>) {
   const found = Object.fromEntries(
     labels.flatMap((label, index) =>

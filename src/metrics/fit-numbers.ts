@@ -2,47 +2,47 @@ import { type Conventions, defaultConventions, type Rounding, roundingModes, typ
 import { round, share, type Tally, visibilityChange } from './definitions.ts';
 import { type Finding, findBest, isSame, type Trial } from './fit.ts';
 
-/** A share that upstream reported, and what we counted for it. */
+/** A share that upstream reported, and the stored counts for it. */
 export interface ShareRow {
   readonly part: number;
   readonly whole: number;
   readonly reported: number;
 }
 
-/** A mean that upstream reported, and what we summed up for it. */
+/** A mean that upstream reported, and the stored sum and count for it. */
 export interface MeanRow {
   readonly sum: number;
   readonly count: number;
   readonly reported: number;
 }
 
-/** A change of visibility that upstream reported, and what we counted in its range and in the one before. */
+/** A change of visibility that upstream reported, and the stored counts of its range and the preceding one. */
 export interface ChangeRow {
   readonly now: Tally;
   readonly before: Tally;
   readonly reported: number | null;
 }
 
-/** A domain's share that upstream reported, and what it may be a share of. */
+/** A domain's share that upstream reported, and the two candidates for its part and whole. */
 export interface DomainRow {
   readonly citations: Omit<ShareRow, 'reported'>;
   readonly responses: Omit<ShareRow, 'reported'>;
   readonly reported: number;
 }
 
-/** All ways of rounding that are tried, the coarsest first. */
+/** Candidate roundings, coarsest first. */
 export const roundings: readonly Rounding[] = [
   ...[0, 1, 2, 3, 4, 5, 6].flatMap((decimals) => roundingModes.map((mode) => ({ decimals, mode }))),
   { decimals: null, mode: 'half-away' },
 ];
 
-/** All ways of writing a share that are tried, the coarsest first. */
+/** Candidate share forms, coarsest first. */
 const shareForms: readonly ShareForm[] = roundings.flatMap((rounding) => [
   { ...rounding, whole: 100 },
   { ...rounding, whole: 1 },
 ]);
 
-/** How shares are written. */
+/** Finds how shares are written. */
 export function fitShare(rows: readonly ShareRow[], prior: ShareForm): Finding<ShareForm> {
   return findBest({
     ...comparing((form: ShareForm, { part, whole }: ShareRow) => share(defaultConventions, form, part, whole)),
@@ -54,7 +54,7 @@ export function fitShare(rows: readonly ShareRow[], prior: ShareForm): Finding<S
   });
 }
 
-/** How a domain's share is written, and what it is a share of. */
+/** Finds how a domain's share is written, and whether it is a share of citations or of responses. */
 export function fitDomainShare(
   rows: readonly DomainRow[],
   prior: Conventions['domainShare'],
@@ -71,7 +71,7 @@ export function fitDomainShare(
   });
 }
 
-/** How a change is computed and written, where there was something before. `visibility` is how that itself is. */
+/** Finds how a change from a nonempty range is computed and written. `conventions` gives the form of visibility. */
 export function fitChange(
   rows: readonly ChangeRow[],
   prior: Conventions['visibilityChange'],
@@ -93,11 +93,11 @@ export function fitChange(
     prior,
     settles: ({ whole, as }) => [whole, as],
     describe: (form) =>
-      `${describeShare(form)}, ${form.as === 'relative' ? 'in relation to the earlier' : 'difference'} of ${form.of} shares`,
+      `${describeShare(form)}, ${form.as === 'relative' ? 'relative difference' : 'difference'} of ${form.of} shares`,
   });
 }
 
-/** How a mean is rounded. */
+/** Finds how a mean is rounded. */
 export function fitMean(rows: readonly MeanRow[], prior: Rounding): Finding<Rounding> {
   return findBest({
     ...comparing((rounding: Rounding, { sum, count }: MeanRow) => round(rounding, sum / count)),
@@ -108,20 +108,20 @@ export function fitMean(rows: readonly MeanRow[], prior: Rounding): Finding<Roun
   });
 }
 
-/** Which of a few values stands where there is nothing to compute from. */
+/** Finds the placeholder for numbers that cannot be computed: 0 or null. */
 export function fitEmpty(reported: readonly (number | null)[], prior: 0 | null): Finding<0 | null> {
   return findBest<0 | null, number | null>({
     rows: reported,
     candidates: [0, null],
     prior,
-    // Nothing but the definition makes a null, or a zero: one row tells as much as many.
+    // Only the convention can produce the null or zero, so one row is enough.
     least: 1,
     agrees: (candidate, row) => candidate === row,
     describe: String,
   });
 }
 
-/** What a change is where there was nothing before. `conventions` says how changes are otherwise. */
+/** Finds the value of a change from an empty range. `conventions` gives the form of all other changes. */
 export function fitEmptyChange(
   rows: readonly ChangeRow[],
   conventions: Conventions,
@@ -137,7 +137,7 @@ export function fitEmptyChange(
   });
 }
 
-/** A rounding in words. */
+/** Describes a rounding, for notes: `1 decimal, half-away`. */
 export function describeRounding({ decimals, mode }: Rounding): string {
   if (decimals === null) return 'not rounded';
   return `${decimals} ${decimals === 1 ? 'decimal' : 'decimals'}, ${mode}`;

@@ -1,53 +1,54 @@
-/** What upstream's numbers say about one convention. */
+/** The result of calibrating one convention against upstream's numbers. */
 export interface Finding<T> {
   readonly value: T;
-  /** `default` where the numbers do not tell, or contradict each other; the note says which. */
+  /** `default` if there is too little evidence or no definition fits; `note` has the reason. */
   readonly source: 'learned' | 'default';
-  /** Rows held against upstream's, and how many of them are the same by the value. */
+  /** Number of compared rows, and number of rows that the best definition explains. */
   readonly compared: number;
   readonly agreed: number;
-  /** The largest difference by the value; null where values are no numbers, or nothing was compared. */
+  /** Largest absolute error; null for values that are not numbers, or without rows. */
   readonly largestError: number | null;
   readonly note: string;
-  /** Whether rows speak against every definition that was tried. */
+  /** Whether there are enough rows and no candidate explains them. */
   readonly contradicted: boolean;
 }
 
-/** Definitions that are held against rows. */
+/** Candidate definitions, and the rows to test them on. */
 export interface Trial<T, Row> {
   readonly rows: readonly Row[];
-  /** Definitions, the likeliest and coarsest first. */
+  /** Definitions, most likely and coarsest first. */
   readonly candidates: readonly T[];
-  /** The definition that holds unless rows speak against it; it need not be among the candidates. */
+  /** The definition to keep unless the rows contradict it. It need not be a candidate. */
   readonly prior: T;
   agrees(candidate: T, row: Row): boolean;
-  /** How far a row is from what a definition makes of it. */
+  /** The absolute error of a definition on a row. */
   error?(candidate: T, row: Row): number;
-  /** What a trial has to settle: definitions for which it is the same may be equally good. */
+  /** The part of a definition that must be unique among the best. Other parts may tie. */
   settles?(candidate: T): unknown;
-  /** Whether there are more definitions than could be listed, so that every row tells something. */
+  /** Whether there are more definitions than candidates, so that every row is evidence. */
   readonly open?: boolean;
-  /** Rows that have to agree at least. */
+  /** Minimum number of agreeing rows; `ROWS_LEAST` by default. */
   readonly least?: number;
-  /** A definition in words. */
+  /** Describes a definition, for the note. */
   describe?(candidate: T): string;
 }
 
-/** Rows that have to agree before anything is learned from them, and the part of all rows that has to. */
+/** Minimum number, and minimum share, of rows that must agree with a definition to accept it. */
 export const ROWS_LEAST = 3;
 export const AGREEING_LEAST = 0.95;
-/** Values are equal within this, relatively. */
+/** Relative tolerance within which two values are equal. */
 const TOLERANCE = 1e-9;
 
-/** Whether two values are the same but for what computing in another order does. */
+/** Whether two values are equal apart from floating-point error. */
 export function isSame(a: number | null, b: number | null): boolean {
   if (a === null || b === null) return a === b;
   return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b)) + Number.EPSILON;
 }
 
 /**
- * Finds the definition that most rows agree with: among equally good ones the prior, else the first. It is learned when
- * enough rows agree, nearly all do, and some of them tell it from others.
+ * Finds the definition that explains most rows; ties go to the prior, then to the first. It is accepted
+ * (`source: 'learned'`) if at least `least` rows agree, at least 95 % of all rows agree, and some of them distinguish
+ * it from other candidates. Otherwise the finding has the prior.
  */
 export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   const { rows, prior, agrees, error, least = ROWS_LEAST } = trial;
@@ -59,7 +60,7 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   const same = (candidate: T): boolean => isEqual(candidate, prior);
   const chosen = best.find(same) ?? (best[0] as T);
   const ofChosen = agreements[candidates.indexOf(chosen)] as Uint8Array;
-  // Rows on which all definitions agree tell nothing, however many they are.
+  // Rows that every candidate explains are not evidence.
   const telling = rows.flatMap((_, index) =>
     trial.open === true || agreements.some((agreed) => agreed[index] === 0) ? [ofChosen[index] === 1] : [],
   );
@@ -75,7 +76,7 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   const contradicted = !fits && rows.length >= least;
   const describe = (candidate: T): string => trial.describe?.(candidate) ?? '';
   const note = isLearned
-    ? `${describe(chosen)}${trial.open === true ? '' : ` (${tellingAgreed} of the rows tell it from others)`}`
+    ? `${describe(chosen)}${trial.open === true ? '' : ` (${tellingAgreed} of the rows rule out other definitions)`}`
     : noteOf({ rows: rows.length, most, fits, telling: tellingAgreed, best: describe(chosen), least, largestError });
   return {
     value,
@@ -99,28 +100,28 @@ interface Unlearned {
 }
 
 function noteOf({ rows, most, fits, telling, best, least, largestError }: Unlearned): string {
-  if (rows === 0) return 'too little evidence: no row to compare';
+  if (rows === 0) return 'too little evidence: no rows to compare';
   if (!fits && rows >= least) {
     const error = largestError === null ? '' : `, largest error ${Number(largestError.toPrecision(6))}`;
-    return `no definition fits: the best, ${best}, agrees with ${most} of ${rows} rows${error}`;
+    return `no definition fits: the best, ${best}, explains ${most} of ${rows} rows${error}`;
   }
   if (rows < least || most < least) return `too little evidence: ${rows} ${rows === 1 ? 'row' : 'rows'}`;
-  if (telling === 0) return `too little evidence: ${rows} rows, on which all definitions agree`;
-  return `too little evidence: ${rows} rows, which several definitions explain`;
+  if (telling === 0) return `too little evidence: all definitions explain the ${rows} rows`;
+  return `too little evidence: several definitions explain the ${rows} rows`;
 }
 
 function withPrior<T>(candidates: readonly T[], prior: T): readonly T[] {
   return candidates.some((candidate) => isEqual(candidate, prior)) ? candidates : [...candidates, prior];
 }
 
-/** At most so many of the rows, from all over them. */
+/** Returns at most `most` rows, evenly spaced. */
 export function spread<T>(rows: readonly T[], most: number): readonly T[] {
   if (rows.length <= most) return rows;
   const step = rows.length / most;
   return Array.from({ length: most }, (_, index) => rows[Math.floor(index * step)] as T);
 }
 
-/** Whether two values are the same as JSON, whatever the order of their fields. */
+/** Whether two values are equal as JSON, ignoring the order of fields. */
 export function isEqual(a: unknown, b: unknown): boolean {
   return canonical(a) === canonical(b);
 }

@@ -10,7 +10,7 @@ import { mentionsOfAll, nothing, type Report, type ReportRequest } from './reque
 interface Group {
   readonly groupId: string | null;
   readonly name: string | null;
-  /** Ids of the prompts that belong to it now. */
+  /** Ids of the group's current prompts. */
   readonly prompts: readonly string[];
 }
 
@@ -20,7 +20,7 @@ interface Grouped {
   readonly name: string | null;
 }
 
-/** A row for each group with answers in the range; prompts count where they stand now, in each of their tags. */
+/** Returns a row per group with responses in the range. Prompts count in their current groups, and in every tag. */
 export async function reportGroups(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const by = String(asked.values['groupBy']);
@@ -62,7 +62,7 @@ async function readGroups(request: ReportRequest, by: string): Promise<Group[]> 
   return ungrouped === null ? groups : [...groups, { ...ungrouped, prompts: others }];
 }
 
-// Which group, or groups, each prompt of now belongs to.
+// Returns one row per current prompt and group.
 async function readGrouped({ catalogue, query, brand }: ReportRequest, by: string): Promise<Grouped[]> {
   const table = catalogue.get('prompts').derived[0] as ResourceTable;
   const bindings = createBindings();
@@ -87,9 +87,9 @@ async function readGrouped({ catalogue, query, brand }: ReportRequest, by: strin
 }
 
 interface Key {
-  /** As prompts have it. */
+  /** The value in the prompts table. */
   readonly key: string;
-  /** As the row has it. */
+  /** The value in the report's row. */
   readonly groupId: string;
   readonly name: string | null;
 }
@@ -107,7 +107,7 @@ async function readKeys(request: ReportRequest, by: string, grouped: readonly Gr
     default: {
       const listed = await readListed(request, by === 'tag' ? 'tags' : 'topics');
       const known = new Set(listed.map(({ key }) => key));
-      // A group that only a prompt knows of is one too.
+      // Prompts may refer to groups that the list of groups lacks.
       const more = new Map(grouped.flatMap(({ key, name }) => (key === null || known.has(key) ? [] : [[key, name]])));
       return [...listed, ...[...more].map(([key, name]) => ({ key, groupId: key, name }))];
     }
@@ -127,7 +127,7 @@ async function readListed({ catalogue, query, brand }: ReportRequest, list: stri
   return rows.map(([id, name]) => ({ key: String(id), groupId: String(id), name: name as string | null }));
 }
 
-// Upstream may show a stage under another name than its own.
+// Upstream may display a funnel stage under a different name.
 async function readReportedNames({ catalogue, query, brand }: ReportRequest, by: string): Promise<Map<string, string>> {
   const { name } = catalogue.get('metrics_groups').derived[0] as ResourceTable;
   const rows = await query(

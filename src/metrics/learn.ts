@@ -18,7 +18,7 @@ import {
 } from './fit-numbers.ts';
 import { type Findings, hasFindings, writeFindings } from './stored.ts';
 
-/** All that upstream's reports and the answers held here tell together. */
+/** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {
   readonly labels: readonly string[];
   readonly numbers: Numbers;
@@ -31,9 +31,9 @@ interface Evidence {
 }
 
 /**
- * Finds out from a warehouse how upstream computes and writes its numbers, and keeps what was found in the warehouse.
- * `now` is epoch milliseconds; `onlyIfNone` leaves alone what was found before. Returns the names of conventions that could
- * not be found although there were rows.
+ * Calibrates how upstream computes and writes its numbers, and stores the findings in `sync.conventions`. `now` is epoch
+ * milliseconds. With `onlyIfNone`, does nothing if there are findings already. Returns the names of contradicted
+ * conventions: enough rows, but no definition explains them.
  */
 export async function learnConventions(
   database: Database,
@@ -103,7 +103,7 @@ function fitConventions(evidence: Evidence): Findings {
       prior: standard.topCompetitors,
       agrees: (most, { listed, available }) => listed === Math.min(most, available),
       settles: (most) => most,
-      describe: (most) => `${most} at most`,
+      describe: (most) => `at most ${most}`,
     }),
     groupPrompts: findBest<Conventions['groupPrompts'], PromptEvidence['groupPrompts'][number]>({
       rows: prompts.groupPrompts,
@@ -117,12 +117,12 @@ function fitConventions(evidence: Evidence): Findings {
   };
 }
 
-/** As many competitors as no brand tracks. */
+/** More competitors than any brand tracks. */
 const TOP_UNBOUNDED = 1_000_000;
 
 type Shares = Pick<Findings, 'visibility' | 'shareOfVoice' | 'visibilityChange' | 'domainShare' | 'shareOfSite'>;
 
-// A share that has too little evidence of its own is written as that which has most.
+// A share with too little evidence gets the form of the share with the most evidence.
 function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { conventions: Conventions } {
   const standard = defaultConventions;
   const rows = {
@@ -155,7 +155,7 @@ function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { c
   const following = <T>(finding: Finding<T>): Finding<T> =>
     leader === undefined || finding.source === 'learned'
       ? finding
-      : { ...finding, note: `${finding.note}; written as ${leader[0]} is` };
+      : { ...finding, note: `${finding.note}; uses the form of ${leader[0]}` };
   return {
     visibility: following(plain.visibility),
     shareOfVoice: following(plain.shareOfVoice),
@@ -170,7 +170,7 @@ function formOf({ whole, decimals, mode }: ShareForm): ShareForm {
   return { whole, decimals, mode };
 }
 
-// A name or number that upstream shows as it is.
+// Calibrates a name that upstream reports literally.
 function fitName<T extends string | null | GroupName>(rows: readonly T[], prior: T, least?: number): Finding<T> {
   const seen = new Map(rows.map((row) => [JSON.stringify(row), row]));
   return findBest({
@@ -184,7 +184,7 @@ function fitName<T extends string | null | GroupName>(rows: readonly T[], prior:
   });
 }
 
-/** Names among which the most frequent is looked for. */
+/** Maximum number of candidate names. */
 const NAMES_MAX = 20;
 
 function fitBranded({ branded }: PromptEvidence): Findings['brandedGroups'] {
@@ -202,7 +202,7 @@ function fitBranded({ branded }: PromptEvidence): Findings['brandedGroups'] {
     compared: yes.compared + no.compared,
     agreed: yes.agreed + no.agreed,
     largestError: null,
-    note: `those that name the brand: ${yes.note}; others: ${no.note}`,
+    note: `branded: ${yes.note}; non-branded: ${no.note}`,
     contradicted: yes.contradicted || no.contradicted,
   };
 }
@@ -210,7 +210,7 @@ function fitBranded({ branded }: PromptEvidence): Findings['brandedGroups'] {
 function withUnlike<T>(finding: Finding<T>, unlike: number): Finding<T> {
   if (unlike === 0) return finding;
   const rows = unlike === 1 ? '1 row' : `${unlike} rows`;
-  const note = `${finding.note}; ${rows} left out, which count other answers than are held here`;
+  const note = `${finding.note}; ${rows} skipped: response counts differ from the stored responses`;
   const contradicted = finding.contradicted || (finding.compared === 0 && unlike >= ROWS_LEAST);
   return { ...finding, note, contradicted };
 }

@@ -3,7 +3,7 @@ import { CONFIG_FILE } from '../base/config-file.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Conventions, roundingModes } from './conventions.ts';
 
-/** Digits after the point beyond which a double has none to give. */
+/** Maximum decimal places; a double has about 15 significant digits. */
 const DECIMALS_MAX = 15;
 
 const rounding = z.strictObject({
@@ -14,7 +14,7 @@ const shareForm = rounding.extend({ whole: z.literal([1, 100]) });
 const group = z.strictObject({ groupId: z.string(), name: z.string() });
 const brandedGroups = z.strictObject({ true: group, false: group });
 
-/** What each convention may be. */
+/** The schema of each convention. */
 export const conventionSchemas = {
   visibility: shareForm,
   shareOfVoice: shareForm,
@@ -51,10 +51,10 @@ const overridesSchema = z
   })
   .partial();
 
-/** What the configuration decides about the API's numbers: conventions, or parts of them, that hold whatever was learned. */
+/** The `conventions` setting: conventions, or parts of them, that override calibrated ones. */
 export type ConventionOverrides = z.infer<typeof overridesSchema>;
 
-/** What a setting may be, in words. */
+/** Descriptions of allowed values, for error messages. */
 const allowed: Readonly<Record<string, string>> = {
   whole: '1 or 100',
   decimals: `a whole number from 0 to ${DECIMALS_MAX}, or null for no rounding`,
@@ -62,24 +62,27 @@ const allowed: Readonly<Record<string, string>> = {
   as: 'difference or relative',
   'visibilityChange.of': 'exact or rounded',
   'domainShare.of': 'citations or responses',
-  labels: 'an object with the number that each label is worth, or null for none',
+  labels: 'an object that maps each label to a number, or to null to exclude it',
   emptyShare: '0 or null',
   emptyMean: '0 or null',
   emptyChange: '0, null or visibility',
   emptyDays: 'absent or zero',
-  combinedEngine: 'a text or null',
-  competitorType: 'a text',
+  combinedEngine: 'a string or null',
+  competitorType: 'a string',
   topCompetitors: 'a whole number, 0 or more',
   groupPrompts: 'answered or all',
-  ungrouped: 'an object with groupId and name, or null for no such group',
+  ungrouped: 'an object with groupId and name, or null for no such row',
   brandedGroups: 'an object with true and false, each with groupId and name',
   true: 'an object with groupId and name',
   false: 'an object with groupId and name',
-  groupId: 'a text',
-  name: 'a text',
+  groupId: 'a string',
+  name: 'a string',
 };
 
-/** Checks the `conventions` of the configuration; throws `config_invalid` with the name, the value and what is allowed. */
+/**
+ * Validates the `conventions` setting.
+ * @throws `config_invalid` with the name of the setting, the value and the allowed values.
+ */
 export function toOverrides(given: unknown): ConventionOverrides {
   const parsed = overridesSchema.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -89,7 +92,7 @@ export function toOverrides(given: unknown): ConventionOverrides {
   );
 }
 
-/** What was learned, with the configuration's word above it; a label that the configuration gives null is worth nothing. */
+/** Returns the calibrated conventions with the overrides applied. A label set to null is removed. */
 export function mergeConventions(learned: Conventions, overrides: ConventionOverrides): Conventions {
   const merged: Record<string, unknown> = { ...learned };
   for (const [name, value] of Object.entries(overrides)) {
@@ -113,7 +116,7 @@ function describe(issue: z.core.$ZodIssue, given: unknown): string {
   const name = path.at(-1) ?? '';
   const inWords =
     allowed[path.join('.')] ??
-    (path[0] === 'labels' ? 'a number, or null for none' : allowed[name]) ??
+    (path[0] === 'labels' ? 'a number, or null to exclude the label' : allowed[name]) ??
     `an object with ${fieldsAt(path).join(', ')}`;
   return `${where} ${value === undefined ? 'is not set' : `is ${JSON.stringify(value)}`}; allowed: ${inWords}`;
 }

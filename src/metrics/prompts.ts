@@ -5,13 +5,13 @@ import { type GroupTally, tally, tallyBrand } from './aggregate.ts';
 import { avgPosition, sentiment, share, visibilityChange } from './definitions.ts';
 import { labelsOf, nothing, type Report, type ReportRequest, rangeBefore, selectionOf } from './request.ts';
 
-/** Counts by prompt, in the range and in the one before it. */
+/** Counts by prompt in the range and in the preceding one. */
 export interface PromptTallies {
   readonly now: ReadonlyMap<string, GroupTally>;
   readonly before: ReadonlyMap<string, Pick<GroupTally, 'own'>>;
 }
 
-/** A row for each prompt of now that was answered in the range, lowest visibility first. */
+/** Returns a row per current prompt with responses in the range, lowest visibility first. */
 export async function reportPrompts(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const { now, before } = await tallyPrompts(request);
@@ -36,7 +36,7 @@ export async function reportPrompts(request: ReportRequest): Promise<Report> {
   return { beside: { from: asked.from, to: asked.to }, rows: rows.map(({ row }) => row) };
 }
 
-/** Counts the selected answers by prompt. */
+/** Counts the selected responses by prompt, in the range and in the preceding one. */
 export async function tallyPrompts(request: ReportRequest): Promise<PromptTallies> {
   const { query, conventions, asked } = request;
   const selection = selectionOf(request);
@@ -59,7 +59,7 @@ async function readPrompts({ catalogue, query, brand }: ReportRequest): Promise<
   return rows.map(([id, text]) => ({ id: String(id), text: text as string | null }));
 }
 
-// Of equally many mentions, by name.
+// Sorted by mentions, then by name.
 function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] {
   return brand.competitors
     .map(({ competitorId, name }) => ({

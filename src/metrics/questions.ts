@@ -1,13 +1,13 @@
-/** A question people ask of their data, and the SQL that answers it from the warehouse's tables. */
+/** An example question, and the SQL that answers it from the warehouse's tables. */
 export interface Question {
   readonly title: string;
   readonly sql: string;
 }
 
 /**
- * Three questions to begin with. A ratio is a sum over a sum, never a mean of ratios; its parts stand beside it.
- * Visibility is answers that mention the brand per answers; share of voice is an entity's mentions per all mentions of
- * the brand and its tracked competitors.
+ * Three example questions. A ratio is a sum divided by a sum, never a mean of ratios, and is listed with its parts.
+ * Visibility is the share of responses that mention the brand. Share of voice is an entity's mentions divided by the
+ * mentions of the brand and all tracked competitors.
  */
 export const questions: readonly Question[] = [
   {

@@ -16,12 +16,12 @@ const computations: Readonly<Record<Computation, (request: ReportRequest) => Pro
   visits: reportVisits,
 };
 
-/** Computes the numbers of a resource that is not served from stored rows. */
+/** Computes the report of a resource that is derived from responses or traffic instead of stored rows. */
 export function computeReport(computation: Computation, request: ReportRequest): Promise<Report> {
   return computations[computation](request);
 }
 
-/** The resources that a computation rests on: the one that is read by days first. */
+/** Returns the resources that a computation reads. The first one is synced by days. */
 export function sourcesOf(computation: Computation): readonly string[] {
   switch (computation) {
     case 'visits':
@@ -39,7 +39,7 @@ export function sourcesOf(computation: Computation): readonly string[] {
   }
 }
 
-/** Whether a computation also looks at the range before the one that is asked for. */
+/** Whether a computation also reads the range preceding the requested one. */
 export function looksBack(computation: Computation): boolean {
   return computation === 'by-prompt' || computation === 'by-group';
 }

@@ -4,7 +4,7 @@ import { answerTables, selectionConditions } from './aggregate.ts';
 import { share } from './definitions.ts';
 import { type Report, type ReportRequest, selectionOf } from './request.ts';
 
-/** The domains cited most; a page cited twice in one answer is two citations. */
+/** Returns the most cited domains. A page cited twice in one response is two citations. */
 export async function reportDomains(request: ReportRequest): Promise<Report> {
   const { query, conventions, asked } = request;
   const form = conventions.domainShare;
@@ -27,7 +27,7 @@ export async function reportDomains(request: ReportRequest): Promise<Report> {
   };
 }
 
-/** The pages cited most, with the title they had last. */
+/** Returns the most cited pages, each with its latest title. */
 export async function reportPages(request: ReportRequest): Promise<Report> {
   const { query, asked } = request;
   const bindings = createBindings();

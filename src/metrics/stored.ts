@@ -4,19 +4,19 @@ import { type Conventions, defaultConventions } from './conventions.ts';
 import type { Finding } from './fit.ts';
 import { conventionSchemas } from './overrides.ts';
 
-/** What was found about each convention. */
+/** The finding of each convention. */
 export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };
 
 /**
- * The conventions that the last sync found, from a warehouse or a copy of one. What was never found, or is stored so
- * that it cannot be understood, is as by default.
+ * Reads the conventions found by the last calibration, from a warehouse or a replica. Missing or invalid ones get their
+ * default.
  */
 export async function readConventions(query: Query): Promise<Conventions> {
   const found = await query(
     `SELECT count(*) FROM duckdb_tables()
      WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'conventions'`,
   );
-  // The copy may be of a version that had no such table.
+  // A replica written by an older version lacks the table.
   if (Number(found[0]?.[0]) === 0) return defaultConventions;
   const stored: Record<string, unknown> = {};
   for (const [name, value] of await query('SELECT name, CAST(value AS VARCHAR) FROM sync.conventions')) {
@@ -27,18 +27,18 @@ export async function readConventions(query: Query): Promise<Conventions> {
   return { ...defaultConventions, ...stored };
 }
 
-/** Names of the conventions that upstream's own numbers have shown. */
+/** Returns the names of the calibrated conventions. */
 export async function readLearned(query: Query): Promise<ReadonlySet<string>> {
   const rows = await query("SELECT name FROM sync.conventions WHERE source = 'learned'");
   return new Set(rows.map(([name]) => String(name)));
 }
 
-/** Whether a sync has ever looked for conventions. */
+/** Whether calibration has ever run on this warehouse. */
 export async function hasFindings(session: Session): Promise<boolean> {
   return (await session.all('SELECT 1 FROM sync.conventions LIMIT 1')).length > 0;
 }
 
-/** Writes what was found in place of what was there. `now` is epoch milliseconds. */
+/** Replaces the stored findings. `now` is epoch milliseconds. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
   await session.run('DELETE FROM sync.conventions');
   for (const [name, finding] of Object.entries(findings)) {

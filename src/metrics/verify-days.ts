@@ -7,18 +7,18 @@ import type { Difference, VerifyScope } from './compare.ts';
 import { avgPosition, sentiment, share, type Tally } from './definitions.ts';
 import { mentionsOfAll, nothing } from './request.ts';
 
-/** A day before today may still get answers, or lose some, for this long. */
+/** Number of days before today on which upstream may still add or remove responses. */
 export const SETTLING_DAYS = 2;
 
-/** One day of a brand, recounted. */
+/** The verification of one day of a brand. */
 export interface DayVerification {
   readonly day: string;
   /**
-   * `agrees`; `differs`; `settling` for a difference, or a day that is not over, that may be upstream's having moved on
-   * between its report and its answers; `unreported` where upstream's report was never read.
+   * `settling`: the day was still open when its report was read, or a difference may be due to changes between reading
+   * the report and reading the responses. `unreported`: the report was never read.
    */
   readonly status: 'agrees' | 'differs' | 'settling' | 'unreported';
-  /** Answers of the day. */
+  /** Responses of the day: upstream's count. */
   readonly upstream: number;
   readonly held: number;
   readonly differences: readonly Difference[];
@@ -35,13 +35,13 @@ interface ReportedRow {
   readonly sentiment: unknown;
 }
 
-/** When the reports and the answers of each day were last read whole, epoch milliseconds. */
+/** By day: when the reports and the responses were last read completely, in epoch milliseconds. */
 export interface DayReads {
   readonly reports: ReadonlyMap<string, number>;
   readonly answers: ReadonlyMap<string, number>;
 }
 
-/** Recounts every day that upstream reported or of which an answer is held, within the range. */
+/** Verifies every day from the first to the last one in the range with reported rows or stored responses. */
 export async function verifyDays(
   scope: VerifyScope,
   reads: DayReads,
@@ -66,7 +66,7 @@ export async function verifyDays(
   return days;
 }
 
-// A report that is older than the answers cannot know of those that came later, nor one that is newer of those not read.
+// If the responses were read after the report, they may include later ones; if before, they may lack some.
 function statusOf(day: string, reads: DayReads, agrees: boolean, holdsMore: boolean): DayVerification['status'] {
   const reportedAt = reads.reports.get(day);
   if (reportedAt === undefined) return 'unreported';
@@ -126,7 +126,7 @@ async function readHeld(scope: VerifyScope, range: { from: string; to: string })
   return byDay;
 }
 
-/** Days with a sentiment label of which nobody knows what it is worth: their means cannot be computed. */
+/** Returns the days with a sentiment label of unknown worth. Their mean sentiment cannot be computed. */
 export async function readDaysOfUnknownWorth(
   { catalogue, query, brand, comparison }: VerifyScope,
   range: { from: string; to: string },
@@ -159,7 +159,7 @@ function compareDay(
     const upstream = responsesOf(rows);
     const held = group.own.responses;
     const counts = upstream === held ? [] : [{ measure: 'responses', subject: label, upstream, held }];
-    // Numbers of other answers say nothing about these.
+    // If the counts differ, the other numbers are not comparable.
     return counts.length > 0 ? counts : compareEntities(scope, label, rows, group, withSentiment);
   });
 }
@@ -176,7 +176,7 @@ function compareEntities(
   const all = mentionsOfAll(brand, group);
   const listed = new Set(rows.map(({ competitorId }) => competitorId));
   const isTracked = ({ competitorId }: { competitorId: string | null }): boolean => listed.has(competitorId);
-  // What a share of voice is a share of is known only where upstream counts the same competitors.
+  // Share of voice is comparable only if upstream counts the same competitors.
   const tallyOf = ({ competitorId }: ReportedRow): Tally =>
     (competitorId === null ? group.own : group.competitors.get(competitorId)) ?? {
       ...nothing,

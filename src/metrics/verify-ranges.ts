@@ -8,9 +8,9 @@ import { computeReport } from './reports.ts';
 import { rangeBefore } from './request.ts';
 import { type DayVerification, readDaysOfUnknownWorth, SETTLING_DAYS } from './verify-days.ts';
 
-/** One report of upstream's over a range of days, recomputed. */
+/** The verification of one range report. */
 export interface RangeVerification {
-  /** The resource, with what it is grouped by where there are several. */
+  /** The resource, and the grouping if it has several: `metrics_groups by topic`. */
   readonly report: string;
   readonly from: string;
   readonly to: string;
@@ -18,11 +18,11 @@ export interface RangeVerification {
   readonly compared: number;
   readonly status: 'agrees' | 'differs' | 'settling';
   readonly differences: readonly Difference[];
-  /** Whether answers are counted otherwise than upstream does, which reading them again may mend. */
+  /** Whether the counts differ. Syncing the responses again may fix that. */
   readonly countsDiffer: boolean;
 }
 
-/** A report over a range that was read whole. */
+/** A range report that was read completely. */
 export interface ReportRead {
   readonly resource: string;
   readonly from: string;
@@ -34,7 +34,7 @@ export interface ReportRead {
 type Row = Readonly<Record<string, unknown>>;
 
 interface Kind {
-  /** What tells rows apart, in upstream's names. */
+  /** The field that identifies a row, in upstream's naming. */
   readonly key: string;
   readonly name: string;
   readonly counts: readonly string[];
@@ -57,13 +57,13 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** The reports over a range that are recomputed. */
+/** Resources of the range reports that are verified. */
 export const RANGE_REPORTS: readonly string[] = Object.keys(kinds);
 
-/** More than any list has: what is computed is not cut off. */
+/** A limit longer than any list, so that computed lists are not truncated. */
 const UNCUT = 1_000_000_000;
 
-/** Recomputes upstream's reports over ranges, each from the answers of its days. */
+/** Verifies upstream's range reports: recomputes each from the responses of its days. */
 export async function verifyRanges(
   scope: VerifyScope,
   reports: readonly ReportRead[],
@@ -71,7 +71,7 @@ export async function verifyRanges(
 ): Promise<RangeVerification[]> {
   const verified: RangeVerification[] = [];
   const moved = new Set<string>();
-  // The totals come first: where they differ in a range that still moves, upstream has moved on.
+  // Verify the totals first. If they differ in a range that is still settling, its other reports are excused too.
   for (const report of reports.toSorted(
     (a, b) => RANGE_REPORTS.indexOf(a.resource) - RANGE_REPORTS.indexOf(b.resource),
   )) {
@@ -81,9 +81,9 @@ export async function verifyRanges(
     const range = `${report.from} ${report.to}`;
     const isOpen = within(report).some(({ status, differences }) => status === 'settling' && differences.length > 0);
     if (moves && isOpen) moved.add(range);
-    // The change is against the range before, all of which has to be as upstream has it.
-    const knowsBefore = within(rangeBefore(report)).every(({ status }) => status === 'agrees');
-    for (const one of await compareReport(scope, report, knowsBefore)) {
+    // A change is comparable only if every day of the preceding range agrees.
+    const isBeforeVerified = within(rangeBefore(report)).every(({ status }) => status === 'agrees');
+    for (const one of await compareReport(scope, report, isBeforeVerified)) {
       if (report.resource === 'metrics' && moves && one.countsDiffer) moved.add(range);
       const sums = one.reported !== one.held && report.resource !== 'cited_domains';
       const excused = moves && (moved.has(range) || sums);
@@ -96,7 +96,7 @@ export async function verifyRanges(
 
 type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly held: number };
 
-async function compareReport(scope: VerifyScope, report: ReportRead, knowsBefore: boolean): Promise<Compared[]> {
+async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
   const { catalogue, query, brand, comparison, mayRepeat } = scope;
   const resource = catalogue.get(report.resource);
   const unlabelled = await readDaysOfUnknownWorth(scope, report);
@@ -114,7 +114,7 @@ async function compareReport(scope: VerifyScope, report: ReportRead, knowsBefore
     const request = { catalogue, query, conventions, brand, resource, asked, nowMs: report.readAt, mayRepeat };
     const computed = await computeReport(resource.computes ?? 'by-nothing', request);
     const ours = computed.rows.map((row) => ({ ...computed.beside, ...row }));
-    const usable = { withSentiment: unlabelled.size === 0, withChange: knowsBefore };
+    const usable = { withSentiment: unlabelled.size === 0, withChange: isBeforeVerified };
     compared.push(compareRows(scope, { ...report, by }, theirs, ours, usable));
   }
   return compared;
@@ -185,7 +185,7 @@ function compareRow(
   return [...numbers, ...compareRivals(subject, theirs['topCompetitors'], ours['topCompetitors'])];
 }
 
-// Upstream names those with most mentions; which of several it names is its own affair.
+// Compares only the competitors that upstream lists, because its choice among equal ones is unspecified.
 function compareRivals(subject: string, theirs: unknown, ours: unknown): Difference[] {
   if (!Array.isArray(theirs) || !Array.isArray(ours)) return [];
   return (theirs as Row[]).flatMap((rival) => {
@@ -225,7 +225,7 @@ function usableFor(
   };
 }
 
-// Only where both sides name things alike: ids of topics and tags, prompts that answers name, domains of a whole list.
+// Lists rows that one side lacks, for reports whose keys both sides share: prompts, and domains down to the list's cut.
 function unmatched(resource: string, kind: Kind, theirs: readonly Row[], ours: readonly Row[], cut: number) {
   const keysOf = (rows: readonly Row[]): Set<unknown> => new Set(rows.map((row) => row[kind.key] ?? null));
   const [named, held] = [keysOf(theirs), keysOf(ours)];

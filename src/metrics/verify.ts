@@ -9,7 +9,7 @@ import type { Conventions } from './conventions.ts';
 import { type DayReads, type DayVerification, verifyDays } from './verify-days.ts';
 import { RANGE_REPORTS, type RangeVerification, type ReportRead, verifyRanges } from './verify-ranges.ts';
 
-/** What upstream computes from answers, and the lists that its numbers are about. */
+/** Resources that upstream computes from responses, and the lists that these refer to. */
 export const REPORTS: readonly string[] = [
   'metrics_daily',
   ...RANGE_REPORTS,
@@ -18,22 +18,22 @@ export const REPORTS: readonly string[] = [
   'prompt_groups',
 ];
 
-/** The answers that everything is recounted from. */
+/** The resource that everything is recounted from. */
 export const ANSWERS = 'responses';
 
-/** What a brand is verified for. */
+/** Options for verifying a brand. */
 export interface VerifyOptions {
   readonly catalogue: Catalogue;
   readonly query: Query;
   readonly conventions: Conventions;
-  /** Conventions that upstream's numbers have shown, or that the configuration sets; others prove nothing. */
+  /** Names of conventions that are calibrated or configured. Numbers of other conventions are not compared. */
   readonly known: ReadonlySet<string>;
   readonly brandId: string;
   /** Days to verify, both included; null for all. */
   readonly range: { readonly from: string; readonly to: string } | null;
 }
 
-/** A brand, recounted. */
+/** The verification of one brand. */
 export interface BrandVerification {
   readonly brandId: string;
   readonly name: string | null;
@@ -41,14 +41,14 @@ export interface BrandVerification {
   readonly ranges: readonly RangeVerification[];
 }
 
-/** Days verified in one go, as many as fit into memory whatever the brand. */
+/** Days verified per batch; a batch fits into memory for any brand. */
 const DAYS_AT_A_TIME = 366;
-/** A history of more days than this is verified from its newest. */
+/** Maximum number of days to verify, counted back from the newest. */
 const DAYS_MAX = 366 * 30;
 
 /**
- * Recounts a brand's answers by day, engine and entity, by prompt, group and cited domain, and compares with what
- * upstream reported when it was last asked.
+ * Recounts a brand's responses by day, engine and entity, by prompt, by group and by cited domain, and compares the
+ * results with upstream's last synced reports.
  */
 export async function verifyBrand(options: VerifyOptions): Promise<BrandVerification> {
   const { catalogue, query, conventions, known, brandId } = options;
@@ -85,7 +85,7 @@ async function chunks({ query, brandId, range }: VerifyOptions, reads: DayReads)
 
 async function readDayReads(query: Query, brandId: string): Promise<DayReads> {
   const read = async (resource: string): Promise<Map<string, number>> => {
-    // Rows over all engines count nothing that those per engine do not.
+    // Rows over all engines add nothing to the rows per engine.
     const rows = await query(
       `SELECT strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'), epoch_ms(closed_at) FROM sync.coverage
        WHERE resource = $1 AND brand_id = CAST($2 AS UUID) AND range_from IS NOT NULL AND range_to IS NOT NULL
@@ -104,7 +104,7 @@ async function readDayReads(query: Query, brandId: string): Promise<DayReads> {
   return { reports: await read('metrics_daily'), answers: await read(ANSWERS) };
 }
 
-// The newest range of each report, unless days are asked for that it is not within.
+// Returns the newest range of each report; with `range`, the newest one within it.
 async function readReports({ query, brandId, range }: VerifyOptions): Promise<ReportRead[]> {
   const within = range === null ? '' : 'AND range_from >= CAST($3 AS DATE) AND range_to <= CAST($4 AS DATE)';
   const rows = await query(

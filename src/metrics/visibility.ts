@@ -11,7 +11,7 @@ import {
   selectionOf,
 } from './request.ts';
 
-/** The numbers of the brand and of each competitor tracked now, over the whole range. */
+/** Returns the numbers of the brand and each currently tracked competitor over the whole range. */
 export async function reportTotals(request: ReportRequest): Promise<Report> {
   const { query, conventions, asked } = request;
   const [group] = await tally(query, selectionOf(request), 'nothing', labelsOf(conventions));
@@ -19,7 +19,7 @@ export async function reportTotals(request: ReportRequest): Promise<Report> {
   return { beside: { from: asked.from, to: asked.to, responses: group?.own.responses ?? 0 }, rows };
 }
 
-/** The same for each day and engine, or for each day with the engines combined. */
+/** Returns the same numbers per day and engine, or per day with all engines combined. */
 export async function reportDays(request: ReportRequest): Promise<Report> {
   const { query, conventions, asked, resource } = request;
   const isCombined = Object.entries(resource.query).some(
@@ -44,7 +44,7 @@ export async function reportDays(request: ReportRequest): Promise<Report> {
   return { beside: { from: asked.from, to: asked.to }, rows };
 }
 
-// Every day on which the brand was there, and each of its engines, whether or not there are answers.
+// Every day since the brand was created, times its engines, including those without responses.
 function allDays({ brand, asked, nowMs }: ReportRequest, isCombined: boolean): (string | null)[][] {
   const { engine } = asked.values;
   const engines = brand.engines.filter((slug) => engine === undefined || slug === engine);
@@ -64,7 +64,7 @@ interface EntityRow {
   readonly numbers: Readonly<Record<string, number | null>>;
 }
 
-/** The numbers of the brand, then of each competitor tracked now. */
+/** Returns the numbers of the brand, then of each currently tracked competitor. */
 function entityRows({ brand, conventions }: ReportRequest, group: GroupTally | undefined): EntityRow[] {
   const own = group?.own ?? nothing;
   const entities: Entity[] = [{ competitorId: null, name: brand.name }, ...brand.competitors];

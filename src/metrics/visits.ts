@@ -5,10 +5,10 @@ import { quoted } from '../warehouse/schema.ts';
 import { share } from './definitions.ts';
 import type { Report, ReportRequest } from './request.ts';
 
-/** Decimals beyond which a sum of amounts is noise of binary fractions. */
+/** Decimal places beyond which a sum of amounts is floating-point noise. */
 const DECIMALS_MAX = 9;
 
-/** Visits by day and source, and their totals: sums of the days that upstream reported. */
+/** Returns visits by day and source, and their totals: sums over the days that upstream reported. */
 export async function reportVisits(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const rows = await readDays(request);
@@ -23,7 +23,7 @@ export async function reportVisits(request: ReportRequest): Promise<Report> {
     siteSessions: site.sessions,
     shareOfSite: share(conventions, conventions.shareOfSite, aiSessions, site.sessions),
   };
-  // Where nothing is connected there is nothing to add up, and upstream's own way of saying so is kept.
+  // Without a connected property there is nothing to sum; return the totals as upstream reported them.
   const isEmpty = !connected && rows.length === 0;
   return {
     beside: { from: asked.from, to: asked.to, connected, property, currency, totals: isEmpty ? site.last : totals },
@@ -65,7 +65,7 @@ interface Site {
   readonly property: string | null;
   readonly currency: string | null;
   readonly sessions: number;
-  /** The totals of the newest range that upstream reported, by name; null where it sent null for all of them. */
+  /** The totals of the newest reported range, by name; null if upstream sent null for all of them. */
   readonly last: Readonly<Record<(typeof TOTALS)[number][0], number | null>> | null;
 }
 
@@ -78,7 +78,7 @@ const TOTALS = [
   ['shareOfSite', 'share_of_site'],
 ] as const;
 
-// Visits of the site exist per answer only: those of the range are the sum of its days, whatever the source.
+// Upstream reports site sessions once per range, not per source. Sum the one-day ranges within the requested range.
 async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
   const bindings = createBindings();
   const live = liveConditions('t', brand.id, bindings).join(' AND ');
@@ -104,7 +104,7 @@ async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
   };
 }
 
-// Amounts have few decimals; their sum has no more.
+// A sum has at most as many decimal places as its addends.
 function exactSum(values: readonly number[]): number {
   const decimals = Math.max(0, ...values.map((value) => String(value).split('.')[1]?.length ?? 0));
   const sum = values.reduce((total, value) => total + value, 0);

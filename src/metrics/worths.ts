@@ -2,38 +2,38 @@ import { round } from './definitions.ts';
 import { isSame, spread } from './fit.ts';
 import type { MeanRow } from './fit-numbers.ts';
 
-/** A mean sentiment that upstream reported, and how often we counted each label for it, in the labels' order. */
+/** A mean sentiment that upstream reported, and the stored count of each label, in the labels' order. */
 export interface LabelRow {
   readonly times: readonly number[];
   readonly reported: number;
 }
 
-/** Worths by label, in the labels' order; null for a label that is left out of the mean. */
+/** The worth of each label, in the labels' order; null for a label excluded from the mean. */
 export type Worths = readonly (number | null)[];
 
-/** The ways of rounding that differ in more than halves, the likelier first. */
+/** Rounding modes that differ for more values than exact halves, most likely first. */
 export const ROUNDING_MODES = ['half-away', 'down'] as const;
 type Mode = (typeof ROUNDING_MODES)[number];
 
-/** Steps that worths are looked for on, the coarsest first, and the one that catches all others. */
+/** Grid steps to search, coarsest first; the last one approximates any worth. */
 const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
-/** Rows among which worths are looked for. */
+/** Maximum number of rows to search with. */
 const SEARCHED_MAX = 400;
 const CLIMBS_MAX = 8;
 const PASSES_MAX = 60;
-/** How often the farthest rows are left out, and the part that stays. */
+/** Number of times the outliers are removed, and the share of rows that each time keeps. */
 const TRIMS = 4;
 const KEPT = 0.9;
-/** Digits beyond which a number is taken for one that was not rounded. */
+/** A number with more decimal places than this counts as not rounded. */
 const DECIMALS_MAX = 6;
-/** Below this part of the rows, labels are tried that count for nothing. */
+/** If a smaller share of the rows is explained, try excluding single labels from the mean. */
 const EXPLAINED_LEAST = 0.95;
-/** Labels that are tried so at most. */
+/** Maximum number of labels to try excluding. */
 const LEFT_OUT_MAX = 6;
 
 /**
- * Numbers that labels may be worth, so that means of them are what was reported: the likelier first by rounding, then by
- * leaving no label out, then by coarse steps. `occurring` are the places of labels in the `width` columns.
+ * Searches worths whose means equal the reported ones. Candidates are ordered: common roundings first, then without
+ * excluded labels, then coarse grids. `occurring` are indices of labels in the `width` columns.
  */
 export function searchWorths(occurring: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
   const searched = spread(rows, SEARCHED_MAX);
@@ -57,12 +57,12 @@ export function searchWorths(occurring: readonly number[], rows: readonly LabelR
     return explained >= EXPLAINED_LEAST;
   };
   if (ROUNDING_MODES.some((mode) => isExplained(occurring, mode)) || occurring.length < 2) return found;
-  // A label may count for nothing: not even as one of those whose mean it is.
+  // Upstream may exclude a label from the mean, also from its count.
   occurring.slice(0, LEFT_OUT_MAX).some((left) => isExplained(without(occurring, left), ROUNDING_MODES[0]));
   return found;
 }
 
-/** How many rows the worths explain, and by how much they miss the others. */
+/** Returns the number of rows the worths explain, and the summed absolute error of the others. */
 export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
   const rounding = { decimals: decimalsOf(rows), mode };
   let agreed = 0;
@@ -84,7 +84,7 @@ export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { 
   return { agreed, error };
 }
 
-/** The means that worths make; a row all of whose labels are left out has none. */
+/** Returns the means for the given worths. Skips rows whose labels are all excluded. */
 export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
   return rows.flatMap(({ times, reported }) => {
     let [sum, count] = [0, 0];
@@ -98,7 +98,7 @@ export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
   });
 }
 
-// Rows that were read at another moment would draw worths to themselves, so the farthest are left out, again and again.
+// Rows read at a different time are outliers that bias least squares, so remove the farthest ones repeatedly.
 function nearestWorths(
   included: readonly number[],
   rows: readonly LabelRow[],
@@ -118,7 +118,7 @@ function nearestWorths(
   return worths === null ? null : { worths, rows: kept };
 }
 
-// How far means are from what was reported, or, where digits were cut off, from its middle.
+// Distances of the means from the reported values or, if digits were truncated, from the middle of the interval.
 function distances(worths: Worths, rows: readonly LabelRow[], mode: Mode): number[] {
   const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
   return rows.map((row) => {
@@ -127,7 +127,7 @@ function distances(worths: Worths, rows: readonly LabelRow[], mode: Mode): numbe
   });
 }
 
-// The worths whose means are nearest to what was reported; null where rows do not determine them.
+// Returns the least-squares worths, or null if the rows do not determine them.
 function leastSquares(
   included: readonly number[],
   rows: readonly LabelRow[],
@@ -136,7 +136,7 @@ function leastSquares(
 ): Worths | null {
   const size = included.length;
   const matrix = included.map(() => new Array<number>(size + 1).fill(0));
-  // What was cut off is half a unit in the mean.
+  // Truncation removes half a unit on average.
   const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
   for (const { times, reported } of rows) {
     const parts = included.map((index) => times[index] ?? 0);
@@ -156,7 +156,7 @@ function leastSquares(
   return worths;
 }
 
-// Moves worths until every mean lies where its rounding leaves it; each row is a bound from below and from above.
+// Adjusts worths until every mean lies within its rounding interval. Each row is a lower and an upper bound.
 function withinBounds(start: Worths, rows: readonly LabelRow[], mode: Mode): Worths {
   const decimals = decimalsOf(rows);
   if (decimals === null) return start;
@@ -188,7 +188,7 @@ function withinBounds(start: Worths, rows: readonly LabelRow[], mode: Mode): Wor
   return worths;
 }
 
-// Gaussian elimination with pivots, of a square matrix with one column more.
+// Gaussian elimination with pivoting of an augmented square matrix; null if it is singular.
 function solve(matrix: number[][]): number[] | null {
   const size = matrix.length;
   const scale = Math.max(0, ...matrix.map((line, index) => line[index] ?? 0));
@@ -207,7 +207,7 @@ function solve(matrix: number[][]): number[] | null {
   return matrix.map((line, index) => (line[size] ?? 0) / (line[index] ?? 1));
 }
 
-// Walks to the neighbours on the grid for as long as they explain more rows, or leave smaller errors.
+// Hill climbing: moves to neighbours on the grid while they explain more rows, or as many with a smaller error.
 function climb(start: Worths, grid: number, rows: readonly LabelRow[], mode: Mode): Worths {
   let best = start;
   let reached = score(best, rows, mode);
@@ -233,7 +233,7 @@ function climb(start: Worths, grid: number, rows: readonly LabelRow[], mode: Mod
 
 const decimalsKnown = new WeakMap<readonly LabelRow[], number | null>();
 
-// As many digits as the longest number has; null when they do not end.
+// Returns the most decimal places of any reported value; null if a value is not rounded.
 function decimalsOf(rows: readonly LabelRow[]): number | null {
   const known = decimalsKnown.get(rows);
   if (known !== undefined) return known;
@@ -255,7 +255,7 @@ function onGrid(worths: Worths, grid: number): Worths {
   return worths.map((worth) => (worth === null ? null : snap(worth, grid)));
 }
 
-// Divided by a whole number where that is possible, so that a tenth is the tenth that people write.
+// Divides by an integer, so that 0.1 is exactly the literal 0.1.
 function snap(value: number, grid: number): number {
   const perOne = Math.round(1 / grid);
   const snapped = Math.round(value * perOne) / perOne;

@@ -7,22 +7,22 @@ import { planFigures } from './plan.ts';
 import { serveFigures } from './serve.ts';
 import { snapshotFigures } from './snapshot.ts';
 
-/** What is measured, each with the number of answers it is measured with unless told otherwise. */
+/** The benchmarks, each with its default number of responses. */
 const parts = {
   ingest: { measure: ingest, responses: 200_000 },
   plan: { measure: planFigures, responses: 1_000_000 },
   marts: { measure: martFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
-  // With workspaces for each worker in place of answers; what it needs would count in the memory of the others.
+  // The number is workspaces per worker. Imported lazily, to keep its memory out of the other benchmarks.
   cluster: {
     measure: async (...of: [string, number]) => (await import('./cluster.ts')).clusterFigures(...of),
     responses: 6,
   },
 } as const;
 
-// `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Figures stand beside a raw baseline of
-// the same run: machines are noisy, ratios less so.
+// `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Every figure comes with a raw baseline
+// from the same run, because ratios vary less between machines than absolute numbers.
 const [wanted, number] = process.argv.slice(2);
 for (const [name, { measure, responses }] of Object.entries(parts)) {
   if (wanted !== undefined && wanted !== name) continue;

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 
 const cli = join(import.meta.dirname, '../../src/cli/main.js');
 
-/** Starts the built command line on a data folder; what it logs goes nowhere. */
+/** Starts the built command line on a data folder and discards its log. */
 export function startCli(
   folder: string,
   args: readonly string[],
@@ -24,14 +24,14 @@ export function startScript(name: string, args: readonly string[]): ChildProcess
   return spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** The first line that a process prints. */
+/** Returns the first line that a process prints. */
 export async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the process has no output');
   for await (const line of createInterface({ input: child.stdout })) return line;
   throw new Error(`the process ended without output (exit ${child.exitCode})`);
 }
 
-/** Greatest resident size of a process so far, in kB; Linux keeps it itself. */
+/** Returns the peak resident size of a process in kB, from Linux's /proc. */
 export async function peakOf(child: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);

@@ -4,7 +4,7 @@ import { startFleet } from '../cluster/fleet.ts';
 import { startPostgres } from '../support/postgres.ts';
 
 const WORKERS = [1, 2, 4] as const;
-/** Tasks of one worker side by side: so few that keys, and not the machine, are what a worker waits for. */
+/** Concurrent tasks per worker: few enough that workers wait for budgets and not for the machine. */
 const CONCURRENCY = 2;
 const LOOK_EVERY_MS = 1_000;
 
@@ -19,15 +19,15 @@ const settings = {
   },
 };
 
-/** How the limit of each key is lifted, or is not. */
+/** The rate limit of each key, or none. */
 const rates = [
   { name: 'at 120 requests a minute', rateLimit: 120, latencyMs: 20 },
   { name: 'rates lifted, 200 ms a request', rateLimit: 10_000, latencyMs: 200 },
 ] as const;
 
 /**
- * First syncs of as many workspaces as there are workers times `each`, by one, two and four of them: workspaces a minute, and
- * how much of as many times the first's that is.
+ * Measures first syncs of `each` workspaces per worker with one, two and four workers: workspaces per minute, and the
+ * ratio to ideal scaling.
  */
 export async function clusterFigures(_folder: string, each: number): Promise<string[]> {
   const lines: string[] = [];

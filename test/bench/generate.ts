@@ -8,12 +8,12 @@ import type { Session } from '../../src/warehouse/database.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 
-/** Days over which the answers are spread, the last of them today. */
+/** Number of days over which the responses are spread, ending today. */
 const DAYS = 366;
 const PROMPTS = 500;
 const COMPETITORS = 10;
 
-/** What was generated. */
+/** A generated workspace. */
 export interface Generated {
   /** Folder of the workspace. */
   readonly folder: string;
@@ -25,8 +25,8 @@ export interface Generated {
 }
 
 /**
- * Fills a warehouse with `brands` and `responses` answers in all, about 3 competitors and 5 citations each, in SQL, with
- * what upstream would report of their days, and publishes the analysts' copy of it. Nothing is fetched.
+ * Fills a warehouse with SQL: `brands` brands and `responses` responses in total, each with about 3 competitors and 5
+ * citations, and the matching day counts. Publishes the replica. Sends no requests.
  */
 export async function generate(dataFolder: string, responses: number, brands = 1): Promise<Generated> {
   const folder = join(dataFolder, 'default');
@@ -54,7 +54,7 @@ export async function generate(dataFolder: string, responses: number, brands = 1
 
 const provenance = `now()::TIMESTAMP AS _synced_at, uuid() AS _run_id, 'x' AS _row_hash, NULL::TIMESTAMP AS _deleted_at, NULL::JSON AS _extra`;
 
-// Spread like real ids: numbers in a row would be packed into few bits, which makes them slow to read.
+// Spreads ids like real ones: DuckDB bit-packs consecutive numbers, which makes them slow to read.
 function id(kind: string, number: string): string {
   return `CAST(md5('${kind}' || ${number}) AS UUID)`;
 }
@@ -84,7 +84,7 @@ function statements(today: string, responses: number, brands: number): string[] 
       true AS active, ${id('topic', 'i % 12')} AS topic_id, 'Topic ' || i % 12 AS topic_name, i % 7 = 0 AS branded,
       ${provenance} FROM brands b, range(${PROMPTS}) t(i)`,
     ),
-    // In the order of time, as a sync leaves them.
+    // Ordered by time, as after a sync.
     named(
       'responses',
       `SELECT ${id('brand', `i // 4 % ${brands}`)} AS brand_id, uuid() AS id, ${id('prompt', `CAST(floor(random() * ${PROMPTS}) AS BIGINT)`)} AS prompt_id,
@@ -116,7 +116,7 @@ function statements(today: string, responses: number, brands: number): string[] 
   ];
 }
 
-// What a sync would have noted: a run, the version of the data, and that everything was read just now.
+// Writes the records of a sync: a run, the data version, and coverage of everything as of now.
 async function note(session: Session, today: string): Promise<void> {
   const run = 'CAST($1 AS UUID)';
   const runId = '22222222-2222-4222-8222-222222222222';

@@ -10,8 +10,8 @@ const SAMPLE_MS = 50;
 const DAYS = 60;
 
 /**
- * Syncs a sandbox of `responses` answers over HTTP with the limit lifted, in a process of its own, and loads the same
- * answers from disk with bare DuckDB; returns the figures as lines of text.
+ * Syncs a sandbox with `responses` responses over HTTP without a rate limit, in its own process, and loads the same
+ * responses from disk with bare DuckDB. Returns the figures as lines of text.
  */
 export async function ingest(folder: string, responses: number): Promise<string[]> {
   const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
@@ -21,7 +21,7 @@ export async function ingest(folder: string, responses: number): Promise<string[
     const saved = await savePages(folder, upstream);
     const bare = await loadBare(folder);
     const paces = await pacesOf(folder);
-    if (bare.rows !== synced.rows) throw new Error(`sightline has ${synced.rows} answers, DuckDB alone ${bare.rows}`);
+    if (bare.rows !== synced.rows) throw new Error(`sightline has ${synced.rows} responses, bare DuckDB ${bare.rows}`);
     const rate = (rows: number, seconds: number): string => `${Math.round(rows / seconds).toLocaleString('en-US')}/s`;
     return [
       `ingest of ${synced.rows.toLocaleString('en-US')} answers with their competitors and citations`,
@@ -53,13 +53,13 @@ async function sync(folder: string, { baseUrl, key }: { baseUrl: string; key: st
     requests: number;
     tables: Record<string, { inserted: number }>;
   };
-  if (summary.status !== 'complete') throw new Error(`the sync ended ${summary.status}`);
+  if (summary.status !== 'complete') throw new Error(`sync status is ${summary.status}; expected complete`);
   await once(child, 'exit');
   const rows = summary.tables['responses']?.inserted ?? 0;
   return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakKb / 1000) };
 }
 
-// Pages of answers a second in each tenth of them, in the order in which they were asked for.
+// Response pages per second for each tenth of the pages, in request order.
 async function pacesOf(folder: string): Promise<number[]> {
   const instance = await DuckDBInstance.create(join(folder, 'default/warehouse.duckdb'), {
     access_mode: 'READ_ONLY',

@@ -8,22 +8,22 @@ import { generate } from './generate.ts';
 const ROUNDS = 5;
 const GOAL_MS = 500;
 
-/** The largest tables, whose bare scan stands beside the marts that read them: every mart beside its largest. */
+/** The largest tables. The baseline of a mart is the bare scan of the largest table it reads. */
 const LARGE = ['response_citations', 'response_competitors', 'responses'] as const;
-/** Lists that nobody reads whole are asked for their last month as well. */
+/** Marts that are rarely read completely; the benchmark also queries their last month. */
 const PARTS: Readonly<Record<string, string>> = {
   cited_domains_all: "day >= DATE '$day' - 28",
   cited_urls_all: "month = date_trunc('month', DATE '$day') - INTERVAL 1 MONTH",
 };
 
-/** How long every row and column of each mart takes over generated answers, beside a scan of the largest table it reads. */
+/** Measures reading all rows and columns of each mart, compared with a scan of the largest table it reads. */
 export async function martFigures(folder: string, responses: number): Promise<string[]> {
   const generated = await generate(folder, responses);
   const { database } = await openWarehouse(generated.warehouse, catalogue, { memoryLimitMb: 1024, threads: 2 });
   try {
     const created = await timeMs(() => ensureViews(database, MART_SCHEMA, marts()));
     const again = await timeMs(() => ensureViews(database, MART_SCHEMA, marts()));
-    await database.exclusive(addWhatIsMissing);
+    await database.exclusive(addMissingData);
     const head = `marts over ${responses} answers (goal ${GOAL_MS} ms each)`;
     const made = `made in ${created.toFixed(0)} ms, found as they are in ${again.toFixed(1)} ms`;
     const lines = [`${head}, ${marts().length} views ${made}`];
@@ -39,8 +39,8 @@ export async function martFigures(folder: string, responses: number): Promise<st
   }
 }
 
-// Websites that some of the generated pages belong to, versions of prompts, and visits.
-async function addWhatIsMissing(session: Session): Promise<void> {
+// Adds websites that own some of the generated pages, versions of prompts, and visits.
+async function addMissingData(session: Session): Promise<void> {
   await session.run("UPDATE brands SET website_url = 'https://www.site1.example/'");
   await session.run(`UPDATE competitors SET record = json_object('websiteUrl', 'https://site' || (20 + n) || '.example')
     FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM competitors) o WHERE o.id = competitors.id`);

@@ -17,9 +17,9 @@ const PAGES_UNDER_WAY = 400;
 const REPEATS = 5;
 
 /**
- * Plans a sync of 50 brands with 366 days and 500 prompts each, of which `responses` answers are held, three times over:
- * the decisions alone, with the counting that they rest on, and from a file in which a run was stopped midway. Beside
- * them the same count of answers by day in bare SQL.
+ * Plans a sync of 50 brands with 366 days and 500 prompts each, with `responses` stored responses, three times: the pure
+ * plan alone, with the counts it needs, and from a file with an interrupted run. The baseline counts responses by day in
+ * bare SQL.
  */
 export async function planFigures(folder: string, responses: number): Promise<string[]> {
   const generated = await generate(folder, responses, BRANDS);
@@ -42,8 +42,8 @@ export async function planFigures(folder: string, responses: number): Promise<st
     });
     return [
       `planning for ${BRANDS} brands, ${DAYS} days, 500 prompts each, ${responses.toLocaleString('en-US')} answers held`,
-      `  what is due, by day, and its windows                          ${pure.toFixed(0)} ms`,
-      `  the whole plan, with a look at what has changed               ${counted.toFixed(0)} ms`,
+      `  the pure plan: due days and windows                           ${pure.toFixed(0)} ms`,
+      `  the plan with its queries for changes                         ${counted.toFixed(0)} ms`,
       `  all answers by brand, day and engine, in one statement        ${bare.toFixed(0)} ms`,
       `  all days counted against upstream, which a first sync does    ${first.toFixed(0)} ms`,
       `  from the closed file to the first request of a stopped run    ${resumed.toFixed(0)} ms`,
@@ -62,7 +62,7 @@ function open({ warehouse }: Generated): Promise<Warehouse> {
   return openWarehouse(warehouse, catalogue, { memoryLimitMb: 96, threads: 1 });
 }
 
-// Every brand's day counted upstream as held, but for one in ten.
+// Day counts equal to the stored responses, except for one day in ten.
 async function decisions(warehouse: Warehouse, today: string): Promise<() => Promise<void>> {
   const context = await readContext({ ...parts, warehouse }, options, null, Date.now());
   const brands = await readBrands({ catalogue, warehouse });
@@ -85,7 +85,7 @@ async function countAll(warehouse: Warehouse, today: string): Promise<void> {
   for (const brand of brands) {
     for (const resource of windowed) {
       const { days } = await countDays({ catalogue, database }, resource, brand, today);
-      if (days.length !== DAYS) throw new Error(`${days.length} days were counted`);
+      if (days.length !== DAYS) throw new Error(`${days.length} days were counted; expected ${DAYS}`);
       const audits = days.map((day) => ({ ...day, tries: 0, retryAt: null }));
       await writeAudits(database, resource.name, brand.id, audits, Date.now());
     }
@@ -94,22 +94,24 @@ async function countAll(warehouse: Warehouse, today: string): Promise<void> {
 
 async function planAll(warehouse: Warehouse): Promise<void> {
   const plan = await planSync({ ...parts, warehouse }, options);
-  if (plan.requests < BRANDS) throw new Error(`a plan of ${plan.requests} requests leaves brands out`);
+  if (plan.requests < BRANDS)
+    throw new Error(`the plan has ${plan.requests} requests; expected at least one for each of ${BRANDS} brands`);
 }
 
-// What a sync does before its first request.
+// The work of a sync before its first request.
 async function begin(warehouse: Warehouse): Promise<void> {
   const run = await warehouse.beginRun({ runId: crypto.randomUUID(), options: 'bench', now: Date.now() });
-  if (!run.continues) throw new Error('there is nothing to go on with');
+  if (!run.continues) throw new Error('the run does not continue the interrupted one');
   const context = await readContext({ ...parts, warehouse }, options, run.passId, Date.now());
-  if (context.open.length !== PAGES_UNDER_WAY) throw new Error(`${context.open.length} chains are under way`);
+  if (context.open.length !== PAGES_UNDER_WAY)
+    throw new Error(`${context.open.length} slices are in progress; expected ${PAGES_UNDER_WAY}`);
   const brands = await readBrands({ catalogue, warehouse });
   createFollower({ catalogue, database: warehouse.database }, context).brands(brands);
   planWorkspace(catalogue, context);
   for (const brand of brands) planBrand(catalogue, brand, context);
 }
 
-// A run that has read most windows of the brands, each day of which is a chain, and was in the middle of others.
+// Writes a run that has finished most windows of the brands, one slice per day, and was interrupted in others.
 async function stopMidway({ database, beginRun }: Warehouse, today: string): Promise<void> {
   const { runId, passId } = await beginRun({ runId: crypto.randomUUID(), options: 'bench', now: Date.now() });
   await database.exclusive(async (session) => {

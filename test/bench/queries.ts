@@ -10,7 +10,7 @@ import type { Generated } from './generate.ts';
 
 const ROUNDS = 31;
 
-/** Answers computed in process, to JSON, beside the statements they sent, run again on the same connection. */
+/** Measures in-process queries up to their JSON, compared with their SQL statements on the same connection. */
 export async function queryFigures({ copy, brandId, today }: Generated): Promise<string[]> {
   const catalogue = createCatalogue(declarations);
   const edition = await openEdition(copy, {
@@ -58,7 +58,7 @@ export async function queryFigures({ copy, brandId, today }: Generated): Promise
   return lines;
 }
 
-// In turns, so that what else the machine does falls on both.
+// Alternate the two, so that other load on the machine affects both.
 async function mediansMs(one: () => Promise<void>, other: () => Promise<void>) {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {

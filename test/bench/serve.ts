@@ -7,16 +7,16 @@ import { firstLine, peakOf, startCli, startScript } from './children.ts';
 import { generate } from './generate.ts';
 import { queryFigures } from './queries.ts';
 
-/** Connections of the client, and how long each figure is measured. */
+/** Number of client connections, and duration of each measurement. */
 const CONNECTIONS = 20;
 const MEASURE_MS = 5_000;
-/** Clients that ask a different question each time, with and without a sync beside them. */
+/** Number of clients that send a different request each time, with and without a concurrent sync. */
 const ASKERS = 2;
 const DAY_MS = 86_400_000;
 
 /**
- * Serves a generated warehouse of `responses` answers and measures it beside raw SQL on the same connection, beside a
- * bare Fastify server that sends the same bytes, and beside itself while a sync writes; the figures as lines of text.
+ * Serves a generated warehouse with `responses` responses. Compares it with raw SQL on the same connection, with a bare
+ * Fastify server that sends the same bytes, and with itself during a sync. Returns the figures as lines of text.
  */
 export async function serveFigures(folder: string, responses: number): Promise<string[]> {
   const generated = await generate(folder, responses);
@@ -32,7 +32,7 @@ async function httpFigures(folder: string, brandId: string): Promise<string[]> {
   try {
     const { baseUrl } = JSON.parse(await firstLine(server)) as { baseUrl: string };
     const path = `/v1/brands/${brandId}/metrics/daily`;
-    // Every encoding has an ETag of its own.
+    // Every encoding has its own ETag.
     const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
     const origin = new URL(baseUrl).origin;
     const first = await fetch(`${origin}${path}`, { headers });
@@ -67,7 +67,7 @@ async function bareRate(file: string): Promise<number> {
   }
 }
 
-// Requests a second over as many connections, each with one request under way; the first second only warms up.
+// Measures requests per second with one request in flight per connection, after a warm-up of one second.
 async function rateOf(
   origin: string,
   path: string,
@@ -81,7 +81,7 @@ async function rateOf(
     for (let elapsed = 0; elapsed < MEASURE_MS + 1000; elapsed = performance.now() - startedAt) {
       const answer = await pool.request({ path, method: 'GET', headers });
       await answer.body.dump();
-      if (answer.statusCode !== status) throw new Error(`${path} was answered ${answer.statusCode}`);
+      if (answer.statusCode !== status) throw new Error(`${path} returned ${answer.statusCode}; expected ${status}`);
       if (elapsed > 1000) counted += 1;
     }
   };
@@ -90,7 +90,7 @@ async function rateOf(
   return counted / (MEASURE_MS / 1000);
 }
 
-// Waits for answers that are in no cache: every question has a range or a filter of its own.
+// Measures latencies of uncached responses: every request has a different range or filter.
 async function waitsOf(
   origin: string,
   brandId: string,
@@ -105,9 +105,9 @@ async function waitsOf(
       const sentAt = performance.now();
       const answer = await pool.request({ path: questionOf(brandId, asked++), method: 'GET', headers });
       await answer.body.dump();
-      // The sync is of another workspace: once its copy is published, the generated brand is gone.
+      // The sync is of another workspace, so the generated brand disappears when its replica is published.
       if (answer.statusCode === 404 && asked > ASKERS) return;
-      if (answer.statusCode !== 200) throw new Error(`a question was answered ${answer.statusCode}`);
+      if (answer.statusCode !== 200) throw new Error(`a request returned ${answer.statusCode}; expected 200`);
       waits.push(performance.now() - sentAt);
     }
   };
@@ -129,12 +129,12 @@ function questionOf(brandId: string, number: number): string {
   const kinds = ['metrics', 'responses?limit=100', 'sources/domains', 'metrics/daily'];
   const kind = kinds[number % kinds.length] as string;
   const engine = ['chatgpt', 'claude', 'gemini', 'perplexity'][Math.floor(number / 300) % 4];
-  // One day shorter in every round, so that no question comes twice.
+  // Shorten the range by a day in every round, so that no request repeats.
   const from = dayBefore((number % 300) + 29 - (Math.floor(number / 1200) % 29));
   return `/v1/brands/${brandId}/${kind}${kind.includes('?') ? '&' : '?'}from=${from}&to=${to}&engine=${engine}`;
 }
 
-// A sync of another brand into the same warehouse, from its first request to the publication of the copy.
+// Syncs another brand into the same warehouse, from the first request to the publication of the replica.
 async function besideSync(
   folder: string,
   origin: string,

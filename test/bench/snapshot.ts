@@ -11,12 +11,12 @@ import { firstLine, peakOf, startCli } from './children.ts';
 import { type Generated, generate } from './generate.ts';
 
 const SAMPLE_MS = 20;
-/** What an export may use, so that what it is compared with has the same. */
+/** Memory and threads of an export, used for the baseline too. */
 const MEMORY_MB = 256;
 
 /**
- * Takes snapshots of a generated warehouse of `responses` answers with their children, in a process of its own, beside
- * DuckDB's bare COPY of the same tables; the figures as lines of text.
+ * Exports snapshots of a generated warehouse with `responses` responses and their children, in its own process. Compares
+ * them with DuckDB's bare COPY of the same tables. Returns the figures as lines of text.
  */
 export async function snapshotFigures(folder: string, responses: number): Promise<string[]> {
   const generated = await generate(folder, responses);
@@ -52,9 +52,9 @@ function ratio(own: number, bare: number): string {
   return `${(own / bare).toFixed(2)} : 1`;
 }
 
-// The whole command, from the start of its process.
+// Measures the whole command, including the start of its process.
 async function exported(folder: string, { copy }: Generated): Promise<Exported> {
-  // As after a sync, which publishes the analysts' copy itself.
+  // As after a sync, which publishes the replica itself.
   await utimes(copy, new Date(), new Date());
   const startedAt = performance.now();
   const child = startCli(folder, ['export', '--json']);
@@ -109,7 +109,7 @@ async function bareCopies(generated: Generated): Promise<{ same: number; plain: 
   return seconds;
 }
 
-// The last day once more, as the next one.
+// Adds a day: a copy of the last one.
 async function addDay(generated: Generated): Promise<void> {
   const next = (table: string, ids: string): string =>
     `INSERT INTO ${table} SELECT * REPLACE (${ids}, created_at + INTERVAL 1 DAY AS created_at) FROM ${table}

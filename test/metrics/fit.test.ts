@@ -23,10 +23,10 @@ const form: fc.Arbitrary<ShareForm> = fc
 const counts = fc
   .tuple(fc.integer({ min: 1, max: 400 }), fc.nat(400))
   .map(([whole, part]) => ({ whole, part: part % (whole + 1) }));
-// Without a bias for small numbers: what is looked for shows in many numbers, not in special ones.
+// No bias towards small numbers: conventions show in many ordinary numbers, not in edge cases.
 const sample = fc.noBias(fc.array(counts, { minLength: SMALLEST_SAMPLE, maxLength: 400 }));
 
-// Ways of rounding are the same to us where no number shows a difference.
+// Two roundings are equivalent if they agree on every row.
 function isAsGood<Row>(rows: readonly Row[], wanted: (row: Row) => number | null, found: (row: Row) => number | null) {
   return rows.every((row) => wanted(row) === found(row));
 }
@@ -35,13 +35,13 @@ function reportedShares(rows: readonly Omit<ShareRow, 'reported'>[], by: ShareFo
   return rows.map((row) => ({ ...row, reported: share(defaultConventions, by, row.part, row.whole) as number }));
 }
 
-describe('a share', () => {
-  test('is found as it was written, whatever the form', () => {
+describe('fitShare', () => {
+  test('finds every form of a share', () => {
     fc.assert(
       fc.property(form, sample, (wanted, sampled) => {
         const rows = reportedShares(sampled, wanted);
         const { value, source, compared, agreed, largestError } = fitShare(rows, defaultConventions.visibility);
-        // With few digits a fraction is 0 or 1, which percentages are too.
+        // With few decimals, all shares are 0 or 1, which fractions and percentages have in common.
         fc.pre(new Set(rows.map(({ reported }) => reported)).size > 3);
         expect({ source, compared, agreed }).toEqual({ source: 'learned', compared: rows.length, agreed: rows.length });
         expect(largestError).toBeLessThan(1e-9);
@@ -56,7 +56,7 @@ describe('a share', () => {
     );
   });
 
-  test('is found among some that were counted at another moment, and not among many', () => {
+  test('tolerates a few inconsistent rows and rejects many', () => {
     fc.assert(
       fc.property(fc.constantFrom(1 as const, 100 as const), sample, fc.boolean(), (whole, sampled, many) => {
         const rows = reportedShares(sampled, { ...defaultConventions.visibility, whole, decimals: 4 });
@@ -71,7 +71,7 @@ describe('a share', () => {
     );
   });
 
-  test('is not found in noise, in nothing, or in what says nothing', () => {
+  test('keeps the default for noise, for no rows and for rows that every form explains', () => {
     fc.assert(
       fc.property(
         sample,
@@ -85,7 +85,7 @@ describe('a share', () => {
           const zeros = sampled.map(({ whole }) => ({ whole, part: 0, reported: 0 }));
           const silent = fitShare(zeros, defaultConventions.visibility);
           expect(silent).toMatchObject({ source: 'default', contradicted: false, agreed: zeros.length });
-          expect(silent.note).toContain('all definitions agree');
+          expect(silent.note).toContain('all definitions explain');
         },
       ),
       { numRuns: 10, endOnFailure: true },
@@ -105,7 +105,7 @@ describe('a share', () => {
     expect(fitShare(two, defaultConventions.visibility)).toMatchObject({ source: 'default', contradicted: false });
   });
 
-  test('is written as before where rows leave a choice', () => {
+  test('keeps the prior form if the rows allow several', () => {
     const halves = [0, 50, 100, 50].map((percent) => ({ part: percent / 50, whole: 2, reported: percent }));
     expect(fitShare(halves, defaultConventions.visibility).value).toEqual(defaultConventions.visibility);
     const two = { ...defaultConventions.visibility, decimals: 2 };
@@ -113,7 +113,7 @@ describe('a share', () => {
   });
 });
 
-test('a domain share is found with what it is a share of', () => {
+test('fitDomainShare finds the form and whether it is a share of citations or responses', () => {
   const domain = fc.record({ citations: counts, responses: counts });
   fc.assert(
     fc.property(
@@ -140,7 +140,7 @@ test('a domain share is found with what it is a share of', () => {
   );
 });
 
-test('a change is found with how it is computed', () => {
+test('fitChange finds how a change is computed', () => {
   const tally = counts.map(({ part, whole }): Tally => {
     return { responses: whole, mentions: part, positions: { count: 0, sum: 0 }, labels: {} };
   });
@@ -179,7 +179,7 @@ test('a change is found with how it is computed', () => {
   );
 });
 
-test('a mean is found with its rounding', () => {
+test('fitMean finds the rounding of a mean', () => {
   const sums = fc.array(fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 600 })), {
     minLength: SMALLEST_SAMPLE,
     maxLength: 300,
@@ -198,7 +198,7 @@ test('a mean is found with its rounding', () => {
   );
 });
 
-describe('labels', () => {
+describe('fitLabels', () => {
   const names = ['great', 'good', 'so-so', 'poor', 'unheard of'];
   const width = { minLength: names.length, maxLength: names.length };
   const steps = fc.uniqueArray(fc.integer({ min: -40, max: 40 }), width);
@@ -207,7 +207,7 @@ describe('labels', () => {
     .constantFrom(1, 2, 3, null)
     .map((decimals) => ({ decimals, mode: 'half-away' }) as const);
 
-  test('get the worths that they were given', () => {
+  test('finds the exact worths of labels', () => {
     const grid = fc.constantFrom(1, 2, 4, 10);
     fc.assert(
       fc.property(
@@ -228,7 +228,7 @@ describe('labels', () => {
     );
   });
 
-  test('get worths that explain the means, however odd those are', () => {
+  test('finds odd worths within 0.05', () => {
     const odd = fc.uniqueArray(fc.integer({ min: -9999, max: 9999 }), width);
     fc.assert(
       fc.property(odd, fc.noBias(fc.array(times, { minLength: 400, maxLength: 500 })), (given, sampled) => {
@@ -244,7 +244,7 @@ describe('labels', () => {
     );
   });
 
-  test('are found among rows that were read at another moment', () => {
+  test('finds the worths despite a few inconsistent rows', () => {
     fc.assert(
       fc.property(steps, fc.noBias(fc.array(times, { minLength: 400, maxLength: 500 })), (given, sampled) => {
         const rows = rowsOf(sampled, given, { decimals: 1, mode: 'half-away' }).map((row, index) =>
@@ -258,7 +258,7 @@ describe('labels', () => {
     );
   });
 
-  test('may be left out of the mean', () => {
+  test('finds that a label is excluded from the mean', () => {
     const sampled = fc.sample(times, { numRuns: 300, seed: 5 });
     const { labels } = fitLabels(
       names,
@@ -268,13 +268,13 @@ describe('labels', () => {
     expect(labels).toMatchObject({ source: 'learned', value: { great: 3, good: 2, 'so-so': 1, poor: 0 } });
   });
 
-  test('that upstream knows and we do not are found beside the usual ones', () => {
+  test('keeps default worths of labels that do not occur, unless the others differ from the defaults', () => {
     const usual = ['positive', 'negative'];
     const rows = rowsOf(fc.sample(fc.tuple(fc.nat(5), fc.nat(5)), { numRuns: 40, seed: 6 }), [100, 0], {
       decimals: 1,
       mode: 'half-away',
     });
-    // What does not occur keeps what it is usually worth.
+    // A label that does not occur keeps its default worth.
     expect(fitLabels(usual, rows, defaultConventions).labels).toMatchObject({
       source: 'learned',
       value: defaultConventions.labels,
@@ -286,7 +286,7 @@ describe('labels', () => {
     expect(fitLabels(usual, other, defaultConventions).labels.value).toEqual({ positive: 1, negative: -1 });
   });
 
-  test('need more rows than there are labels', () => {
+  test('requires more rows than labels', () => {
     const few = rowsOf(
       [
         [1, 0, 0, 0, 0],
@@ -303,14 +303,14 @@ describe('labels', () => {
     expect(fitLabels([], [], defaultConventions).labels).toMatchObject({ source: 'default', compared: 0 });
   });
 
-  test('that explain nothing are not taken', () => {
+  test('keeps the defaults if no worths explain the rows', () => {
     const random = fc.sample(fc.double({ min: -1, max: 1, noNaN: true }), { numRuns: 200, seed: 3 });
     const rows = fc
       .sample(times, { numRuns: 200, seed: 4 })
       .map((row, index) => ({ times: row, reported: random[index] as number }));
     const { labels } = fitLabels(names, rows, defaultConventions);
     expect(labels).toMatchObject({ source: 'default', value: defaultConventions.labels, contradicted: true });
-    expect(labels.note).toMatch(/^no worths explain the means: the best agree with \d+ of 200 rows, largest error /);
+    expect(labels.note).toMatch(/^no worths explain the means: the best fit \d+ of 200 rows, largest error /);
   });
 
   function rowsOf(
@@ -331,7 +331,7 @@ describe('labels', () => {
   }
 });
 
-test('what stands for nothing is what nearly always does', () => {
+test('fitEmpty finds the placeholder that nearly all rows have', () => {
   const of = (nulls: number, zeros: number) => [...new Array(nulls).fill(null), ...new Array(zeros).fill(0)];
   expect(fitEmpty(of(10, 0), 0)).toMatchObject({ value: null, source: 'learned' });
   expect(fitEmpty(of(0, 10), null)).toMatchObject({ value: 0, source: 'learned' });

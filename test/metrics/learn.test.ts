@@ -6,7 +6,7 @@ import { conventionsOf, learnAgain, learnChanged, learnFrom } from './workspace.
 const enough = { brands: 1, prompts: 10, days: 36 } as const;
 
 const chosen: [string, number, Partial<Choices>][] = [
-  ['as by default', 1, {}],
+  ['the defaults', 1, {}],
   [
     'fractions, unrounded',
     4,
@@ -14,9 +14,9 @@ const chosen: [string, number, Partial<Choices>][] = [
   ],
   ['whole percent', 6, { decimals: 0, sentiment: { positive: 5, mixed: 3.5, negative: 1, neutral: 3 } }],
   ['two decimals', 7, { decimals: 2, groupPrompts: 'all', ungrouped: 'null', sentiment: { fine: 42 } }],
-  ['fractions with two', 3, { scale: 'fraction', decimals: 2, sentiment: { good: 1, meh: 0, awful: -1 } }],
+  ['fractions with two decimals', 3, { scale: 'fraction', decimals: 2, sentiment: { good: 1, meh: 0, awful: -1 } }],
   [
-    'all of it otherwise',
+    'every choice different',
     10,
     {
       scale: 'fraction',
@@ -32,7 +32,7 @@ const chosen: [string, number, Partial<Choices>][] = [
   ],
 ];
 
-describe('what the sandbox was given is learned', () => {
+describe('calibration finds the conventions that the sandbox uses', () => {
   test.for(chosen)('%s', { timeout: 120_000 }, async ([, seed, choices]) => {
     const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed, choices });
     const expected = conventionsOf(choices);
@@ -56,8 +56,8 @@ describe('what the sandbox was given is learned', () => {
   });
 });
 
-describe('too little is said to be too little', () => {
-  test('one prompt and two days', async () => {
+describe('calibration reports too little evidence', () => {
+  test('with one prompt and two days', async () => {
     const { conventions, stored, unexplained } = await learnFrom({ brands: 1, prompts: 1, days: 2, seed: 5 });
     expect(conventions).toEqual(defaultConventions);
     expect(unexplained).toEqual([]);
@@ -69,7 +69,7 @@ describe('too little is said to be too little', () => {
     }
   });
 
-  test('no brand', async () => {
+  test('without brands', async () => {
     const { conventions, stored, unexplained } = await learnFrom({ brands: 0 });
     expect(conventions).toEqual(defaultConventions);
     expect(unexplained).toEqual([]);
@@ -80,26 +80,26 @@ describe('too little is said to be too little', () => {
     }
   });
 
-  test('no answer', async () => {
+  test('without responses', async () => {
     const choices = { emptyShare: null };
     const { conventions, stored, unexplained } = await learnFrom({ brands: 3, prompts: 0, choices });
     expect(unexplained).toEqual([]);
     expect(stored.visibility).toMatchObject({ source: 'default', compared: 0 });
     expect(conventions.visibility).toEqual(defaultConventions.visibility);
-    // What stands for nothing is all that there is to see.
+    // Only the placeholder of empty shares is observable.
     expect(stored.emptyShare).toMatchObject({ source: 'learned', value: null });
   });
 });
 
 const gone = '_deleted_at = now()::TIMESTAMP';
 
-test('what has no rows of its own is written as the other shares are', { timeout: 120_000 }, async () => {
+test('a share without rows gets the form of the other shares', { timeout: 120_000 }, async () => {
   const choices = { scale: 'fraction', decimals: 3 } as const;
   const { workspace } = await learnFrom({ ...enough, choices });
   const lists = ['cited_domains', 'traffic_totals', 'metrics_prompts', 'metrics_groups'];
   const bare = await learnChanged(workspace, ...lists.map((table) => `DELETE FROM ${table}`));
   for (const name of ['visibilityChange', 'domainShare', 'shareOfSite'] as const) {
-    const note = expect.stringContaining('written as');
+    const note = expect.stringContaining('uses the form of');
     expect(bare.stored[name]).toMatchObject({ source: 'default', compared: 0, note });
     expect(bare.conventions[name]).toEqual(conventionsOf(choices)[name]);
   }
@@ -111,7 +111,7 @@ test('what has no rows of its own is written as the other shares are', { timeout
   );
   expect(alone.stored.visibility).toMatchObject({ source: 'learned' });
   expect(alone.stored.competitorType).toMatchObject({ source: 'default', compared: 0, value: 'competitor' });
-  // The shares reported are those among competitors that are no longer there.
+  // The reported shares include competitors that are deleted by now.
   expect(alone.stored.shareOfVoice).toMatchObject({
     source: 'default',
     note: expect.stringContaining('no definition'),
@@ -119,10 +119,10 @@ test('what has no rows of its own is written as the other shares are', { timeout
   expect(alone.conventions.shareOfVoice).toEqual(conventionsOf(choices).shareOfVoice);
 });
 
-test('what contradicts itself is not learned', { timeout: 120_000 }, async () => {
+test('inconsistent or missing evidence is not accepted', { timeout: 120_000 }, async () => {
   const { workspace } = await learnFrom({ ...enough, seed: 2 });
 
-  // One number of ten is as it pleases.
+  // One number in ten is wrong.
   const tenth = await learnChanged(
     workspace,
     'UPDATE metrics_daily SET visibility = visibility + 1.7 WHERE hash(date, engine, competitor_id) % 10 = 0',
@@ -130,12 +130,12 @@ test('what contradicts itself is not learned', { timeout: 120_000 }, async () =>
   expect(tenth.stored.visibility).toMatchObject({ source: 'default', value: defaultConventions.visibility });
   expect(tenth.stored.visibility.error).toBeCloseTo(1.7, 6);
   expect(tenth.stored.visibility.note).toMatch(
-    /^no definition fits: the best, percent, 1 decimal, half-away, agrees with \d+ of \d+ rows, largest error 1\.7/,
+    /^no definition fits: the best, percent, 1 decimal, half-away, explains \d+ of \d+ rows, largest error 1\.7/,
   );
   expect(tenth.unexplained).toEqual(['visibility']);
   expect(tenth.stored.shareOfVoice.source).toBe('learned');
 
-  // Zeros, on which every definition agrees, do not outvote numbers that nothing explains.
+  // Zeros, which every definition explains, do not outvote numbers that no definition explains.
   const zeros = await learnChanged(
     workspace,
     `UPDATE metrics_daily SET mentions = 0, visibility = CASE WHEN hash(date, engine) % 25 = 0 THEN 12.34 ELSE 0 END`,
@@ -146,7 +146,7 @@ test('what contradicts itself is not learned', { timeout: 120_000 }, async () =>
   expect(zeros.stored.visibility).toMatchObject({ source: 'default' });
   expect(zeros.stored.visibility.agreed / zeros.stored.visibility.compared).toBeGreaterThan(0.9);
 
-  // A few rows that were read at another moment do no harm.
+  // A few inconsistent rows are tolerated.
   const few = await learnChanged(
     workspace,
     'UPDATE metrics_daily SET visibility = visibility + 3 WHERE hash(date, engine, competitor_id) % 50 = 0',
@@ -155,16 +155,18 @@ test('what contradicts itself is not learned', { timeout: 120_000 }, async () =>
   expect(few.stored.visibility.agreed).toBeLessThan(few.stored.visibility.compared);
   expect(few.stored.visibility.error).toBeCloseTo(3, 6);
 
-  // Answers that are not held make no evidence, and are told of.
+  // Rows whose responses are not stored are skipped, and the note has their number.
   const half = await learnChanged(
     workspace,
     `UPDATE responses SET ${gone} WHERE hash(id) % 2 = 0`,
     `UPDATE response_citations SET ${gone} WHERE hash(response_id) % 2 = 0`,
   );
-  expect(half.stored.visibility.note).toMatch(/; \d{3,} rows left out, which count other answers than are held here$/);
+  expect(half.stored.visibility.note).toMatch(
+    /; \d{3,} rows skipped: response counts differ from the stored responses$/,
+  );
   expect(half.stored.visibility.compared).toBeLessThan(tenth.stored.visibility.compared / 2);
 
-  // A list of all domains needs no answers: it adds up to what its shares are shares of. A part of one does.
+  // A complete list of domains needs no stored responses, because its sum is the total. An incomplete list does.
   expect(half.stored.domainShare).toMatchObject({ source: 'learned', value: defaultConventions.domainShare });
   const part = await learnChanged(
     workspace,
@@ -175,7 +177,7 @@ test('what contradicts itself is not learned', { timeout: 120_000 }, async () =>
   expect(part.unexplained).toContain('domainShare');
 });
 
-test('what the sandbox does not vary is learned too', { timeout: 120_000 }, async () => {
+test('calibration finds conventions that the sandbox cannot vary', { timeout: 120_000 }, async () => {
   const { workspace } = await learnFrom({
     ...enough,
     days: 20,
@@ -231,7 +233,7 @@ test('what the sandbox does not vary is learned too', { timeout: 120_000 }, asyn
   expect(rounded.conventions.domainShare).toMatchObject({ whole: 100, decimals: 1 });
 });
 
-test('changes are told apart by how they are computed', { timeout: 120_000 }, async () => {
+test('calibration distinguishes relative changes and changes of rounded shares', { timeout: 120_000 }, async () => {
   const { workspace } = await learnFrom({ ...enough, days: 50, choices: { decimals: 'none' } });
   const compared = ['metrics_prompts', 'metrics_groups'];
   const before = '(visibility - visibility_change)';
@@ -257,12 +259,12 @@ test('changes are told apart by how they are computed', { timeout: 120_000 }, as
   expect(rounded.conventions.visibilityChange).toMatchObject({ whole: 100, as: 'difference', of: 'rounded' });
 });
 
-test('a second time finds the same, and a newer range counts instead of an older', { timeout: 120_000 }, async () => {
+test('calibrating twice finds the same, and only the newest range counts', { timeout: 120_000 }, async () => {
   const first = await learnFrom({ ...enough, days: 20, seed: 4 });
   expect((await learnAgain(first.workspace)).stored).toEqual(first.stored);
   first.workspace.sandbox.world.advance({ days: 2 });
   await first.workspace.sync();
-  // The older range's rows stay, as they were; they are not what upstream says now.
+  // Rows of the older range stay in the warehouse and must not count.
   const older = 'UPDATE metrics SET visibility = 77.7 WHERE range_to = (SELECT min(range_to) FROM metrics)';
   const second = await learnChanged(first.workspace, older);
   expect(second.stored.visibility).toMatchObject({ source: 'learned', error: 0 });

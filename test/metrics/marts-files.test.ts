@@ -28,7 +28,7 @@ async function readCopy({ database }: Warehouse): Promise<Reader> {
   return reader;
 }
 
-test('every mart and each of its columns has a comment and the type it is said to have, in the copy too', async () => {
+test('every mart and column in the replica has its comment and its declared type', async () => {
   const warehouse = await openEmpty();
   expect(await ensureViews(warehouse.database, MART_SCHEMA, marts())).toBe(true);
   const reader = await readCopy(warehouse);
@@ -45,7 +45,7 @@ test('every mart and each of its columns has a comment and the type it is said t
   expect(columns.rows.filter(([, , type]) => /HUGEINT|\[\]|STRUCT|MAP|DECIMAL/.test(String(type)))).toEqual([]);
 });
 
-test('marts of a warehouse that was never synced are empty, but for what labels are worth', async () => {
+test('the marts of a warehouse that was never synced are empty, except sentiment_label', async () => {
   const warehouse = await openEmpty();
   await ensureViews(warehouse.database, MART_SCHEMA, marts());
   const reader = await readCopy(warehouse);
@@ -58,7 +58,7 @@ test('marts of a warehouse that was never synced are empty, but for what labels 
   expect(labels.rows.map(([label, , lean]) => label === lean)).toEqual([true, true, true]);
 });
 
-test('dates out of this world do not cost the calendar the days of the world', async () => {
+test('absurd dates do not extend the calendar', async () => {
   const warehouse = await openEmpty();
   await ensureViews(warehouse.database, MART_SCHEMA, marts());
   const moments = ['0001-01-01', '1969-12-31 23:59:59', '2023-05-06', '2026-11-20 12:00:00', '9999-12-31 23:59:59'];
@@ -69,7 +69,7 @@ test('dates out of this world do not cost the calendar the days of the world', a
   expect(rows).toEqual([['2023-01-01', '2026-12-31', 4 * 365 + 1]]);
 });
 
-test('views are made anew when they differ from what is there, and otherwise left alone', async () => {
+test('views are recreated if they differ from the existing ones, and otherwise kept', async () => {
   const { database } = await openEmpty();
   const view = { name: 'one', about: "It's one.", columns: [{ name: 'a', about: 'An a.' }], sql: 'SELECT 1 AS a' };
   const other = { ...view, name: 'two', sql: 'SELECT a FROM mart.one' };
@@ -83,7 +83,7 @@ test('views are made anew when they differ from what is there, and otherwise lef
   expect(await ensureViews(database, MART_SCHEMA, [{ ...view, about: 'Another one.' }])).toBe(true);
   expect(await names()).toEqual([['one']]);
 
-  // One that cannot be made leaves those that are there.
+  // If a view cannot be created, the existing ones stay.
   await expect(
     ensureViews(database, MART_SCHEMA, [view, { ...other, sql: 'SELECT b FROM mart.one' }]),
   ).rejects.toThrow();
@@ -91,7 +91,7 @@ test('views are made anew when they differ from what is there, and otherwise lef
   expect(await ensureViews(database, MART_SCHEMA, [{ ...view, about: 'Another one.' }])).toBe(false);
 });
 
-test('marts come after those they read from', () => {
+test('every mart comes after the marts it reads from', () => {
   const names = marts().map(({ name }) => name);
   for (const [index, { name, sql }] of marts().entries()) {
     const reads = [...sql.matchAll(/\bmart\.(\w+)/g)].map((match) => match[1] as string);
@@ -102,7 +102,7 @@ test('marts come after those they read from', () => {
   }
 });
 
-test('the header of a mart says what it is, or the file is refused by name', () => {
+test('parseMart parses the header and rejects invalid ones with the file name', () => {
   const header =
     '-- One row per\n-- thing.\n-- formula: a = b\n--   + c.\n-- source: A (1927), B.\n-- column a BIGINT: An a.';
   expect(parseMart('x', `${header}\nSELECT 1 AS a\n`)).toEqual({

@@ -11,8 +11,8 @@ const [LONE, OTHER] = ['00000000-0000-4000-8000-00000000000a', '00000000-0000-40
 const RIVAL = '00000000-0000-4000-8000-0000000000ff';
 
 /**
- * Two brands whose answers have the same ids, as where upstream gives one answer to both: they mention a rival that both
- * track, twice in the other brand's, and cite other pages.
+ * Two brands whose responses share ids, as if upstream returned the same response for both. Both brands track the same
+ * competitor; the responses of the second brand mention it more often, and the brands' responses cite different pages.
  */
 async function openShared(repeats: boolean) {
   const folder = await temporaryFolder();
@@ -43,7 +43,7 @@ async function openShared(repeats: boolean) {
 }
 
 test.each([false, true])(
-  'an answer that two brands share counts for each by itself, repeats seen: %s',
+  'a response shared by two brands counts separately for each (competitors listed twice: %s)',
   async (repeats) => {
     const query = await openShared(repeats);
     const mentions = await query(
@@ -57,7 +57,7 @@ test.each([false, true])(
       `SELECT right(brand_id::VARCHAR, 1), domain, gap_responses, gap_responses_of_all FROM ${MART_SCHEMA}.source_gaps
      WHERE scope = 'all engines' ORDER BY ALL`,
     );
-    // The last day is not over.
+    // The last day is still open.
     expect(gaps).toEqual([
       ['a', 'a.example', 12, 12],
       ['b', 'b.example', 36, 36],

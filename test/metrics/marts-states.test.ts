@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/folders.ts';
 const BRAND = '11111111-1111-4111-8111-111111111111';
 const THREAD = '22222222-2222-4222-8222-222222222222';
 
-test('a thread that was gone and came back in the same state was in it twice', async () => {
+test('a thread that was deleted and restored in the same state has two periods in it', async () => {
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   const warehouse = await openWarehouse(path, createCatalogue(declarations), {});
   onTestFinished(() => warehouse.close());
@@ -18,7 +18,7 @@ test('a thread that was gone and came back in the same state was in it twice', a
   await ensureViews(database, MART_SCHEMA, marts());
   const versions: readonly (readonly [change: string, status: string, from: string, to: string | null])[] = [
     ['inserted', 'new', '2026-01-01', '2026-01-02'],
-    // Something else about it changed.
+    // Another column changed.
     ['updated', 'new', '2026-01-02', '2026-01-04'],
     ['deleted', 'new', '2026-01-04', '2026-01-04'],
     ['restored', 'new', '2026-01-10', '2026-01-11'],

@@ -11,10 +11,10 @@ import { expectedDimensions } from '../support/marts/dimensions.ts';
 import { addDays, groupBy, type Held, type Row, readHeld } from '../support/marts/held.ts';
 import { expectedLists } from '../support/marts/lists.ts';
 
-/** What the sandbox writes for a share of all. */
+/** The number the sandbox reports for a share of 100 %. */
 const WHOLE = 1;
 
-/** Three syncs with changes between them: deletions of every kind, other groups, states that moved, a brand that went. */
+/** Three syncs with changes between them: deletions of every kind, changed groups and states, a deleted brand. */
 async function openChanged(): Promise<Mirror> {
   const sentiment = Object.fromEntries(Object.entries(LABELS).map(([label, { worth }]) => [label, worth]));
   const choices = { sentiment, scale: 'fraction', decimals: 3 } as const;
@@ -37,7 +37,7 @@ async function publish(mirror: Mirror): Promise<Held> {
   return held;
 }
 
-/** Rows in an order of their own, with moments as numbers and without what arithmetic in another order leaves behind. */
+/** Returns sorted JSON rows, with times as numbers and numbers rounded to hide floating-point error. */
 function comparable(rows: readonly Row[]): string[] {
   const plain = (value: unknown): unknown => {
     if (typeof value === 'number') return Number.isInteger(value) ? value : Number(value.toPrecision(11));
@@ -51,7 +51,7 @@ function comparable(rows: readonly Row[]): string[] {
     .sort();
 }
 
-/** The first rows that only one side has. */
+/** Returns the first rows that only one side has. */
 function differences(found: readonly string[], expected: readonly string[]): string[] {
   const [there, here] = [new Set(found), new Set(expected)];
   const wrong = found.filter((row) => !here.has(row)).map((row) => `found ${row}`);
@@ -68,7 +68,7 @@ async function expectMarts(held: Held, expected: Readonly<Record<string, readonl
   }
 }
 
-/** Writes websites into the warehouse: of the first brand and all of its competitors, and none of the second's. */
+/** Writes websites for the first brand and all its competitors, and removes those of the second brand. */
 async function giveWebsites({ warehouse }: Mirror, { brands, competitors }: Held): Promise<Map<string, Hosts>> {
   const [first, second] = brands as [Row, Row];
   const run = (sql: string) => warehouse().database.exclusive((session) => session.run(sql));
@@ -134,7 +134,7 @@ test('every mart holds what counting the rows of the warehouse gives', { timeout
   await expectMarts(repeated, same);
 });
 
-// Visibility and share of voice of whole weeks, asked of the read server.
+// Compares weekly visibility and share of voice with the responses of the read server.
 async function expectLikeApi(mirror: Mirror, held: Held): Promise<void> {
   const query: Query = async (sql) => (await held.reader.query(sql)).rows.map((row) => [...row]);
   const conventions = await readConventions(query);

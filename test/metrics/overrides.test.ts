@@ -6,8 +6,8 @@ import { defaultConventions } from '../../src/metrics/conventions.ts';
 import { mergeConventions, toOverrides } from '../../src/metrics/overrides.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-describe('the configuration decides', () => {
-  test('a convention, or a part of one, and leaves the others', () => {
+describe('the conventions setting', () => {
+  test('overrides conventions or parts of them and keeps the others', () => {
     const merged = mergeConventions(
       defaultConventions,
       toOverrides({
@@ -54,28 +54,31 @@ describe('the configuration decides', () => {
     [{ sentiment: { mode: 'up' } }, /conventions\.sentiment\.mode is "up"; allowed: half-away, half-even, /],
     [{ domainShare: { of: 'pages' } }, /conventions\.domainShare\.of is "pages"; allowed: citations or responses$/],
     [{ visibilityChange: { of: 'pages' } }, /conventions\.visibilityChange\.of is "pages"; allowed: exact or rounded$/],
-    [{ labels: { good: 'yes' } }, /conventions\.labels\.good is "yes"; allowed: a number, or null for none$/],
-    [{ labels: 5 }, /conventions\.labels is 5; allowed: an object with the number/],
+    [
+      { labels: { good: 'yes' } },
+      /conventions\.labels\.good is "yes"; allowed: a number, or null to exclude the label$/,
+    ],
+    [{ labels: 5 }, /conventions\.labels is 5; allowed: an object that maps each label to a number/],
     [{ emptyShare: 1 }, /conventions\.emptyShare is 1; allowed: 0 or null$/],
     [{ emptyChange: 'none' }, /conventions\.emptyChange is "none"; allowed: 0, null or visibility$/],
     [{ topCompetitors: -1 }, /conventions\.topCompetitors is -1; allowed: a whole number, 0 or more$/],
-    [{ ungrouped: { groupId: 'x' } }, /conventions\.ungrouped\.name is not set; allowed: a text/],
+    [{ ungrouped: { groupId: 'x' } }, /conventions\.ungrouped\.name is not set; allowed: a string/],
     [{ ungrouped: { id: 'x' } }, /conventions\.ungrouped/],
     [
       { brandedGroups: { true: { groupId: 1, name: 'x' } } },
-      /conventions\.brandedGroups\.true\.groupId is 1; allowed: a text$/,
+      /conventions\.brandedGroups\.true\.groupId is 1; allowed: a string$/,
     ],
     [
       { brandedGroups: { maybe: {} } },
       /conventions\.brandedGroups has an unknown setting "maybe"; allowed: true, false$/,
     ],
     [[], /^sightline\.config\.json: conventions is \[\]; allowed: an object with visibility, /],
-  ])('but %j is refused', ([given, message]) => {
+  ])('rejects %j', ([given, message]) => {
     expect(() => toOverrides(given)).toThrow(message);
     expect(() => toOverrides(given)).toThrow(expect.objectContaining({ code: 'config_invalid', exit: 2 }));
   });
 
-  test('for all workspaces, and for one above that', async () => {
+  test('of a workspace overrides the one for all workspaces', async () => {
     const folder = await temporaryFolder();
     const workspace = { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'KEY' };
     const conventions = { emptyShare: null, visibility: { decimals: 2 } };

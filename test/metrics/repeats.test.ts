@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { learnChanged, learnFrom } from './workspace.ts';
 
-test('answers that list a competitor twice speak against nothing', async () => {
+test('responses that list a competitor twice do not affect calibration', async () => {
   const { workspace, stored } = await learnFrom({ seed: 4 });
   const twice = await learnChanged(
     workspace,

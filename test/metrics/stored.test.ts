@@ -8,7 +8,7 @@ import type { Query } from '../../src/warehouse/database.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-test('what is stored is read over the defaults, and what is damaged is not', async () => {
+test('stored conventions override the defaults, and invalid ones are ignored', async () => {
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   const { database } = await openWarehouse(path, createCatalogue(declarations), {});
   const run = (sql: string) => database.exclusive((session) => session.run(sql));
@@ -35,7 +35,7 @@ test('what is stored is read over the defaults, and what is damaged is not', asy
   expect(others).toEqual({ ...defaults, visibility: form, emptyShare: null });
   expect(labels['a']).toBe(1.5);
 
-  // As in the copy of a warehouse that an older sightline wrote.
+  // A replica written by an older version lacks the table.
   await run('DROP TABLE sync.conventions');
   expect(await readConventions(query)).toEqual(defaultConventions);
   await database.close();

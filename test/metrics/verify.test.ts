@@ -5,7 +5,7 @@ import { type BrandVerification, verifyBrand } from '../../src/metrics/verify.ts
 import type { TestWorkspace } from '../support/workspace.ts';
 import { learnFrom } from './workspace.ts';
 
-/** Ways in which an upstream may write its numbers. */
+/** Conventions that an upstream may use. */
 const upstreams: readonly Partial<Choices>[] = [
   {},
   { scale: 'fraction', decimals: 3, emptyShare: null, emptyDays: 'zero', domainShareOf: 'responses' },
@@ -13,7 +13,7 @@ const upstreams: readonly Partial<Choices>[] = [
 ];
 
 describe('verifyBrand', () => {
-  test.each(upstreams)('finds nothing where nothing differs, whatever upstream chose: %j', async (choices) => {
+  test.each(upstreams)('finds no differences if there are none, with upstream conventions %j', async (choices) => {
     const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20, choices });
     const { days, ranges } = await verify(workspace);
     expect(days.length).toBe(20);
@@ -23,7 +23,7 @@ describe('verifyBrand', () => {
     expect(ranges.every(({ compared }) => compared > 0)).toBe(true);
   });
 
-  test('tells a prompt that an answer is no longer of, though every day agrees', async () => {
+  test('reports a response stored with the wrong prompt although every day agrees', async () => {
     const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
     await workspace.query(`UPDATE responses SET prompt_id = (SELECT min(prompt_id) FROM responses)
       WHERE rowid = (SELECT min(rowid) FROM responses WHERE prompt_id > (SELECT min(prompt_id) FROM responses)
@@ -35,7 +35,7 @@ describe('verifyBrand', () => {
     expect(prompts?.differences.map(({ measure }) => measure)).toContain('responses');
   });
 
-  test('does not hold what is only assumed against upstream, and says which days were never reported', async () => {
+  test('ignores numbers of default conventions, and marks days without a report as unreported', async () => {
     const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
     await workspace.query("UPDATE sync.conventions SET source = 'default'");
     await workspace.query('UPDATE responses SET brand_position = brand_position + 1');

@@ -20,7 +20,7 @@ export interface Stored {
   readonly note: string;
 }
 
-/** What was learned from a workspace. */
+/** The result of calibrating a workspace. */
 export interface Learned {
   readonly workspace: TestWorkspace;
   readonly unexplained: readonly string[];
@@ -28,20 +28,20 @@ export interface Learned {
   readonly stored: Readonly<Record<keyof Conventions, Stored>>;
 }
 
-/** Syncs a new sandbox and learns from it. */
+/** Syncs a new sandbox and calibrates. */
 export async function learnFrom(options: WorkspaceOptions): Promise<Learned> {
   const workspace = await openWorkspace(options);
   const { status } = await workspace.sync();
-  if (status !== 'complete') throw new Error(`the sync ended ${status}`);
+  if (status !== 'complete') throw new Error(`sync status is ${status}; expected complete`);
   return learnAgain(workspace);
 }
 
-/** Learns from what the warehouse of a workspace holds now. */
+/** Calibrates on the current warehouse of a workspace. */
 export function learnAgain(workspace: TestWorkspace): Promise<Learned> {
   return learn(workspace, workspace.warehouse().database);
 }
 
-/** Learns from a copy of a workspace's warehouse that was changed behind sightline's back. */
+/** Calibrates on a copy of a workspace's warehouse after changing it with SQL. */
 export async function learnChanged(workspace: TestWorkspace, ...changes: readonly string[]): Promise<Learned> {
   const path = join(await temporaryFolder(), 'changed.duckdb');
   await publishAnalytics(workspace.warehouse().database, path);
@@ -72,7 +72,7 @@ async function learn(workspace: TestWorkspace, database: Database): Promise<Lear
   return { workspace, unexplained, conventions, stored: Object.fromEntries(stored) as Learned['stored'] };
 }
 
-/** The conventions of a sandbox that was given these choices. */
+/** Returns the conventions of a sandbox with the given choices. */
 export function conventionsOf(given: Partial<Choices>): Conventions {
   const choices = { ...defaultChoices, ...given };
   const rounding = { decimals: choices.decimals === 'none' ? null : choices.decimals, mode: 'half-away' } as const;

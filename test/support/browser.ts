@@ -1,20 +1,20 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Where Debian and others put Chromium. */
+/** Paths of Chromium on Debian and other distributions. */
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The browser that pages are tried in, or undefined where there is none; whoever skips for it says so. */
+/** Path of the browser for page tests, or undefined if none is installed. Skipped tests call `sayWithoutBrowser`. */
 export const browserPath = PLACES.find((path) => existsSync(path));
 
-/** Says aloud that pages were not tried, and why. */
+/** Prints on stderr that a test was skipped because Chromium is missing. */
 export function sayWithoutBrowser(what: string): void {
-  process.stderr.write(`NOT TRIED: ${what}. There is no Chromium at ${PLACES.join(', ')}.\n`);
+  process.stderr.write(`NOT TRIED: ${what}. Chromium not found at ${PLACES.join(', ')}.\n`);
 }
 
-/** Starts the browser without a window. */
+/** Starts a headless browser. */
 export function launchBrowser(): Promise<Browser> {
-  if (browserPath === undefined) throw new Error('there is no browser');
-  // As root, as in most containers, its sandbox does not start.
+  if (browserPath === undefined) throw new Error(`Chromium not found at ${PLACES.join(', ')}`);
+  // Chromium's sandbox does not start as root, which is the user in most containers.
   return chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
 }

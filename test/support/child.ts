@@ -2,16 +2,16 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** A process under way, as the test sees it. */
+/** A running child process. */
 export interface Child {
   readonly process: ChildProcess;
-  /** Resolves with the next message, or with null when the process has ended. */
+  /** Resolves with the next message, or with null after the process has exited. */
   message(): Promise<string | null>;
-  /** Ends it the hard way and resolves when it is gone. */
+  /** Kills the process with SIGKILL and resolves when it has exited. */
   kill(): Promise<void>;
 }
 
-/** Runs a TypeScript file in a process of its own, which does not outlive the test. */
+/** Runs a TypeScript file in a child process, which is killed when the test ends. */
 export function startChild(file: URL, ...given: readonly string[]): Child {
   const runner = fileURLToPath(new URL('run-typescript.mjs', import.meta.url));
   const child = fork(runner, [fileURLToPath(file), ...given], {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../src/base/clock.ts';
 
-/** How much faster than the real one the hurried clock runs: a minute of budget or backoff is over in 60 ms. */
+/** Speed of the hurried clock: a minute of budget or backoff takes 60 ms. */
 const HURRY = 1000;
 
-/** A clock that runs a thousand times too fast, so that nothing waits real seconds; `now` is the world's. */
+/** A clock that runs 1000 times faster than real time. `now` returns the sandbox's time. */
 export function hurriedClock(now: () => number): Clock {
   return {
     now,
@@ -22,11 +22,11 @@ export function hurriedClock(now: () => number): Clock {
   };
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that advances only in `advanceTo`. */
 export interface VirtualClock extends Clock {
-  /** Goes on until `until` (monotonic), stopping at every moment for which something sleeps. */
+  /** Advances to `until` (monotonic) and wakes every sleeper at its time. */
   advanceTo(until: number): Promise<void>;
-  /** Sets the wall clock on or back, as an operator or NTP would; monotonic time is not touched. */
+  /** Shifts the wall clock, like an operator or NTP; monotonic time stays. */
   shiftWall(ms: number): void;
 }
 
@@ -35,7 +35,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time as a simulation has it: it passes only in `advanceTo`, as fast as the machine can. */
+/** Creates a simulated clock for deterministic tests. */
 export function virtualClock(startEpochMs = Date.parse('2026-03-15T15:30:00Z'), random = () => 0.5): VirtualClock {
   let monotonic = 0;
   let wall = startEpochMs;
@@ -64,7 +64,7 @@ export function virtualClock(startEpochMs = Date.parse('2026-03-15T15:30:00Z'), 
       }),
     advanceTo: async (until) => {
       for (;;) {
-        // Whatever is under way runs until all of it sleeps.
+        // Run pending tasks until all of them sleep.
         await new Promise((resolve) => setImmediate(resolve));
         const next = Math.min(...sleepers.map(({ at }) => at));
         if (next > until) break;

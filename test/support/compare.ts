@@ -5,12 +5,12 @@ import type { TestWorkspace } from './workspace.ts';
 
 const SHOWN = 3;
 
-/** What a comparison looked at, so that a test can see that it looked at something. */
+/** Number of compared rows by table, so that a test can check that there were any. */
 export type Compared = Readonly<Record<string, number>>;
 
 /**
- * Compares every table of the warehouse with what upstream answers now: the same keys, the same values, children in
- * order. Fails with the first differences of every table. Returns how many rows each table had.
+ * Compares every table of the warehouse with upstream's current data: keys, values, and the order of children. Throws
+ * with the first differences of every table. Returns the number of rows of each table.
  */
 export async function expectEqualToUpstream(
   workspace: TestWorkspace,
@@ -31,15 +31,15 @@ export async function expectEqualToUpstream(
     if (missing.length > 0) differences.push(`${where}: ${missing.length} missing`, ...missing.slice(0, SHOWN));
     if (surplus.length > 0) differences.push(`${where}: ${surplus.length} too many`, ...surplus.slice(0, SHOWN));
   }
-  if (differences.length > 0) throw new Error(`the warehouse is unlike upstream:\n${differences.join('\n')}`);
+  if (differences.length > 0) throw new Error(`the warehouse differs from upstream:\n${differences.join('\n')}`);
   expect(Object.keys(compared).sort()).toEqual(workspace.catalogue.tables.map(({ name }) => name).sort());
   await expectConsistent(workspace);
   return compared;
 }
 
 /**
- * Checks a warehouse that is behind: each of its rows stands as upstream had it at one of the moments in `truths`, and
- * nothing is marked as deleted that the last of them still lists. Columns in `bent` are not looked at.
+ * Checks a warehouse that is behind upstream: each row equals upstream's at one of the times in `truths`, and no row is
+ * marked as deleted that the last of them still lists. Columns in `bent` are ignored.
  */
 export async function expectNothingWrong(
   workspace: TestWorkspace,
@@ -79,7 +79,7 @@ export async function expectNothingWrong(
   if (wrong.length > 0) throw new Error(`${wrong.length} wrong rows:\n${wrong.slice(0, 2 * SHOWN).join('\n')}`);
 }
 
-/** A fingerprint of every table's rows, engine columns included: equal when nothing at all was written. */
+/** Returns a hash of every table's rows, including engine columns. It is unchanged if nothing was written. */
 export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<Record<string, unknown>> {
   const prints: Record<string, unknown> = {};
   for (const { name } of [...catalogue.tables, ...catalogue.histories]) {
@@ -90,8 +90,8 @@ export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<
 }
 
 /**
- * Checks what holds at every moment: no key twice, no child without its parent, hashes of children as the parent's, and
- * histories that go with their tables.
+ * Checks the invariants of a warehouse: unique keys, a parent for every child, equal hashes of parent and children, and
+ * histories consistent with their tables.
  */
 export async function expectConsistent(workspace: TestWorkspace): Promise<void> {
   const { catalogue, query } = workspace;
@@ -157,7 +157,7 @@ function toJson(kind: string, value: unknown): Json {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-// As multisets: what is expected and not there, and what is there and not expected.
+// Compares as multisets: returns expected rows that are missing, and found rows that are not expected.
 function difference(expected: readonly string[], actual: readonly string[]): [string[], string[]] {
   const counts = new Map<string, number>();
   for (const row of expected) counts.set(row, (counts.get(row) ?? 0) + 1);

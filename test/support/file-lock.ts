@@ -4,16 +4,16 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** Why locks are not tested here; null on Linux, whose /proc lists them. */
+/** The reason to skip lock tests; null on Linux, because they read /proc/locks. */
 export const NO_LOCK_LIST = process.platform === 'linux' ? null : 'NOT TRIED: /proc/locks is there on Linux only';
 
 const OTHER = fileURLToPath(new URL('other-duckdb.mjs', import.meta.url));
-/** Pauses between two looks, in milliseconds. */
+/** Polling interval in milliseconds. */
 const LOOK_MS = 5;
-/** DuckDB locks a file right after opening it, and a busy machine may pause it in between. A lost lock stays lost. */
+/** Consecutive polls without a lock that count as a lost lock. DuckDB locks a file shortly after opening it. */
 const LOOKS_WITHOUT = 60;
 
-/** Whether a process has a write lock on all of a file, as /proc/locks says. */
+/** Whether a process has a write lock on a file, according to /proc/locks. */
 export function hasWriteLock(path: string, pid = process.pid): boolean {
   const inode = statSync(path, { throwIfNoEntry: false })?.ino;
   return readFileSync('/proc/locks', 'utf8')
@@ -24,7 +24,7 @@ export function hasWriteLock(path: string, pid = process.pid): boolean {
     });
 }
 
-/** Starts a process that tries to open databases for writing; each trial ends with `opened`, `refused`, or another error. */
+/** Starts a process that tries to open databases for writing. Each try resolves with `opened`, `refused` or an error. */
 export function startOther(): (path: string) => Promise<string> {
   const child = fork(OTHER, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -35,15 +35,15 @@ export function startOther(): (path: string) => Promise<string> {
   };
 }
 
-/** What a watch has seen. */
+/** Poll counts of `watchLock`. */
 export interface Watched {
-  /** Looks at which the process had the file open for writing and locked. */
+  /** Polls that found the file open for writing and locked. */
   readonly locked: number;
-  /** Looks at which it had it open for writing without a lock, for longer than opening takes. */
+  /** Polls that found it open for writing and unlocked for longer than opening takes. */
   readonly unlocked: number;
 }
 
-/** Looks at a process again and again: whenever it has a file open for writing it has to have it locked. */
+/** Polls whether a process has the lock whenever it has the file open for writing. Returns a function that stops. */
 export function watchLock(path: string, pid = process.pid): () => Watched {
   let [locked, unlocked, inARow] = [0, 0, 0];
   const timer = setInterval(() => {

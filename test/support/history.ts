@@ -3,8 +3,8 @@ import type { Catalogue } from '../../src/contract/catalogue.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
 
 /**
- * Checks every history: the versions of a row follow each other without gap or overlap from its first to its last,
- * but for the time it was gone, and the last one is what its table holds.
+ * Checks every history: the versions of a row have no gaps or overlaps, except while the row was deleted, and the last
+ * version equals the row in its table.
  */
 export async function expectHistorySound(
   { histories }: Catalogue,
@@ -19,8 +19,8 @@ export async function expectHistorySound(
     const columns = kept.map((column) => `"${column.name}"`).join(', ');
     const live = `SELECT ${columns} FROM "${of}" WHERE _deleted_at IS NULL`;
     const open = `SELECT ${columns} FROM "${name}" WHERE valid_to IS NULL`;
-    await check('rows that are no version', `${live} EXCEPT ALL ${open}`);
-    await check('versions that are no row', `${open} EXCEPT ALL ${live}`);
+    await check('rows without a version', `${live} EXCEPT ALL ${open}`);
+    await check('versions without a row', `${open} EXCEPT ALL ${live}`);
     const keys = rowKey.map((column) => `"${column}"`).join(', ');
     const steps = `(SELECT *, lead(valid_from) OVER later AS _next_from, lead(change) OVER later AS _next,
       lag(change) OVER later AS _previous FROM "${name}" WINDOW later AS (PARTITION BY ${keys || '1'} ORDER BY valid_from))`;

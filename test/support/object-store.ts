@@ -10,25 +10,25 @@ import { S3_KEY } from './s3-server.ts';
 
 const run = promisify(execFile);
 const PROGRAMS = ['ceph', 'ceph-authtool', 'ceph-mon', 'ceph-osd', 'monmaptool', 'radosgw', 'radosgw-admin'];
-/** A first start makes its pools, one after another. */
+/** Maximum number of polls for the first start, which creates the pools one after another. */
 const START_POLLS_MAX = 600;
 
-/** Whether Ceph's object gateway is here, which is not ours and enforces conditional writes. */
+/** Whether Ceph's object gateway is installed: an independent S3 implementation that enforces conditional writes. */
 export const hasCeph = PROGRAMS.every((name) => existsSync(join('/usr/bin', name)));
 
-/** Says aloud that no store but our own was tried. */
+/** Prints on stderr that a test was skipped because Ceph is missing. */
 export function sayWithoutCeph(what: string): void {
   const install = 'apt-get install --no-install-recommends ceph-mon ceph-osd ceph-mgr radosgw';
-  process.stderr.write(`NOT TRIED: ${what}. There is no Ceph in /usr/bin; as root: ${install}\n`);
+  process.stderr.write(`NOT TRIED: ${what}. Ceph not found in /usr/bin; install it as root: ${install}\n`);
 }
 
-/** A store that speaks S3. */
+/** An S3-compatible store. */
 export interface Ceph {
   readonly endpoint: string;
   close(): Promise<void>;
 }
 
-/** Starts a monitor, a store in memory and a gateway, on loopback and in a folder of their own; takes about ten seconds. */
+/** Starts a Ceph monitor, an in-memory OSD and a gateway on loopback, in their own folder. Takes about 10 seconds. */
 export async function startCeph(): Promise<Ceph> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-ceph-'));
   const started: ChildProcess[] = [];
@@ -62,7 +62,7 @@ export async function startCeph(): Promise<Ceph> {
   }
 }
 
-// Ends with this process, also where that is killed: it waits for the end of its input.
+// The shell kills the program at the end of its stdin, so the program ends even if this process is killed.
 function startWith(program: string, given: readonly string[]): ChildProcess {
   const script = '"$@" < /dev/null > /dev/null 2>&1 & child=$!; cat > /dev/null; kill -9 $child; wait $child';
   return spawn('sh', ['-c', script, 'sh', program, ...given], { stdio: ['pipe', 'ignore', 'ignore'] });
@@ -133,5 +133,5 @@ async function answers(endpoint: string): Promise<void> {
     if (isThere) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('the gateway of Ceph does not answer');
+  throw new Error(`Ceph's gateway did not respond after ${START_POLLS_MAX} polls`);
 }

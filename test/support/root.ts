@@ -1,2 +1,2 @@
-/** The root of the project, with a slash at its end; also where tests are compiled, as benchmarks are. */
+/** The root of the project with a trailing slash, also from compiled code such as the benchmarks. */
 export const ROOT = new URL(import.meta.url.includes('/dist/test/') ? '../../../' : '../../', import.meta.url);

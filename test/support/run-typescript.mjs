@@ -1,4 +1,4 @@
-// Runs a TypeScript file in a process of its own: `node run-typescript.mjs file.ts arguments`.
+// Runs a TypeScript file in its own process: `node run-typescript.mjs file.ts arguments`.
 import { fileURLToPath } from 'node:url';
 import { createViteServer } from 'vitest/node';
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What may go wrong with a request: before anything is read, after the body was taken, after all was done, or in the middle of an answer. */
+/** A fault of a request: before it is read, after its body was read, after it was performed, or during the response. */
 export type Fault =
   | 'busy'
   | 'cut before'
@@ -13,20 +13,20 @@ export type Fault =
   | 'wrong tag'
   | 'half';
 
-/** A request, as a test sees it. */
+/** A received request. */
 export interface Asked {
   readonly method: string;
   readonly key: string;
-  /** Names in the query, such as `uploads`. */
+  /** Query parameters, such as `uploads`. */
   readonly query: URLSearchParams;
 }
 
-/** How the server differs from one that does as it should. */
+/** Deviations from S3. */
 export interface S3ServerOptions {
-  /** Compares If-Match with what is between the quotes of an ETag, as Ceph does. */
+  /** Compares If-Match with the ETag without its quotes, like Ceph. */
   readonly wantsBareTags?: boolean;
   readonly ignoresConditions?: boolean;
-  /** Refuses checksums that older stores do not know. */
+  /** Rejects checksum headers, like older stores. */
   readonly refusesChecksums?: boolean;
 }
 
@@ -37,26 +37,26 @@ interface Stored {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A server that speaks as much of S3 as publishing needs, in memory, on loopback. */
+/** An in-memory server on loopback with the part of S3 that publishing needs. */
 export interface S3Server {
   readonly endpoint: string;
   readonly bucket: string;
   readonly objects: Map<string, Stored>;
-  /** Everything that was asked, in order; a test may empty it. */
+  /** All received requests, in order. Tests may empty it. */
   readonly asked: Asked[];
-  /** Multipart uploads that were begun, and neither completed nor aborted. */
+  /** Multipart uploads in progress. */
   readonly uploads: ReadonlyMap<string, unknown>;
-  /** What its clock says, epoch milliseconds. */
+  /** The server's time in epoch milliseconds. */
   now: () => number;
-  /** Decides what goes wrong; nothing does at first. */
+  /** Selects the fault of a request; none by default. */
   fault: (asked: Asked) => Fault | null;
   close(): Promise<void>;
 }
 
-/** What requests are signed with; the signature itself is not checked, what it says of the body is. */
+/** Credentials for requests. The server checks the signed hash of the body, but not the signature itself. */
 export const S3_KEY = { AWS_ACCESS_KEY_ID: 'AKTESTED', AWS_SECRET_ACCESS_KEY: 'a-secret-that-nobody-sees' } as const;
 
-/** Starts it on a free port. */
+/** Starts the server on a free port. */
 export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Server> {
   const parts = new Map<string, Uploading>();
   const bucket = 'lake';
@@ -80,7 +80,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const isSigned = request.headers.authorization?.includes(`Credential=${S3_KEY.AWS_ACCESS_KEY_ID}/`) === true;
     if (fault === 'forbidden' || !isSigned) return send(403, 'AccessDenied');
     if (!url.pathname.startsWith(`/${bucket}`)) return send(404, 'NoSuchBucket');
-    const wrong = whatIsWrong(request, body, options);
+    const wrong = rejectionOf(request, body, options);
     if (wrong !== null) return send(...wrong);
     if (asked.query.has('uploads') || asked.query.has('uploadId'))
       return multipart(s3, parts, request, asked, body, send);
@@ -135,8 +135,8 @@ function reply(response: ServerResponse, method: string): Send {
   };
 }
 
-// A body that is not what was signed, or not what its checksum says, is never taken.
-function whatIsWrong({ headers }: IncomingMessage, body: Buffer, options: S3ServerOptions): [number, string] | null {
+// Rejects a body that does not match its signed hash or its checksum.
+function rejectionOf({ headers }: IncomingMessage, body: Buffer, options: S3ServerOptions): [number, string] | null {
   const signed = headers['x-amz-content-sha256'];
   if (/^[0-9a-f]{64}$/.test(String(signed)) && signed !== createHash('sha256').update(body).digest('hex')) {
     return [400, 'XAmzContentSHA256Mismatch'];
@@ -149,7 +149,7 @@ function whatIsWrong({ headers }: IncomingMessage, body: Buffer, options: S3Serv
   return String(headers['content-encoding']).includes('aws-chunked') ? [501, 'NotImplemented'] : null;
 }
 
-// Everything from the look at the condition to the writing is one step.
+// Checks the condition and writes without awaiting in between, so the operation is atomic.
 function put(
   s3: S3Server,
   { headers }: IncomingMessage,

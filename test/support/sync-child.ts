@@ -6,7 +6,7 @@ import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { hurriedClock } from './clocks.ts';
 
-// A sync, or with nothing to sync a mere hold of the warehouse, in a process that a test can kill.
+// Runs a sync in a process that a test can kill. Without a base URL, only keeps the warehouse open.
 const [path = '', baseUrl = '', key = '', nowMs = '0'] = process.argv.slice(3);
 const catalogue = createCatalogue(declarations);
 const warehouse = await openWarehouse(path, catalogue, {});

@@ -2,32 +2,32 @@ import { declarations as declared } from '../../schemas/catalogue.ts';
 import { type Fields, metaOf } from '../../src/contract/fields.ts';
 import type { ResourceDeclaration, TableDeclaration } from '../../src/contract/resource.ts';
 
-// What the API itself answers, walked with fetch and put into rows as plainly as it can be said. It shares the
-// declarations with the engine and none of its code, so that comparing the two means something.
+// An independent reader of the API: fetches everything and converts it to rows. It shares the declarations with the
+// engine, but none of its code, so that comparing the two is meaningful.
 
-/** A JSON value; bodies are judged by comparison, not by types. */
+/** A JSON value; bodies are checked by comparison, not by types. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Json = any;
 
-/** Rows as comparable texts, and which rows of the warehouse they are to equal. */
+/** Rows as comparable strings, and the selection of warehouse rows that they must equal. */
 export interface Expected {
   readonly resource: string;
   readonly table: string;
-  /** Columns that are compared. */
+  /** Columns to compare. */
   readonly columns: readonly string[];
-  /** SQL condition on the warehouse's rows. */
+  /** SQL condition that selects the rows of the warehouse. */
   readonly where: string;
   readonly rows: readonly Record<string, unknown>[];
 }
 
-/** Where upstream is, and what the test knows of it that the API does not say. */
+/** The address of upstream, and facts about it that the API does not expose. */
 export interface Upstream {
   readonly baseUrl: string;
   readonly key: string;
   readonly today: string;
-  /** Values of a parameter asked one by one that upstream cannot be asked for, by the parameter's declared name. */
+  /** Parameter values that upstream does not support, by the parameter's declared name. */
   readonly unasked?: Readonly<Record<string, readonly string[]>>;
-  /** Names that parameters really have, by the declared name. */
+  /** Actual names of parameters, by declared name. */
   readonly names?: Readonly<Record<string, string>>;
   readonly declarations?: readonly ResourceDeclaration[];
 }
@@ -35,7 +35,7 @@ export interface Upstream {
 const DAY_MS = 86_400_000;
 const REQUESTS_MAX = 20_000;
 
-/** Reads all of upstream and returns what the warehouse has to hold. */
+/** Reads all of upstream and returns the expected content of the warehouse. */
 export async function readUpstream(upstream: Upstream): Promise<Expected[]> {
   const declarations = upstream.declarations ?? declared;
   const expected: Expected[] = [];
@@ -90,7 +90,7 @@ async function readScope(
   for (const value of values.filter((candidate) => candidate === null || !skip.includes(candidate))) {
     const variant = each === undefined || value === null ? {} : { [each.column]: value };
     const name = each === undefined ? '' : (upstream.names?.[each.parameter] ?? each.parameter);
-    // A default is what upstream answers without being asked for it, whatever the parameter's name is.
+    // Omit the parameter for its default value, because its actual name may be unknown.
     const isDefault = value === null || value === declaration.query[each?.parameter ?? '']?.default;
     const query = { ...asked, ...(isDefault ? {} : { [name]: value }) };
     const where = [...inBrand, ...Object.entries(variant).map(([column, text]) => `${column} = '${text}'`)];
@@ -132,7 +132,7 @@ function bodiesToRows(
   });
 }
 
-// One request for each day, from the first that has a row on.
+// One request per day, starting with the first day that has a row.
 async function readDays(
   upstream: Upstream,
   get: Get,
@@ -162,7 +162,7 @@ async function readDays(
   );
 }
 
-// The ranges that belong together: their rows make up one table's content.
+// Ranges whose rows together are the content of one table.
 function rangesOf(upstream: Upstream, { change }: ResourceDeclaration, brand: Json): Record<string, string>[][] {
   const { today } = upstream;
   if (change.kind === 'report' && change.span === 'recent') return [[{ from: shift(today, -29), to: today }]];
@@ -175,7 +175,7 @@ function rangesOf(upstream: Upstream, { change }: ResourceDeclaration, brand: Js
   return [ranges];
 }
 
-// A list's pages, or the one body.
+// Returns all pages of a list, or the single body.
 async function readAll(get: Get, declaration: ResourceDeclaration, path: string, query: Record<string, string>) {
   const most = declaration.query['limit']?.max;
   const asked = { ...query, ...(most === undefined ? {} : { limit: String(most) }) };
@@ -197,7 +197,7 @@ function listOf(body: Json, name: string): Json[] {
   return Array.isArray(body) ? body : body[name];
 }
 
-// A single object may stand under `data`.
+// A single object may be wrapped in `data`.
 function unwrapped({ fields }: TableDeclaration) {
   return (body: Json): Json => (Object.keys(fields).some((field) => field in body) ? body : body.data);
 }
@@ -257,7 +257,7 @@ function frameOf({ tables, query }: ResourceDeclaration, { at }: TableDeclaratio
   return [...tables.flatMap(({ at: place }) => (place === 'body' ? [] : [place.list])), ...Object.keys(query)];
 }
 
-// Records whose form the specification leaves open: whole in `record`, with an id and a name where they are plain.
+// Records of unspecified form: stored completely in `record`, with id and name if these are plain strings.
 function unspecified(table: TableDeclaration, item: Json): Record<string, unknown> {
   const columns: Record<string, unknown> = { record: sorted(item) };
   if (typeof item === 'string') return { ...columns, [snake(table.key[0] as string)]: item };
@@ -298,7 +298,7 @@ function unknownFields(fields: Fields, known: ReadonlySet<string>, item: Json): 
   return Object.keys(unknown).length === 0 ? null : sorted(unknown);
 }
 
-/** The value with the keys of its objects in order, so that its JSON can be compared. */
+/** Sorts the keys of all objects in a value, so that its JSON can be compared. */
 export function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

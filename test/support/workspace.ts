@@ -13,30 +13,30 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { hurriedClock } from './clocks.ts';
 import { temporaryFolder } from './folders.ts';
 
-/** The world's time in these tests: an afternoon, so that today has had some of its answers. */
+/** The sandbox's time in these tests: an afternoon, so that today already has some responses. */
 export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
-/** What a test may change about a run. */
+/** Options of a run. */
 export type RunChanges = Partial<SyncOptions> &
   Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'clock' | 'clockPolicy'>> & {
     readonly limits?: Partial<ClientLimits>;
   };
 
-/** A sandbox, a warehouse, and a way to bring one into the other. */
+/** A sandbox, a warehouse, and a function that syncs one into the other. */
 export interface TestWorkspace {
   readonly sandbox: WorkspaceSandbox;
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly path: string;
-  /** The open warehouse; another object after `reopen`. */
+  /** Returns the open warehouse; a new object after `reopen`. */
   readonly warehouse: () => Warehouse;
   sync(changes?: RunChanges): Promise<SyncSummary>;
   query(sql: string): Promise<ResultRow[]>;
-  /** Closes the warehouse and opens it again, as the next process would. */
+  /** Closes the warehouse and opens it again, like the next process. */
   reopen(): Promise<void>;
 }
 
-/** Starts a small sandbox without a limit and opens an empty warehouse; both end with the test. */
+/** Starts a small sandbox without a rate limit and opens an empty warehouse. Both are closed when the test ends. */
 export async function openWorkspace(options: WorkspaceOptions = {}): Promise<TestWorkspace> {
   const small = { brands: 2, prompts: 6, days: 8, rateLimit: 10_000, clock: () => NOW_MS } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
@@ -86,7 +86,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
   return { sandbox, catalogue, clock, path, warehouse: () => warehouse, sync, query, reopen };
 }
 
-/** The number of changed rows of each table that a run changed at all. */
+/** Returns the number of changed rows per table, without unchanged tables. */
 export function changesOf(
   summary: SyncSummary,
 ): Record<string, { inserted: number; updated: number; deleted: number }> {

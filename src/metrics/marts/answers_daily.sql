@@ -1,13 +1,13 @@
--- Answers counted by day: one row per brand, day and engine with answers.
--- formula: first is the lowest number that upstream ever gave as a place, at most 1.
+-- Response counts by day: one row per brand, day and engine with responses.
+-- formula: first is the lowest position that upstream has ever reported, at most 1.
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
 -- column engine VARCHAR: Engine slug.
--- column responses BIGINT: Answers.
--- column mentions BIGINT: Those of them that mention the brand.
--- column placed BIGINT: Mentions that give the brand a place.
--- column position_sum BIGINT: Sum of the places.
--- column first_mentions BIGINT: Mentions in the first place.
+-- column responses BIGINT: Responses.
+-- column mentions BIGINT: Responses that mention the brand.
+-- column placed BIGINT: Mentions that have a position.
+-- column position_sum BIGINT: Sum of the positions.
+-- column first_mentions BIGINT: Mentions in first position.
 WITH first AS (
   SELECT least(1, min(position)) AS place FROM (
     SELECT min(brand_position) AS position FROM responses WHERE brand_mentioned AND _deleted_at IS NULL
@@ -26,5 +26,5 @@ WITH first AS (
     count(*) FILTER (brand_mentioned AND brand_position = (SELECT place FROM first)) AS first_mentions
   FROM responses WHERE _deleted_at IS NULL AND created_at IS NOT NULL GROUP BY ALL
 )
--- Brands that are gone are left out of the few rows that counting leaves, not looked up for every answer.
+-- Filter out deleted brands after counting, because few rows are left then.
 SELECT days.* FROM days SEMI JOIN mart.dim_brand USING (brand_id)

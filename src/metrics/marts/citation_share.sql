@@ -1,12 +1,12 @@
--- Whose pages answers cite, by week: one row per brand, ISO week, engine and kind of owner with citations, and one over all
--- engines. Filter by scope before summing.
--- formula: share = citations / citations_of_all; whose a domain is stands in dim_domain.
+-- Citations by kind of domain owner, by week: one row per brand, ISO week, engine and kind of owner with citations, and
+-- one over all engines. Filter by scope before summing.
+-- formula: share = citations / citations_of_all; the owner of a domain is in dim_domain.
 -- column brand_id UUID: The brand.
 -- column week DATE: Monday of the ISO week (UTC).
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
 -- column owner VARCHAR: owned, competitor, third party, or unknown; see dim_domain.
--- column citations BIGINT: Citations of pages of such owners.
+-- column citations BIGINT: Citations of pages of this kind of owner.
 -- column citations_of_all BIGINT: All citations that name a domain.
 -- column share DOUBLE: citations / citations_of_all, from 0 to 1.
 WITH domains AS MATERIALIZED (
@@ -14,7 +14,7 @@ WITH domains AS MATERIALIZED (
 ), owners AS MATERIALIZED (
   SELECT * FROM domains WHERE owner IN ('owned', 'competitor')
 ), everyone AS (
-  -- What belongs to neither is a third party's or unknown, the same for all domains of a brand.
+  -- A domain without an owner is third party or unknown, the same for all domains of a brand.
   SELECT b.brand_id, coalesce(any_value(d.owner), 'unknown') AS rest
   FROM mart.dim_brand b
   LEFT JOIN domains d ON d.brand_id = b.brand_id AND d.owner IN ('third party', 'unknown')
@@ -23,7 +23,7 @@ WITH domains AS MATERIALIZED (
   SELECT brand_id, CAST(created_at AS DATE) AS day, engine, count(*) AS citations
   FROM response_citations WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IS NOT NULL GROUP BY ALL
 ), named AS (
-  -- Few domains have an owner with a name, so that few citations are left to be counted by domain.
+  -- Few domains have a known owner, so few citations need counting by domain.
   SELECT brand_id, CAST(created_at AS DATE) AS day, engine, domain, count(*) AS citations
   FROM response_citations
   WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IN (SELECT domain FROM owners)

@@ -1,11 +1,11 @@
--- Every page that answers cite, not only the 200 cited most: one row per brand, month, engine and page.
+-- All pages that responses cite, not only the 200 most cited: one row per brand, month, engine and page.
 -- column brand_id UUID: The brand.
 -- column month DATE: First day of the month (UTC).
 -- column engine VARCHAR: Engine slug.
 -- column url VARCHAR: The cited page.
--- column domain VARCHAR: The domain it had last.
--- column title VARCHAR: The title it had last.
--- column citations BIGINT: Citations of the page; one cited twice in one answer is two.
+-- column domain VARCHAR: Its latest domain.
+-- column title VARCHAR: Its latest title.
+-- column citations BIGINT: Citations of the page; a page cited twice in one response counts twice.
 SELECT
   brand_id,
   CAST(date_trunc('month', day) AS DATE) AS month,

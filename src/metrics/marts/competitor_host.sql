@@ -1,7 +1,7 @@
--- Hosts that upstream's records of competitors give: one row per competitor tracked now and host; often there is none,
--- because the API does not promise any.
--- formula: texts, and lists of texts, under fields of the record whose name speaks of a domain, a website, a homepage, a
---   site or is url; in lower case, without www.
+-- Hosts found in upstream's competitor records: one row per currently tracked competitor and host. Often empty, because
+-- the API does not guarantee any.
+-- formula: strings, and lists of strings, in record fields named url or with domain, website, homepage or site in their
+--   name; lower case, without www.
 -- column brand_id UUID: The brand.
 -- column competitor_id UUID: The competitor.
 -- column host VARCHAR: The host; domains at or below it are the competitor's.

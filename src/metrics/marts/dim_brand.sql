@@ -1,9 +1,10 @@
--- Brands of the workspace that exist now: one row per brand.
+-- Current brands of the workspace: one row per brand.
 -- column brand_id UUID: The brand.
 -- column name VARCHAR: Brand name.
 -- column website_url VARCHAR: The brand's website.
--- column host VARCHAR: Host of the website in lower case, without www; domains at or below it are owned. Null where unknown.
--- column created_at TIMESTAMP: When the brand was set up (UTC).
+-- column host VARCHAR: Host of the website in lower case, without www; domains at or below it are owned. Null if
+--   unknown.
+-- column created_at TIMESTAMP: When the brand was created (UTC).
 SELECT
   id AS brand_id,
   name,

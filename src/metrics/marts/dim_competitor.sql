@@ -1,8 +1,9 @@
--- Competitors that are tracked now: one row per brand and competitor.
+-- Currently tracked competitors: one row per brand and competitor.
 -- column brand_id UUID: The brand.
 -- column competitor_id UUID: The competitor.
 -- column name VARCHAR: Competitor name.
--- column host VARCHAR: Host of its website, the first by alphabet where upstream gives several; null where it gives none.
+-- column host VARCHAR: Host of its website, the first in alphabetical order if upstream reports several; null if it
+--   reports none.
 SELECT c.brand_id, c.id AS competitor_id, any_value(c.name) AS name, min(h.host) AS host
 FROM competitors c
 LEFT JOIN mart.competitor_host h ON h.brand_id = c.brand_id AND h.competitor_id = c.id

@@ -1,4 +1,4 @@
--- The calendar of the whole years that hold data: one row per day.
+-- Calendar of all years with data: one row per day.
 -- column day DATE: The day.
 -- column year BIGINT: Calendar year.
 -- column quarter BIGINT: Quarter of the year, 1 to 4.
@@ -16,7 +16,7 @@ WITH moments AS (
   UNION ALL SELECT detected_at FROM alerts
   UNION ALL SELECT created_at FROM forum_opportunities
 ), bounds AS (
-  -- A date out of this world would otherwise be a calendar of millions of days.
+  -- Absurd dates would otherwise create a calendar of millions of days.
   SELECT min(moment) AS first_day, max(moment) AS last_day FROM moments
   WHERE moment >= TIMESTAMP '1970-01-01' AND moment < TIMESTAMP '2200-01-01'
 ), days AS (

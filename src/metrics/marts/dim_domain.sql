@@ -1,10 +1,10 @@
--- Domains that answers cite, and whose they are: one row per brand and domain.
--- formula: a domain belongs to the brand, or to a competitor, when it is the host of their website or below it. What
---   belongs to neither is a third party's, if the hosts of the brand and of all its competitors are known.
--- column brand_id UUID: The brand whose answers cite the domain.
+-- Domains that responses cite, with their owners: one row per brand and domain.
+-- formula: a domain belongs to the brand or a competitor if it equals the host of their website or is a subdomain of
+--   it. Any other domain is a third party's if the hosts of the brand and all its competitors are known, else unknown.
+-- column brand_id UUID: The brand whose responses cite the domain.
 -- column domain VARCHAR: The domain, as in citations.
--- column owner VARCHAR: owned, competitor, third party, or unknown while upstream does not tell all websites.
--- column competitor_id UUID: The competitor it belongs to, if one.
+-- column owner VARCHAR: owned, competitor, third party, or unknown if upstream does not report all websites.
+-- column competitor_id UUID: The competitor that owns it, if any.
 WITH cited AS (
   SELECT brand_id, domain, regexp_replace(lower(trim(domain)), '^www\.', '') AS host
   FROM (

@@ -1,7 +1,7 @@
--- AI engines: one row per engine that is listed now or that answers name.
--- column engine VARCHAR: Engine slug, as in answers.
--- column name VARCHAR: Name to show; the slug where upstream gives none.
--- column is_listed BOOLEAN: Whether upstream lists the engine now.
+-- AI engines: one row per engine that upstream lists or that occurs in responses.
+-- column engine VARCHAR: Engine slug, as in responses.
+-- column name VARCHAR: Display name; the slug if upstream has none.
+-- column is_listed BOOLEAN: Whether upstream currently lists the engine.
 WITH named AS (
   SELECT slug AS engine FROM engines WHERE _deleted_at IS NULL
   UNION

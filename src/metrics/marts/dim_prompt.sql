@@ -1,14 +1,14 @@
--- Prompts: one row per prompt that is listed now, and per prompt that is gone but still has answers.
+-- Prompts: one row per listed prompt, and per unlisted prompt with responses.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
--- column text VARCHAR: What the engines are asked.
--- column is_listed BOOLEAN: False for a prompt that upstream no longer lists; its answers still count.
--- column active BOOLEAN: False while the prompt is paused; null where it was never listed.
--- column branded BOOLEAN: Whether the prompt names the brand; null where it was never listed.
--- column funnel_stage VARCHAR: Stage of the buying funnel that the prompt stands for.
--- column topic_id UUID: The topic it has now, or had last.
+-- column text VARCHAR: The text sent to the engines.
+-- column is_listed BOOLEAN: False for a prompt that upstream no longer lists; its responses still count.
+-- column active BOOLEAN: False while the prompt is paused; null if upstream never listed it.
+-- column branded BOOLEAN: Whether the prompt names the brand; null if upstream never listed it.
+-- column funnel_stage VARCHAR: Funnel stage of the prompt.
+-- column topic_id UUID: Its current or last topic.
 -- column topic_name VARCHAR: Name of that topic.
--- column created_at TIMESTAMP: When the prompt was added (UTC); null where it was never listed.
+-- column created_at TIMESTAMP: When the prompt was added (UTC); null if upstream never listed it.
 WITH listed AS (
   SELECT brand_id, id AS prompt_id FROM prompts
   WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)

@@ -1,9 +1,9 @@
--- Groups of prompts as they are: one row per prompt that is listed now and group that it is in.
+-- Current groups of prompts: one row per current prompt and group.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
--- column group_by VARCHAR: topic, tag, funnelStage or branded, as the API names what it groups by.
--- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded and non-branded.
--- column name VARCHAR: Name of the group; for topics and tags the one that the brand's list has, where it has one.
+-- column group_by VARCHAR: topic, tag, funnelStage or branded, as in the API's groupBy.
+-- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded / non-branded.
+-- column name VARCHAR: Name of the group; for topics and tags the name in the brand's list, if it has one.
 WITH listed AS (
   SELECT * FROM prompts WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
 ), grouped AS (

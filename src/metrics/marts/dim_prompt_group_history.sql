@@ -1,14 +1,15 @@
--- Groups of prompts as they were: one row per version of a prompt and group that it was in.
--- formula: which version applies to an answer is told as for dim_prompt_history.
+-- History of the groups of prompts: one row per version of a prompt and group.
+-- formula: join a version to responses as described for dim_prompt_history.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
--- column group_by VARCHAR: topic, tag, funnelStage or branded, as the API names what it groups by.
--- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded and non-branded.
--- column name VARCHAR: Name of the group as it was.
--- column valid_from TIMESTAMP: When upstream first showed this version of the prompt (UTC).
--- column valid_to TIMESTAMP: When it was found changed or gone (UTC); null while it is so.
--- column applies_from TIMESTAMP: First moment of answers that this version applies to (UTC); null for all earlier ones.
--- column applies_to TIMESTAMP: First moment of answers that it no longer applies to (UTC); null for all later ones.
+-- column group_by VARCHAR: topic, tag, funnelStage or branded, as in the API's groupBy.
+-- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded / non-branded.
+-- column name VARCHAR: Name of the group at the time.
+-- column valid_from TIMESTAMP: When a sync first saw this version of the prompt (UTC).
+-- column valid_to TIMESTAMP: When a sync found the prompt changed or deleted (UTC); null for the current version.
+-- column applies_from TIMESTAMP: Start of the responses that this version applies to, inclusive (UTC); null if
+--   unbounded.
+-- column applies_to TIMESTAMP: End of the responses that this version applies to, exclusive (UTC); null if unbounded.
 WITH tagged AS (
   SELECT *, unnest(from_json(tags, '[{"tag_id": "VARCHAR", "name": "VARCHAR"}]')) AS tag FROM mart.dim_prompt_history
 ), grouped AS (

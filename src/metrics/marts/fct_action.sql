@@ -1,9 +1,9 @@
--- Actions proposed for prompts that competitors win: one row per action of a plan that is listed now.
+-- Actions proposed for prompts that competitors win: one row per action of a current plan.
 -- column action_id UUID: The action.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that the plan is for.
 -- column generated_at TIMESTAMP: When the plan was generated (UTC).
--- column ordinal BIGINT: Place in the plan, counted from 0.
+-- column ordinal BIGINT: Position in the plan, from 0.
 -- column kind VARCHAR: Kind of action.
 -- column title VARCHAR: Title.
 -- column detail VARCHAR: Detail.

@@ -8,8 +8,8 @@
 -- column detail VARCHAR: Detail.
 -- column competitor VARCHAR: Name of the competitor it is about, if any.
 -- column domain VARCHAR: The domain it is about, if any.
--- column previous DOUBLE: The number before, as upstream gave it.
--- column current DOUBLE: The number at that time, as upstream gave it.
+-- column previous DOUBLE: The previous number, as reported by upstream.
+-- column current DOUBLE: The number at that time, as reported by upstream.
 SELECT id AS alert_id, brand_id, detected_at, CAST(detected_at AS DATE) AS day, type, headline, detail, competitor, domain,
   previous, current
 FROM alerts

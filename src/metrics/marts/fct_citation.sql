@@ -1,14 +1,14 @@
--- Pages that answers cite: one row per citation; a page cited twice in one answer is two citations.
--- column response_id UUID: The answer.
+-- Pages that responses cite: one row per citation. A page cited twice in one response is two citations.
+-- column response_id UUID: The response.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.
 -- column engine VARCHAR: Engine slug.
--- column created_at TIMESTAMP: When the engine answered (UTC).
--- column day DATE: Day of the answer (UTC).
--- column ordinal BIGINT: Place in the list upstream sent, counted from 0; with the answer, what tells citations apart.
--- column position BIGINT: The page's place among the citations.
+-- column created_at TIMESTAMP: When the engine responded (UTC).
+-- column day DATE: Day of the response (UTC).
+-- column ordinal BIGINT: Position in the list upstream sent, from 0. response_id and ordinal identify a citation.
+-- column position BIGINT: The page's position among the citations.
 -- column url VARCHAR: The cited page.
--- column domain VARCHAR: Its domain; whose it is stands in dim_domain.
+-- column domain VARCHAR: Its domain; see dim_domain for the owner.
 -- column title VARCHAR: Its title.
 SELECT response_id, brand_id, prompt_id, engine, created_at, CAST(created_at AS DATE) AS day, ordinal, position, url, domain,
   title

@@ -1,20 +1,20 @@
 -- Daily numbers as upstream reported them: one row per brand, day, engine and entity, and one per brand, day and entity
 -- over all engines. Filter by scope before summing.
--- formula: shares are brought to fractions by the scale that upstream's own numbers have shown (sync.conventions), percent
---   until they have; they are rounded as upstream rounds them.
+-- formula: shares are converted to fractions by upstream's calibrated scale (sync.conventions; percent by default).
+--   They keep upstream's rounding.
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
 -- column entity_type VARCHAR: brand for the brand itself, another value for a competitor.
 -- column competitor_id UUID: The competitor; null for the brand.
 -- column name VARCHAR: Name of the brand or competitor.
--- column responses BIGINT: Answers of the day.
--- column mentions BIGINT: Answers that mention the entity.
--- column visibility DOUBLE: Share of answers that mention the entity, from 0 to 1.
+-- column responses BIGINT: Responses of the day.
+-- column mentions BIGINT: Responses that mention the entity.
+-- column visibility DOUBLE: Share of responses that mention the entity, from 0 to 1.
 -- column share_of_voice DOUBLE: The entity's share of all mentions, from 0 to 1.
--- column avg_position DOUBLE: Mean position where mentioned.
--- column sentiment DOUBLE: Mean sentiment where mentioned, on upstream's scale.
+-- column avg_position DOUBLE: Mean position of the mentions.
+-- column sentiment DOUBLE: Mean sentiment of the mentions, on upstream's scale.
 WITH scale AS (
   SELECT
     coalesce(max(TRY_CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'visibility'), 100) AS visibility,

@@ -1,15 +1,15 @@
--- Mentions of the brand and of the competitors tracked now: one row per answer and entity that it mentions.
--- formula: an answer that lists a competitor twice mentions it once, where it is listed first.
--- column response_id UUID: The answer.
+-- Mentions of the brand and of the currently tracked competitors: one row per response and entity that it mentions.
+-- formula: a response that lists a competitor twice counts as one mention, with its first position.
+-- column response_id UUID: The response.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.
 -- column engine VARCHAR: Engine slug.
--- column created_at TIMESTAMP: When the engine answered (UTC).
--- column day DATE: Day of the answer (UTC).
+-- column created_at TIMESTAMP: When the engine responded (UTC).
+-- column day DATE: Day of the response (UTC).
 -- column entity_type VARCHAR: brand or competitor.
 -- column competitor_id UUID: The competitor; null for the brand.
--- column position BIGINT: The entity's place among those mentioned.
--- column sentiment VARCHAR: How the answer speaks of the entity, a label.
+-- column position BIGINT: The entity's position among those mentioned.
+-- column sentiment VARCHAR: Sentiment label of the mention.
 SELECT response_id, brand_id, prompt_id, engine, created_at, day, 'brand' AS entity_type,
   CAST(NULL AS UUID) AS competitor_id, brand_position AS position, brand_sentiment AS sentiment
 FROM mart.fct_response WHERE brand_mentioned
@@ -21,7 +21,7 @@ SEMI JOIN mart.dim_competitor c ON c.brand_id = m.brand_id AND c.competitor_id =
 WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL
   AND NOT EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
 UNION ALL
--- Only where upstream was ever seen to list a competitor twice: to tell is many times the work of counting.
+-- Deduplicate only if upstream has ever listed a competitor twice, because that costs many times as much as counting.
 (SELECT DISTINCT ON (m.brand_id, m.response_id, m.competitor_id) m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at,
   CAST(m.created_at AS DATE), 'competitor', m.competitor_id, m.position, m.sentiment
 FROM response_competitors m

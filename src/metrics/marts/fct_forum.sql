@@ -1,17 +1,17 @@
--- Forum threads that engines cite, or where the brand could join in: one row per thread that is listed now.
+-- Forum threads that engines cite or that the brand could join: one row per current thread.
 -- column opportunity_id UUID: The thread, as an opportunity.
 -- column brand_id UUID: The brand.
 -- column created_at TIMESTAMP: When it was found (UTC).
 -- column day DATE: Day of that moment (UTC).
 -- column type VARCHAR: ai for a thread that engines cite, outreach for one that the brand could join.
--- column status VARCHAR: State it is in now.
+-- column status VARCHAR: Current state.
 -- column subforum VARCHAR: The community.
 -- column title VARCHAR: Title of the thread.
 -- column url VARCHAR: The thread.
 -- column upvotes BIGINT: Upvotes.
 -- column comments BIGINT: Comments.
--- column ai_content_policy VARCHAR: What the rules of the community say about comments written by AI; null until read.
--- column promotion_policy VARCHAR: What the rules say about mentioning an own product; null until read.
+-- column ai_content_policy VARCHAR: The community's rule on comments written by AI; null until known.
+-- column promotion_policy VARCHAR: The community's rule on mentioning one's own product; null until known.
 -- column posted_at TIMESTAMP: When the thread was posted (UTC).
 -- column cited_at TIMESTAMP: When an engine cited it (UTC).
 SELECT id AS opportunity_id, brand_id, created_at, CAST(created_at AS DATE) AS day, type, status, subforum, title, url,

@@ -1,14 +1,14 @@
--- Answers of AI engines that are listed now and say when they were given: one row per answer.
--- formula: position and sentiment count only where the brand is mentioned, as in the API's own numbers.
--- column response_id UUID: The answer.
+-- Responses of AI engines that are not deleted and have a time: one row per response.
+-- formula: position and sentiment count only if the brand is mentioned, as in the API's numbers.
+-- column response_id UUID: The response.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.
 -- column engine VARCHAR: Engine slug.
--- column created_at TIMESTAMP: When the engine answered (UTC).
--- column day DATE: Day of the answer (UTC).
--- column brand_mentioned BOOLEAN: Whether the answer mentions the brand.
--- column brand_position BIGINT: The brand's place among those mentioned; null where it is not mentioned.
--- column brand_sentiment VARCHAR: How the answer speaks of the brand, a label; null where it is not mentioned.
+-- column created_at TIMESTAMP: When the engine responded (UTC).
+-- column day DATE: Day of the response (UTC).
+-- column brand_mentioned BOOLEAN: Whether the response mentions the brand.
+-- column brand_position BIGINT: The brand's position among those mentioned; null if it is not mentioned.
+-- column brand_sentiment VARCHAR: Sentiment label of the brand's mention; null if it is not mentioned.
 SELECT
   id AS response_id,
   brand_id,

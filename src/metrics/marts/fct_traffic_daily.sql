@@ -6,8 +6,8 @@
 -- column engaged_sessions BIGINT: Engaged sessions.
 -- column new_users BIGINT: New users.
 -- column key_events BIGINT: Key events.
--- column revenue DOUBLE: Revenue, in the currency beside it.
--- column currency VARCHAR: The property's currency on that day, where upstream gave one.
+-- column revenue DOUBLE: Revenue, in the currency of the column currency.
+-- column currency VARCHAR: The property's currency on that day, if upstream reported one.
 WITH currencies AS (
   SELECT brand_id, range_from AS day, any_value(currency) AS currency
   FROM traffic_totals WHERE _deleted_at IS NULL AND range_from = range_to GROUP BY brand_id, range_from

@@ -1,18 +1,18 @@
--- Prompts that used to mention the brand and have stopped: one row per prompt that is listed now and whose newest answer
--- does not mention the brand while an earlier one did, per engine and over all engines. Filter by scope before summing.
--- formula: the streak is what came after the last answer that mentions the brand.
+-- Prompts that no longer mention the brand: one row per current prompt with an earlier response that mentions the brand
+-- and a latest response that does not, per engine and over all engines. Filter by scope before summing.
+-- formula: the streak is the responses after the last one that mentions the brand.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
--- column text VARCHAR: What the engines are asked.
--- column active BOOLEAN: False while the prompt is paused: then no answers come that could end the streak.
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column text VARCHAR: The text sent to the engines.
+-- column active BOOLEAN: False while the prompt is paused; a paused prompt gets no responses that could end the streak.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column responses BIGINT: All answers.
--- column mentions BIGINT: Those of them that mention the brand, all before the streak.
--- column last_mentioned_at TIMESTAMP: The last answer that mentions the brand (UTC).
--- column last_answered_at TIMESTAMP: The last answer (UTC).
--- column streak_responses BIGINT: Answers after the last mention.
--- column streak_days BIGINT: Days from the day of the last mention to that of the last answer.
+-- column responses BIGINT: All responses.
+-- column mentions BIGINT: Responses that mention the brand, all before the streak.
+-- column last_mentioned_at TIMESTAMP: The last response that mentions the brand (UTC).
+-- column last_answered_at TIMESTAMP: The last response (UTC).
+-- column streak_responses BIGINT: Responses after the last mention.
+-- column streak_days BIGINT: Days from the last mention to the last response.
 WITH counted AS (
   SELECT brand_id, prompt_id, engine, count(*) AS responses, count(*) FILTER (brand_mentioned) AS mentions,
     max(created_at) FILTER (brand_mentioned) AS last_mentioned_at, max(created_at) AS last_answered_at

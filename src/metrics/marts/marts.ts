@@ -12,7 +12,7 @@ export interface MartColumn {
   readonly about: string;
 }
 
-/** A view for analysts: what a row of it is, with the formula and its source, its columns, and the SELECT behind it. */
+/** A view for analysts: its description (with formula and source), its columns and its SELECT statement. */
 export interface Mart {
   readonly name: string;
   readonly about: string;
@@ -28,8 +28,8 @@ const ENTRY = /^(formula|source|column ([a-z0-9_]+) ([A-Z]+)): (.+)$/;
 let loaded: readonly Mart[] | undefined;
 
 /**
- * All marts, each after those it reads from. Read once from the files beside this one; throws a TypeError naming the file
- * whose header cannot be understood.
+ * Returns all marts, each after the marts it reads from. Loads them from the SQL files in this folder on the first call.
+ * @throws TypeError with the name of the file if a header is invalid.
  */
 export function marts(): readonly Mart[] {
   loaded ??= inOrder(
@@ -42,8 +42,9 @@ export function marts(): readonly Mart[] {
 }
 
 /**
- * Reads a mart from the text of its file: comment lines, which say what a row is, then the formula, its source and a line
- * for each column, long ones continued by lines indented further; then the SELECT. Throws a TypeError for another form.
+ * Parses the text of a mart file: comment lines with the description, then `formula:`, `source:` and one `column` entry
+ * per column, then the SELECT. Long entries continue on indented comment lines.
+ * @throws TypeError if the text has another form.
  */
 export function parseMart(name: string, text: string): Mart {
   const lines = text.split('\n');
@@ -56,19 +57,21 @@ export function parseMart(name: string, text: string): Mart {
     else if (column !== undefined && type !== undefined) columns.push({ name: column, type, about: said });
     else if (kind === 'formula') about.push(`Formula: ${said}`);
     else if (kind === 'source') about.push(`Source: ${said}`);
-    else throw new TypeError(`${name}${ENDING}: no entry of a header: ${entry}`);
+    else throw new TypeError(`${name}${ENDING}: invalid header entry: ${entry}`);
   }
   const sql = lines.slice(end).join('\n').trim();
-  if (about.length === 0 || columns.length === 0 || sql === '') throw new TypeError(`${name}${ENDING} is not complete`);
+  if (about.length === 0 || columns.length === 0 || sql === '') {
+    throw new TypeError(`${name}${ENDING} lacks a description, columns or the SELECT`);
+  }
   return { name, about: about.join(' '), columns, sql };
 }
 
-// Plain lines are continued by the next plain line, entries by lines that are indented.
+// The description continues on the next plain line, an entry on the next indented line.
 function entriesOf(name: string, lines: readonly string[]): string[] {
   const entries: string[] = [];
   for (const line of lines) {
     const content = HEADER_LINE.exec(line)?.[1];
-    if (content === undefined) throw new TypeError(`${name}${ENDING}: no line of a header: ${line}`);
+    if (content === undefined) throw new TypeError(`${name}${ENDING}: invalid header line: ${line}`);
     const isNext = entries.length > 0 && (content.startsWith('  ') || !(ENTRY.test(content) || isEntry(entries)));
     if (isNext) entries.push(`${entries.pop()} ${content.trim()}`);
     else entries.push(content);
@@ -85,7 +88,7 @@ function inOrder(all: readonly Mart[]): Mart[] {
   const add = (mart: Mart, trail: readonly string[]): void => {
     if (ordered.includes(mart)) return;
     if (trail.includes(mart.name))
-      throw new TypeError(`marts read from each other: ${[...trail, mart.name].join(', ')}`);
+      throw new TypeError(`marts depend on each other: ${[...trail, mart.name].join(', ')}`);
     const reads = new Set([...mart.sql.matchAll(/\bmart\.([a-z0-9_]+)/g)].map((match) => match[1]));
     for (const other of all) if (reads.has(other.name)) add(other, [...trail, mart.name]);
     ordered.push(mart);

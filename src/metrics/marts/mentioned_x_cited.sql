@@ -1,18 +1,19 @@
--- Whether answers that cite the brand's own pages mention it more often, by month: one row per brand, month and engine, and
--- one over all engines; for brands whose website is known. Filter by scope before summing.
--- formula: mention_rate_cited = mentioned_and_cited / (mentioned_and_cited + cited_only), mention_rate_not_cited = mentioned_only / (mentioned_only +
---   neither).
+-- Mention rate of responses with and without citations of the brand's own pages, by month: one row per brand, month and
+-- engine, and one over all engines; only brands with a known website. Filter by scope before summing.
+-- formula: mention_rate_cited = mentioned_and_cited / (mentioned_and_cited + cited_only), mention_rate_not_cited =
+--   mentioned_only / (mentioned_only + neither).
 -- column brand_id UUID: The brand.
 -- column month DATE: First day of the month (UTC).
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column responses BIGINT: Answers in scope; the four counts that follow add up to it.
--- column mentioned_and_cited BIGINT: Answers that mention the brand and cite an owned domain.
--- column mentioned_only BIGINT: Answers that mention the brand and cite no owned domain.
--- column cited_only BIGINT: Answers that cite an owned domain and do not mention the brand.
--- column neither BIGINT: Answers that do neither.
--- column mention_rate_cited DOUBLE: Share of the answers citing an owned domain that mention the brand; null without any.
--- column mention_rate_not_cited DOUBLE: Share of the other answers that mention the brand; null without any.
+-- column responses BIGINT: Responses in scope; the four counts that follow add up to it.
+-- column mentioned_and_cited BIGINT: Responses that mention the brand and cite an owned domain.
+-- column mentioned_only BIGINT: Responses that mention the brand and cite no owned domain.
+-- column cited_only BIGINT: Responses that cite an owned domain and do not mention the brand.
+-- column neither BIGINT: Responses that do neither.
+-- column mention_rate_cited DOUBLE: Share of the responses citing an owned domain that mention the brand; null without
+--   any.
+-- column mention_rate_not_cited DOUBLE: Share of the other responses that mention the brand; null without any.
 WITH owned AS MATERIALIZED (
   SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
 ), cited AS (

@@ -1,12 +1,12 @@
--- Mentions counted by day: one row per brand, day, engine and entity that is mentioned, the brand or a competitor tracked
--- now.
--- formula: an answer that lists a competitor twice mentions it once.
+-- Mention counts by day: one row per brand, day, engine and mentioned entity: the brand or a currently tracked
+-- competitor.
+-- formula: a response that lists a competitor twice counts as one mention.
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
 -- column engine VARCHAR: Engine slug.
 -- column entity_type VARCHAR: brand or competitor.
 -- column competitor_id UUID: The competitor; null for the brand.
--- column mentions BIGINT: Answers that mention the entity.
+-- column mentions BIGINT: Responses that mention the entity.
 WITH rivals AS (
   SELECT brand_id, CAST(created_at AS DATE) AS day, engine, competitor_id, count(*) AS mentions
   FROM response_competitors

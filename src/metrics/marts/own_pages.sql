@@ -1,10 +1,10 @@
--- Own pages that answers began to cite, go on citing or no longer cite: one row per brand and page of an owned domain that
--- is cited in one of the two periods of mart.periods.
--- formula: new is cited in the recent period only, dropped in the period before only, kept in both.
+-- Own pages with new, continued or lost citations: one row per brand and page of an owned domain that is cited in one
+-- of the two periods of mart.periods.
+-- formula: new: cited only in the recent period; dropped: only in the period before; kept: in both.
 -- column brand_id UUID: The brand.
 -- column url VARCHAR: The page.
 -- column domain VARCHAR: Its domain.
--- column title VARCHAR: The title it had last.
+-- column title VARCHAR: Its latest title.
 -- column state VARCHAR: new, kept or dropped.
 -- column before_citations BIGINT: Citations in the period before.
 -- column recent_citations BIGINT: Citations in the recent period.

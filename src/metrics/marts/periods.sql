@@ -1,9 +1,9 @@
--- The two periods that other marts compare: one row per brand that has answers on a day that is over and was read whole.
--- formula: the recent period is the 28 days that end with the last day that was read to its end and has answers; the
---   period before is the 28 days before those. Both follow from the data, not from the clock.
+-- The two periods that other marts compare: one row per brand with responses on a completely synced day.
+-- formula: the recent period is the 28 days up to the last completely synced day with responses; the period before is
+--   the 28 days before that. Both depend on the data only, not on the current date.
 -- column brand_id UUID: The brand.
--- column complete_to DATE: Last day that was read to its end (UTC), with answers or without.
--- column anchor_day DATE: Last of these days that has answers; the recent period ends with it.
+-- column complete_to DATE: Last completely synced day (UTC), with or without responses.
+-- column anchor_day DATE: Last completely synced day with responses; the recent period ends with it.
 -- column recent_from DATE: First day of the recent period.
 -- column before_from DATE: First day of the period before.
 -- column before_to DATE: Last day of the period before.
@@ -18,7 +18,7 @@ WITH days AS (
     WHERE resource = 'responses' AND agreed AND CAST(checked_at AS DATE) > day
   ) GROUP BY brand_id
 ), complete AS (
-  -- Where nothing tells when the last day was read, it may have more to come.
+  -- If the time of the last sync is unknown, the last day may be incomplete.
   SELECT days.brand_id, coalesce(any_value(read.last_day), max(days.day) - 1) AS complete_to
   FROM days LEFT JOIN read USING (brand_id) GROUP BY days.brand_id
 )

@@ -1,17 +1,17 @@
--- Where the brand stands when it is mentioned, by week: one row per brand, ISO week and engine with mentions, and one over
--- all engines. Filter by scope before summing.
--- formula: avg_position = position_sum / placed, first_mention_rate = first_mentions / placed. First is the lowest number
---   that upstream ever gave as a place, at most 1.
+-- Position of the brand when mentioned, by week: one row per brand, ISO week and engine with mentions, and one over all
+-- engines. Filter by scope before summing.
+-- formula: avg_position = position_sum / placed, first_mention_rate = first_mentions / placed. First is the lowest
+--   position that upstream has ever reported, at most 1.
 -- column brand_id UUID: The brand.
 -- column week DATE: Monday of the ISO week (UTC).
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column mentions BIGINT: Answers that mention the brand.
--- column placed BIGINT: Those of them that give it a place.
--- column position_sum BIGINT: Sum of the places.
--- column first_mentions BIGINT: Mentions in the first place.
--- column avg_position DOUBLE: Mean place; null where no mention has one.
--- column first_mention_rate DOUBLE: Share of placed mentions that are first, from 0 to 1.
+-- column mentions BIGINT: Responses that mention the brand.
+-- column placed BIGINT: Mentions that have a position.
+-- column position_sum BIGINT: Sum of the positions.
+-- column first_mentions BIGINT: Mentions in first position.
+-- column avg_position DOUBLE: Mean position; null if no mention has one.
+-- column first_mention_rate DOUBLE: Share of the mentions with a position that are in first position, from 0 to 1.
 SELECT
   brand_id,
   CAST(date_trunc('week', day) AS DATE) AS week,

@@ -1,17 +1,16 @@
--- How each prompt's visibility moved between two periods: one row per prompt that is listed now and has answers in both
--- (a constant panel), per engine and over all engines. The periods are those of mart.periods. Filter by scope before
--- summing.
+-- Change of each prompt's visibility between two periods: one row per current prompt with responses in both (a constant
+-- panel), per engine and over all engines. The periods are those of mart.periods. Filter by scope before summing.
 -- formula: change = recent_mentions / recent_responses - before_mentions / before_responses.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
--- column text VARCHAR: What the engines are asked.
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column text VARCHAR: The text sent to the engines.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column before_responses BIGINT: Answers in the period before.
--- column before_mentions BIGINT: Those of them that mention the brand.
+-- column before_responses BIGINT: Responses in the period before.
+-- column before_mentions BIGINT: Responses that mention the brand.
 -- column before_visibility DOUBLE: before_mentions / before_responses, from 0 to 1.
--- column recent_responses BIGINT: Answers in the recent period.
--- column recent_mentions BIGINT: Those of them that mention the brand.
+-- column recent_responses BIGINT: Responses in the recent period.
+-- column recent_mentions BIGINT: Responses that mention the brand.
 -- column recent_visibility DOUBLE: recent_mentions / recent_responses, from 0 to 1.
 -- column change DOUBLE: recent_visibility - before_visibility, from -1 to 1.
 WITH counted AS (

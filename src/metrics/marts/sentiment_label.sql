@@ -1,7 +1,7 @@
--- What upstream's sentiment labels are worth: one row per label, as upstream's own numbers have shown (sync.conventions),
--- or as it is by default: positive 100, neutral 50, negative 0.
--- formula: a label leans positive when it is worth more than the label neutral, where there is one, or else than the
---   middle between the highest and the lowest worth; negative when it is worth less.
+-- Worths of upstream's sentiment labels: one row per label, from calibration (sync.conventions) or the defaults:
+-- positive 100, neutral 50, negative 0.
+-- formula: a label leans positive if its worth is above that of the label neutral, negative if below. Without a label
+--   neutral, the reference is the mean of the highest and the lowest worth.
 -- column label VARCHAR: The label.
 -- column worth DOUBLE: The number it stands for, on upstream's scale.
 -- column lean VARCHAR: positive, neutral or negative.

@@ -1,19 +1,19 @@
--- Share of voice by week: one row per brand, ISO week, engine and entity, and one over all engines; an entity is the brand
--- or a competitor tracked now. Filter by scope before summing.
--- formula: share_of_voice = mentions / mentions_of_all, visibility = mentions / responses. An entity that no answer of the
---   week mentions has 0 of both, unless nobody was mentioned.
+-- Share of voice by week: one row per brand, ISO week, engine and entity, and one over all engines; an entity is the
+-- brand or a currently tracked competitor. Filter by scope before summing.
+-- formula: share_of_voice = mentions / mentions_of_all, visibility = mentions / responses. Both are 0 for an entity
+--   without mentions in the week; share_of_voice is null if no entity is mentioned.
 -- column brand_id UUID: The brand.
 -- column week DATE: Monday of the ISO week (UTC).
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
 -- column entity_type VARCHAR: brand or competitor.
 -- column competitor_id UUID: The competitor; null for the brand.
 -- column name VARCHAR: Name of the brand or competitor.
--- column responses BIGINT: Answers in scope.
--- column mentions BIGINT: Answers that mention the entity.
--- column mentions_of_all BIGINT: Mentions of the brand and of all competitors tracked now.
+-- column responses BIGINT: Responses in scope.
+-- column mentions BIGINT: Responses that mention the entity.
+-- column mentions_of_all BIGINT: Mentions of the brand and all currently tracked competitors.
 -- column visibility DOUBLE: mentions / responses, from 0 to 1.
--- column share_of_voice DOUBLE: mentions / mentions_of_all, from 0 to 1; null where nobody was mentioned.
+-- column share_of_voice DOUBLE: mentions / mentions_of_all, from 0 to 1; null if no entity is mentioned.
 WITH days AS MATERIALIZED (
   SELECT * FROM mart.answers_daily
 ), weeks AS (

@@ -1,15 +1,15 @@
--- Where competitors get mentioned from and the brand does not: one row per brand and domain that is cited, in the recent
--- period of mart.periods, by answers that mention a competitor tracked now and not the brand; per engine and over all
--- engines. Filter by scope before summing.
+-- Domains cited when competitors are mentioned and the brand is not: one row per brand and domain cited, in the recent
+-- period of mart.periods, by responses that mention a currently tracked competitor but not the brand; per engine and
+-- over all engines. Filter by scope before summing.
 -- formula: share = gap_responses / gap_responses_of_all.
 -- column brand_id UUID: The brand.
 -- column domain VARCHAR: The cited domain.
--- column owner VARCHAR: Whose it is; see dim_domain.
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column owner VARCHAR: Owner of the domain; see dim_domain.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column gap_responses BIGINT: Answers that cite it, mention a competitor and not the brand.
--- column gap_responses_of_all BIGINT: Answers that mention a competitor and not the brand, whatever they cite.
--- column mentioning_responses BIGINT: Answers that cite it and mention the brand, to compare with.
+-- column gap_responses BIGINT: Responses that cite it and mention a competitor but not the brand.
+-- column gap_responses_of_all BIGINT: Responses that mention a competitor but not the brand, with any citations.
+-- column mentioning_responses BIGINT: Responses that cite it and mention the brand, for comparison.
 -- column share DOUBLE: gap_responses / gap_responses_of_all, from 0 to 1.
 WITH recent AS (
   SELECT r.brand_id, r.engine, r.response_id, r.created_at, r.brand_mentioned

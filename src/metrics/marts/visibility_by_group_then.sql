@@ -1,17 +1,17 @@
--- Visibility by group of prompts as the groups were when the answers came, by week: one row per brand, ISO week, group and
--- engine, and one over all engines. A prompt counts in each of its tags, and answers of prompts that are gone count where
--- they stood. Filter by scope and group_by before summing.
--- formula: visibility = mentions / responses, over answers joined to dim_prompt_group_history by created_at.
+-- Visibility by group of prompts at the time of the responses, by week: one row per brand, ISO week, group and engine,
+-- and one over all engines. A prompt counts in each of its tags. Responses of deleted prompts count in their last
+-- groups. Filter by scope and group_by before summing.
+-- formula: visibility = mentions / responses, over responses joined to dim_prompt_group_history by created_at.
 -- column brand_id UUID: The brand.
 -- column week DATE: Monday of the ISO week (UTC).
--- column group_by VARCHAR: topic, tag, funnelStage or branded, as the API names what it groups by.
--- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded and non-branded.
--- column name VARCHAR: Name that the group had last.
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column group_by VARCHAR: topic, tag, funnelStage or branded, as in the API's groupBy.
+-- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded / non-branded.
+-- column name VARCHAR: Last name of the group.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column prompts BIGINT: Prompts of the group with answers in scope.
--- column responses BIGINT: Answers in scope.
--- column mentions BIGINT: Those of them that mention the brand.
+-- column prompts BIGINT: Prompts of the group with responses in scope.
+-- column responses BIGINT: Responses in scope.
+-- column mentions BIGINT: Responses that mention the brand.
 -- column visibility DOUBLE: mentions / responses, from 0 to 1.
 WITH versions AS MATERIALIZED (
   SELECT row_number() OVER () AS version, brand_id, prompt_id, valid_from, applies_from, applies_to
@@ -25,7 +25,7 @@ WITH versions AS MATERIALIZED (
   JOIN groups n ON n.brand_id = g.brand_id AND n.group_by = g.group_by AND n.group_id = g.group_id
   JOIN versions v ON v.brand_id = g.brand_id AND v.prompt_id = g.prompt_id AND v.valid_from = g.valid_from
 ), answered AS (
-  -- By version of the prompt first: that leaves few rows to be spread over its groups.
+  -- Aggregate by version of the prompt first, which leaves few rows to join with its groups.
   SELECT v.version, CAST(date_trunc('week', r.day) AS DATE) AS week, r.engine, count(*) AS responses,
     count(*) FILTER (r.brand_mentioned) AS mentions
   FROM mart.fct_response r

@@ -1,13 +1,14 @@
--- Whether visits from AI assistants go with visibility: one row per brand and lag of 0 to 3 weeks.
--- formula: Pearson's correlation of a week's visibility over all engines with the sessions of the week that comes lag weeks
---   later, over the weeks that are whole on both sides.
--- source: Pearson, K. (1895), Note on regression and inheritance in the case of two parents, Proc. R. Soc. Lond. 58:240-242.
+-- Correlation of visits from AI assistants with visibility: one row per brand and lag of 0 to 3 weeks.
+-- formula: Pearson's correlation of a week's visibility over all engines with the sessions lag_weeks weeks later, over
+--   weeks that are complete on both sides.
+-- source: Pearson, K. (1895), Note on regression and inheritance in the case of two parents, Proc. R. Soc. Lond.
+--   58:240-242.
 -- column brand_id UUID: The brand.
 -- column lag_weeks BIGINT: Weeks from the visibility to the visits.
 -- column weeks BIGINT: Pairs of weeks that were compared.
--- column correlation DOUBLE: From -1 to 1; null where there are fewer than two pairs, or one side never changes.
--- column responses BIGINT: Answers of the weeks compared.
--- column mentions BIGINT: Those of them that mention the brand.
+-- column correlation DOUBLE: From -1 to 1; null with fewer than two pairs, or if one side is constant.
+-- column responses BIGINT: Responses of the weeks compared.
+-- column mentions BIGINT: Responses that mention the brand.
 -- column sessions BIGINT: Sessions of the weeks compared.
 WITH answered AS (
   SELECT w.brand_id, w.week, w.responses, w.mentions, w.visibility

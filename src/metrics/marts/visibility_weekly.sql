@@ -4,11 +4,11 @@
 -- source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22:209-212.
 -- column brand_id UUID: The brand.
 -- column week DATE: Monday of the ISO week (UTC).
--- column scope VARCHAR: engine for a row of one engine, all engines for the row over all of them.
+-- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column is_complete BOOLEAN: Whether every day of the week was read to its end; a week under way is not.
--- column responses BIGINT: Answers in scope.
--- column mentions BIGINT: Answers that mention the brand.
+-- column is_complete BOOLEAN: Whether every day of the week is completely synced; false for the current week.
+-- column responses BIGINT: Responses in scope.
+-- column mentions BIGINT: Responses that mention the brand.
 -- column visibility DOUBLE: mentions / responses, from 0 to 1.
 -- column visibility_lower DOUBLE: Lower bound of the 95 % interval.
 -- column visibility_upper DOUBLE: Upper bound of the 95 % interval.

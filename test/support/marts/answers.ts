@@ -12,7 +12,7 @@ import {
   sum,
 } from './held.ts';
 
-/** What the marts about answers have to hold, by name; `today` is the day of the last sync, which read everything. */
+/** Returns the expected rows of the marts about responses, by name. `today` is the day of the last full sync. */
 export async function expectedAnswers(held: Held, today: string): Promise<Record<string, Row[]>> {
   const { answers } = held;
   const complete = addDays(today, -1);
@@ -50,12 +50,12 @@ export async function expectedAnswers(held: Held, today: string): Promise<Record
   };
 }
 
-/** Ids and time of an answer, as facts carry them. */
+/** Returns the ids and the time of a response, as in the fact tables. */
 export function idsOf({ id, brand, prompt, engine, at, day }: Answer): Row {
   return { response_id: id, brand_id: brand, prompt_id: prompt, engine, created_at: at, day };
 }
 
-/** The two periods of each brand, and the answers of either. */
+/** The two periods of each brand, with their responses. */
 export function periodsOf({ answers }: Held, complete: string): Row[] {
   return [...groupBy(answers, ({ brand }) => brand)].flatMap(([brand, own]) => {
     const days = own.map(({ day }) => day).filter((day) => day <= complete);
@@ -74,7 +74,7 @@ export function periodsOf({ answers }: Held, complete: string): Row[] {
   });
 }
 
-/** Of the answers of a brand, those of its recent period and those of the one before. */
+/** Returns a brand's responses of the recent period and of the period before. */
 export function inPeriods(answers: readonly Answer[], period: Row): { recent: Answer[]; before: Answer[] } {
   const own = answers.filter(({ brand }) => brand === period['brand_id']);
   return {
@@ -228,7 +228,7 @@ function lost(answers: readonly Answer[], prompts: ReadonlyMap<string, Row>): Ro
   });
 }
 
-/** What the sandbox of the tests takes its labels for. */
+/** Worths and leans of the sandbox's labels in these tests. */
 export const LABELS: Readonly<Record<string, { worth: number; lean: 'positive' | 'neutral' | 'negative' }>> = {
   glowing: { worth: 2, lean: 'positive' },
   warm: { worth: 1, lean: 'positive' },

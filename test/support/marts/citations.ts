@@ -1,14 +1,14 @@
 import { idsOf, inPeriods } from './answers.ts';
 import { type Answer, cellsOf, count, groupBy, type Held, monthOf, type Row, ratio, scopesOf } from './held.ts';
 
-/** Hosts by brand, as the test has written them into the warehouse; null where none is known. */
+/** Hosts that the test has written into the warehouse, by brand; null if unknown. */
 export interface Hosts {
   readonly own: string | null;
   /** By competitor. */
   readonly rivals: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What the marts about cited pages have to hold, by name. */
+/** Returns the expected rows of the marts about cited pages, by name. */
 export function expectedCitations(
   { answers }: Held,
   hosts: ReadonlyMap<string, Hosts>,

@@ -2,7 +2,7 @@ import { LABELS } from './answers.ts';
 import type { Hosts } from './citations.ts';
 import { addDays, groupBy, type Held, type Row, weekOf } from './held.ts';
 
-/** What dimensions and reported numbers have to hold, by name; `whole` is what upstream writes for a share of all. */
+/** Returns the expected rows of dimensions and reported numbers, by name. `whole` is upstream's number for 100 %. */
 export async function expectedDimensions(
   held: Held,
   hosts: ReadonlyMap<string, Hosts>,
@@ -88,7 +88,7 @@ async function calendar(held: Held): Promise<Row[]> {
   for (let day = `${Math.min(...years)}-01-01`; day <= `${Math.max(...years)}-12-31`; day = addDays(day, 1)) {
     const date = new Date(`${day}T00:00:00Z`);
     const weekday = date.getUTCDay() === 0 ? 7 : date.getUTCDay();
-    // An ISO week belongs to the year that its Thursday is in, and is counted by Thursdays.
+    // The year of an ISO week is the year of its Thursday, and its number counts Thursdays.
     const thursday = addDays(weekOf(day), 3);
     const first = Date.parse(`${thursday.slice(0, 4)}-01-01T00:00:00Z`);
     rows.push({

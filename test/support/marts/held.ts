@@ -1,18 +1,18 @@
 import { openReader, type Reader } from '../../../src/warehouse/reader.ts';
 
-// What a warehouse holds, read table by table without a condition, and counted with loops: as plainly as it can be said,
-// so that comparing the marts with it means something.
+// Reads complete tables and counts with plain loops, independently of the SQL of the marts, so that comparing the two
+// is meaningful.
 
-/** A row as it stands in a table; marts are judged by comparison, not by types. */
+/** A row of a table; marts are checked by comparison, not by types. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Row = Record<string, any>;
 
-/** Rows of tables by name, those of brands and lists that are gone left out. */
+/** Rows of tables by name, without deleted brands and list items. */
 export interface Held {
   readonly reader: Reader;
-  /** Live rows of a table. */
+  /** Rows of a table that are not deleted. */
   rows(table: string): Promise<Row[]>;
-  /** All rows of a table, or of a view. */
+  /** All rows of a table or view. */
   all(table: string): Promise<Row[]>;
   readonly answers: readonly Answer[];
   readonly brands: readonly Row[];
@@ -20,27 +20,27 @@ export interface Held {
   readonly competitors: readonly Row[];
 }
 
-/** An answer with what it mentions and cites. */
+/** A response with its mentions and citations. */
 export interface Answer {
   readonly id: string;
   readonly brand: string;
   readonly prompt: string;
   readonly text: string;
   readonly engine: string;
-  /** When it was given, epoch milliseconds. */
+  /** Time of the response in epoch milliseconds. */
   readonly at: number;
   readonly day: string;
   readonly mentioned: boolean;
   readonly position: number | null;
   readonly sentiment: string | null;
-  /** Competitors tracked now, each once. */
+  /** Currently tracked competitors, without duplicates. */
   readonly mentions: readonly Row[];
   readonly citations: readonly Row[];
 }
 
 const DAY_MS = 86_400_000;
 
-/** Reads a published copy; the reader is the caller's to close. */
+/** Reads a published replica. The caller must close the reader. */
 export async function readHeld(path: string): Promise<Held> {
   const reader = await openReader(path);
   const all = async (table: string): Promise<Row[]> => {
@@ -78,7 +78,7 @@ export async function readHeld(path: string): Promise<Held> {
   return { reader, rows, all, answers, brands, competitors };
 }
 
-/** Rows by key, keys in the order in which they come. */
+/** Groups rows by key; keys keep the order of first occurrence. */
 export function groupBy<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const row of rows) {
@@ -89,7 +89,7 @@ export function groupBy<T>(rows: readonly T[], keyOf: (row: T) => string): Map<s
   return groups;
 }
 
-/** The answers over all engines, and those of each, with the columns that say so. */
+/** Splits responses into one group over all engines and one per engine, with the columns scope and engine. */
 export function scopesOf(answers: readonly Answer[]): { where: Row; answers: readonly Answer[] }[] {
   const engines = groupBy(answers, ({ engine }) => engine);
   return [
@@ -98,7 +98,7 @@ export function scopesOf(answers: readonly Answer[]): { where: Row; answers: rea
   ];
 }
 
-/** Answers by brand and by what a day belongs to, over all engines and for each. */
+/** Groups responses by brand, by a period of the day, and by engine and over all engines. */
 export function cellsOf(
   answers: readonly Answer[],
   column: 'week' | 'month',
@@ -113,38 +113,38 @@ export function cellsOf(
   });
 }
 
-/** The Monday of a day's week. */
+/** Returns the Monday of a day's ISO week. */
 export function weekOf(day: string): string {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
   return addDays(day, -((weekday + 6) % 7));
 }
 
-/** The first day of a day's month. */
+/** Returns the first day of a day's month. */
 export function monthOf(day: string): string {
   return `${day.slice(0, 7)}-01`;
 }
 
-/** The day a number of days later. */
+/** Adds a number of days to a day. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Days from one to the other. */
+/** Returns the number of days between two days. */
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS;
 }
 
-/** How many rows are so. */
+/** Counts the rows that satisfy the predicate. */
 export function count<T>(rows: readonly T[], isSo: (row: T) => unknown): number {
   return rows.filter((row) => Boolean(isSo(row))).length;
 }
 
-/** The sum of a number of every row. */
+/** Sums a number over all rows. */
 export function sum<T>(rows: readonly T[], of: (row: T) => number): number {
   return rows.reduce((total, row) => total + of(row), 0);
 }
 
-/** Part of a whole; null of nothing. */
+/** Divides; null if the whole is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }

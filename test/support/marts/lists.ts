@@ -1,6 +1,6 @@
 import { type Answer, addDays, count, groupBy, type Held, type Row, ratio, scopesOf, sum, weekOf } from './held.ts';
 
-/** What the marts about prompts' groups, lists and states have to hold, by name. */
+/** Returns the expected rows of the marts about groups of prompts, lists and states, by name. */
 export async function expectedLists(held: Held, today: string): Promise<Record<string, Row[]>> {
   const prompts = await held.rows('prompts');
   const history = (await held.all('prompts_history')).filter(({ brand_id }) => isLive(held, brand_id));
@@ -13,7 +13,7 @@ export async function expectedLists(held: Held, today: string): Promise<Record<s
     dim_prompt_group: prompts
       .flatMap((prompt) => [
         ...groupsOf(prompt, []),
-        // Tags stand in a table of their own.
+        // Tags have their own table.
       ])
       .concat(await tagRows(held, prompts)),
     visibility_by_group_then: groupsThen(held, history),
@@ -67,7 +67,7 @@ function dimPrompt({ answers }: Held, prompts: readonly Row[], everListed: reado
   return [...listed, ...gone];
 }
 
-// A prompt's groups, with the tags that are given beside it.
+// Returns a prompt's groups; tags are passed separately.
 function groupsOf(prompt: Row, tags: readonly Row[]): Row[] {
   const branded = prompt['branded'] === true ? 'branded' : 'non-branded';
   const groups = [
@@ -87,7 +87,7 @@ async function tagRows(held: Held, prompts: readonly Row[]): Promise<Row[]> {
     .map(({ brand_id, prompt_id, tag_id, name }) => ({ brand_id, prompt_id, group_by: 'tag', group_id: tag_id, name }));
 }
 
-/** The version of a prompt that an answer was given to: the last that had begun, or the first of all. */
+/** Returns the version of a prompt that applies to a response: the latest one before it, else the first one. */
 function versionAt(versions: readonly Row[], at: number): Row | undefined {
   const inTime = versions
     .filter(({ change }) => change !== 'deleted')
