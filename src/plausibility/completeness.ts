@@ -12,6 +12,9 @@ export const RETRIES_MAX = RETRY_AFTER_HOURS.length + 1;
 /** Hours between retries of a permanent difference, so that a list that upstream repairs late is still stored. */
 const PERMANENT_RETRY_HOURS = 30 * 24;
 
+/** Number of permanent differences from which on a new difference within their bounds is attributed to upstream, too. */
+const PERMANENT_DAYS_MIN = 5;
+
 /** One day of a list: stored rows and upstream's day count. */
 export interface ComparedDay {
   readonly day: string;
