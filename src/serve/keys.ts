@@ -58,7 +58,10 @@ export async function createKey(
   };
   return changeKeyFile(folder, (before) => {
     if (before.keys.some((other) => other.name === name)) {
-      throw new SightlineError('usage', `a key named ${JSON.stringify(name)} exists already; choose another name`);
+      throw new SightlineError(
+        'usage',
+        `NAME is ${JSON.stringify(name)}, which is already in use; choose another name`,
+      );
     }
     if (before.keys.length >= KEYS_MAX) {
       const names = namesOf(before.keys);

@@ -31,7 +31,7 @@ describe('API keys', () => {
     for (let index = 0; index < KEYS_MAX; index++) await createKey(folder, `key ${index}`, null, NOW);
     await expect(createKey(folder, 'one more', null, NOW)).rejects.toMatchObject({ code: 'usage' });
     await revokeKey(folder, 'key 3');
-    await expect(createKey(folder, 'key 4', null, NOW)).rejects.toThrow('"key 4" already');
+    await expect(createKey(folder, 'key 4', null, NOW)).rejects.toThrow('NAME is "key 4", which is already in use');
     await createKey(folder, 'one more', null, NOW);
     expect(listKeys(folder)).toHaveLength(KEYS_MAX);
   });
