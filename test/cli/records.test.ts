@@ -139,9 +139,9 @@ describe('state', () => {
     await refused(/coverage\.0/);
     const [first] = exported.coverage;
     await give({ ...exported, coverage: [{ ...first, resource: 'weather' }] });
-    await refused(/no resource "weather"/);
+    await refused(/unknown resource "weather"/);
     await give({ ...exported, brands: ['00000000-0000-4000-8000-000000000000'] });
-    await refused(/has brands that workspace default has not/);
+    await refused(/has brands that workspace default does not have/);
     expect((await workspace.run('state', 'import', file, '--yes', '--force')).code).toBe(0);
     expectRefusal(await workspace.run('state', 'import', join(workspace.folder, 'none.json'), '--yes'), 'usage', false);
     expect(existsSync(join(workspace.folder, 'none.json'))).toBe(false);
