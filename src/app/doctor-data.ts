@@ -1,7 +1,6 @@
 import { existsSync, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { exportWorkspace } from '../app.ts';
 import { SightlineError } from '../base/errors.ts';
 import { agesOf } from '../snapshot/layout.ts';
 import { isSnapshotId, readManifest } from '../snapshot/manifest.ts';
@@ -11,6 +10,7 @@ import { openReader } from '../warehouse/reader.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { findDamagedFiles } from './backup-snapshot.ts';
 import { counted, type Finding, type Patient } from './doctor-finding.ts';
+import { exportWorkspace } from './export.ts';
 import { catalogue, renewCopy } from './workspace.ts';
 
 /** Damaged files that are listed one by one. */

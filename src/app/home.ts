@@ -5,12 +5,10 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import { bookPath } from '../scheduler/book.ts';
 import type { CheckedOut, Home, HomeState } from '../snapshot/home.ts';
 import { createLocalHome } from '../snapshot/home-local.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { ObjectStore } from '../snapshot/object-store.ts';
-import { toldPath } from './notify/state.ts';
 import { withStore } from './place.ts';
 
 /** The part of a command's context that a check-out needs. */
@@ -161,7 +159,7 @@ export async function openHome({ config, clock }: Pick<HomeContext, 'config' | '
   if (home.kind === 'local') return createLocalHome(layout);
   const { createStoreHome } = await import('../snapshot/home-store.ts');
   const kept = {
-    files: [bookPath(folder), toldPath(folder)].map((path) => basename(path)),
+    files: [layout.jobLog, layout.notifications].map((path) => basename(path)),
     folders: [basename(layout.raw)],
   };
   const toldEpoch = async (signal: AbortSignal): Promise<number> => {

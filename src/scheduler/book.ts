@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
+import { layoutOf } from '../snapshot/layout.ts';
 import type { Job } from './job.ts';
 
 /** Runs kept in the job log; older ones are dropped. */
@@ -61,14 +61,9 @@ export interface JobBook {
   add(job: Job, run: JobRun): Promise<void>;
 }
 
-/** Returns the path of a workspace's job log. */
-export function bookPath(folder: string): string {
-  return join(folder, 'jobs.json');
-}
-
 /** Reads the last runs of a workspace's jobs, newest first. Empty if the job log is missing or unreadable. */
 export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
-  return (await readBook(bookPath(folder))).runs.toReversed();
+  return (await readBook(layoutOf(folder).jobLog)).runs.toReversed();
 }
 
 /**
@@ -76,7 +71,7 @@ export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
  * missing.
  */
 export async function readSettled(folder: string): Promise<ReadonlyMap<string, number>> {
-  const { jobs } = await readBook(bookPath(folder));
+  const { jobs } = await readBook(layoutOf(folder).jobLog);
   return new Map(Object.entries(jobs).map(([name, { through }]) => [name, Date.parse(through)]));
 }
 
@@ -84,7 +79,7 @@ const lastWrites = new Map<string, Promise<unknown>>();
 
 /** Opens the job log of a workspace. Every call reads the file. Only one process at a time may write it. */
 export function openBook(folder: string): JobBook {
-  const path = bookPath(folder);
+  const path = layoutOf(folder).jobLog;
   const change = async (apply: (book: Book) => void): Promise<void> => {
     const write = (lastWrites.get(path) ?? Promise.resolve()).then(async () => {
       const book = await readBook(path);

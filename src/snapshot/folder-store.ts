@@ -5,8 +5,8 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import { type ObjectStore, PUBLISHING } from './object-store.ts';
-import { hashFile } from './parquet.ts';
 
 /** Suffix of files that are being written. */
 const ASIDE = '.aside';

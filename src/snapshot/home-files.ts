@@ -4,9 +4,9 @@ import { copyFile, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import type { StoredFile, StoredPath } from './home-record.ts';
 import type { ObjectStore } from './object-store.ts';
-import { hashFile } from './parquet.ts';
 
 /** Files transferred at the same time. */
 const FILES_AT_ONCE = 4;

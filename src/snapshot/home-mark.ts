@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import type { HomeRecord } from './home-record.ts';
-import { hashFile } from './parquet.ts';
 
 /** Content of the file that marks a folder as a copy of a remote warehouse. */
 export interface HomeMark {

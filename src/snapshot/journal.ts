@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import { logOf, readOpened } from '../warehouse/open-files.ts';
 import type { FollowedWarehouse, Journal } from './home.ts';
 import { type KeptFiles, listKept, sendKept } from './home-files.ts';
@@ -11,7 +12,6 @@ import type { Lease } from './home-lease.ts';
 import type { HomeRecord, Segment, StoredBase } from './home-record.ts';
 import { type Appended, pieceKey, toPiece } from './journal-piece.ts';
 import type { ObjectStore } from './object-store.ts';
-import { hashFile } from './parquet.ts';
 
 /**
  * Bytes that are not in the store yet are sent as one object, built in memory. If there are more, the complete

@@ -24,6 +24,12 @@ export interface Layout {
    * Folder of the budgets of all API keys, shared by all workspaces beside this one. A workspace cannot have this name.
    */
   readonly budgets: string;
+  /** API keys of the workspace's server, as hashes. */
+  readonly keys: string;
+  /** Runs of the jobs. */
+  readonly jobLog: string;
+  /** Recorded outages and messages that wait for delivery. */
+  readonly notifications: string;
   /** Send times of the last minute in the format of earlier versions; imported and removed. */
   readonly earlierBudget: string;
 }
@@ -42,6 +48,9 @@ export function layoutOf(folder: string): Layout {
     sending: join(folder, '.sending'),
     raw: join(folder, 'raw'),
     budgets: join(dirname(folder), '.budgets'),
+    keys: join(folder, 'keys.json'),
+    jobLog: join(folder, 'jobs.json'),
+    notifications: join(folder, 'notify.json'),
     earlierBudget: join(folder, 'budget.log'),
   };
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
@@ -6,7 +5,7 @@ import { syncToDisk } from '../base/files.ts';
 import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
-import { readOpened } from '../warehouse/open-files.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import { fileLiteral, literal, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
@@ -16,7 +15,6 @@ import type { Part } from './parts.ts';
 const ROW_GROUP_ROWS = 122_880;
 /** Digits of a file's SHA-256 in its name. */
 const NAME_DIGITS = 32;
-const HASHED_AT_A_TIME_BYTES = 1024 * 1024;
 /** Readable by all and writable by nobody, because a file may be part of many snapshots. */
 const READ_ONLY = 0o444;
 
@@ -120,21 +118,4 @@ function copySql(table: WarehouseTable, where: string, path: string, compression
 function comments(table: WarehouseTable): string {
   const columns = Object.fromEntries(table.columns.map(({ name, about }) => [name, about]));
   return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}}`;
-}
-
-/**
- * Returns a file's SHA-256, hexadecimal. Uses one buffer, because those of a stream pile up until they are collected.
- * DuckDB may have the file open.
- */
-export async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(HASHED_AT_A_TIME_BYTES);
-  return readOpened(path, async (readAt) => {
-    for (let position = 0; ; ) {
-      const bytesRead = await readAt(buffer, position);
-      if (bytesRead === 0) return hash.digest('hex');
-      hash.update(buffer.subarray(0, bytesRead));
-      position += bytesRead;
-    }
-  });
 }

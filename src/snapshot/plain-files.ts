@@ -4,8 +4,8 @@ import { SightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { CopySource } from '../warehouse/copy-out.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
-import { hashFile } from './parquet.ts';
 import type { Selected } from './selection.ts';
 
 /** Formats of plain files and their file name extensions. */

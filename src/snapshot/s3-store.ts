@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SightlineError } from '../base/errors.ts';
 import type { S3Target } from '../base/publish-settings.ts';
+import { hashFile } from '../warehouse/hash-file.ts';
 import { type ReadAt, readOpened } from '../warehouse/open-files.ts';
 import { type FileToSend, type ObjectStore, PUBLISHING, type StoredObject, type StoreUse } from './object-store.ts';
-import { hashFile } from './parquet.ts';
 import {
   ATTEMPTS_MAX,
   answeredAt,

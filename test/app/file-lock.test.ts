@@ -13,7 +13,7 @@ import { openService } from '../../src/app/service.ts';
 import { readWorkspaceStatus } from '../../src/app/status.ts';
 import { syncOpened, syncWorkspace } from '../../src/app/sync.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../../src/app/workspace.ts';
-import { exportWorkspace } from '../../src/app.ts';
+import { exportWorkspace } from '../../src/app/export.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config.ts';
 import { exportSnapshot } from '../../src/snapshot/export.ts';

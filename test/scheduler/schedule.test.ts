@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import { bookPath, type JobRun, openBook, readJobRuns } from '../../src/scheduler/book.ts';
+import { type JobRun, openBook, readJobRuns } from '../../src/scheduler/book.ts';
 import { defineJob, type Job, type Step } from '../../src/scheduler/job.ts';
 import { runJob } from '../../src/scheduler/run-job.ts';
 import { keepSchedule, upcoming } from '../../src/scheduler/schedule.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const HOUR_MS = 3_600_000;
@@ -136,7 +137,7 @@ describe('a schedule', () => {
     await openBook(folder).settle(jobs[0] as Job, Date.parse('2031-01-01'));
     const life = { from: '2026-06-01T01:30:00Z', until: '2026-06-01T02:30:00Z' };
     expect(await live(folder, jobs, life)).toEqual(['nightly 06-01T02:00']);
-    await writeFile(bookPath(folder), '{');
+    await writeFile(layoutOf(folder).jobLog, '{');
     expect(await readJobRuns(folder)).toEqual([]);
     expect(await live(folder, jobs, life)).toEqual(['nightly 06-01T02:00']);
   });

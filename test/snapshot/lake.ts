@@ -12,7 +12,7 @@ import { createIcebergPublisher, type IcebergPublisherOptions } from '../../src/
 import type { IcebergState, LakeTable } from '../../src/snapshot/iceberg-state.ts';
 import type { Manifest, SnapshotFile } from '../../src/snapshot/manifest.ts';
 import type { ObjectStore } from '../../src/snapshot/object-store.ts';
-import { hashFile } from '../../src/snapshot/parquet.ts';
+import { hashFile } from '../../src/warehouse/hash-file.ts';
 import type { Publisher, StagedSnapshot } from '../../src/snapshot/publisher.ts';
 import type { StoredSnapshot } from '../../src/snapshot/store-publisher.ts';
 import { openScratch, type Scratch } from '../../src/warehouse/scratch.ts';

@@ -96,7 +96,7 @@ describe('an upload to an object store', () => {
     const path = join(root, 'large');
     const body = Buffer.alloc(12 * 1024 * 1024, 'sightline');
     await writeFile(path, body);
-    const { hashFile } = await import('../../src/snapshot/parquet.ts');
+    const { hashFile } = await import('../../src/warehouse/hash-file.ts');
     const sha256 = await hashFile(path);
     const target = targetOf(server.endpoint, server.bucket, { encryption: 'aws:kms', kmsKeyId: 'key-1' });
     const store = await openStore(target, folder, 5 * 1024 * 1024);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { hashFile } from '../../src/snapshot/parquet.ts';
+import { hashFile } from '../../src/warehouse/hash-file.ts';
 import { openS3Store } from '../../src/snapshot/s3-store.ts';
 import { createStorePublisher } from '../../src/snapshot/store-publisher.ts';
 import { hurriedClock } from '../support/clocks.ts';

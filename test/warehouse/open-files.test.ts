@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hashFile } from '../../src/snapshot/parquet.ts';
+import { hashFile } from '../../src/warehouse/hash-file.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { logOf, readOpened } from '../../src/warehouse/open-files.ts';
 import { openReadOnly } from '../../src/warehouse/read-only.ts';

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { z } from 'zod';
-import { type Lock, takeLock } from '../../serve/key-file.ts';
+import { type Lock, takeLock } from '../../base/file-lock.ts';
+import { layoutOf } from '../../snapshot/layout.ts';
 
 const time = z.iso.datetime();
 const waitingSchema = z.object({
@@ -28,15 +29,10 @@ export type Told = z.infer<typeof toldSchema>;
 /** A message that waits for delivery. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/** Path of the notification state file. */
-export function toldPath(folder: string): string {
-  return join(folder, 'notify.json');
-}
-
 /** Reads the notification state. A missing or unreadable file counts as empty. */
 export async function readTold(folder: string, nowMs: number): Promise<Told> {
   try {
-    const told = toldSchema.parse(JSON.parse(await readFile(toldPath(folder), 'utf8')));
+    const told = toldSchema.parse(JSON.parse(await readFile(layoutOf(folder).notifications, 'utf8')));
     // A time in the future, left by a wrong clock, would suppress stale messages until then.
     return Date.parse(told.since) <= nowMs ? told : { ...told, since: new Date(nowMs).toISOString() };
   } catch {
@@ -78,7 +74,7 @@ export async function changeTold(
 async function lockTold(folder: string): Promise<Lock | null> {
   try {
     await mkdir(folder, { recursive: true });
-    return await takeLock(`${toldPath(folder)}.lock`, 'is changing the notification state');
+    return await takeLock(`${layoutOf(folder).notifications}.lock`, 'is changing the notification state');
   } catch {
     return null;
   }
@@ -86,7 +82,7 @@ async function lockTold(folder: string): Promise<Lock | null> {
 
 /** Writes the notification state by rename. */
 async function writeTold(folder: string, told: Told): Promise<void> {
-  const path = toldPath(folder);
+  const path = layoutOf(folder).notifications;
   const aside = `${path}.${randomUUID()}`;
   await mkdir(dirname(path), { recursive: true });
   try {

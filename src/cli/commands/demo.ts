@@ -5,7 +5,7 @@ import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
 import { queryWorkspace } from '../../app/query.ts';
 import { syncWorkspace } from '../../app/sync.ts';
 import type { Context } from '../../app/workspace.ts';
-import { exportWorkspace } from '../../app.ts';
+import { exportWorkspace } from '../../app/export.ts';
 import { systemClock } from '../../base/clock.ts';
 import { DEMO_WORKSPACE, loadConfig, readEnvironment } from '../../base/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';

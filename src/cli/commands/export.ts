@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { exportFiles, type FileExport } from '../../app/export-files.ts';
 import type { Publication } from '../../app/publish.ts';
 import type { Context } from '../../app/workspace.ts';
-import { type ExportProgress, exportWorkspace } from '../../app.ts';
+import { type ExportProgress, exportWorkspace } from '../../app/export.ts';
 import { COMPRESSIONS } from '../../base/config-file.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { FILE_FORMATS, type FileFormat } from '../../snapshot/plain-files.ts';

@@ -5,7 +5,7 @@ import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
 import { readWorkspaceStatus } from '../../../src/app/status.ts';
 import { verifyWorkspace } from '../../../src/app/verify.ts';
 import { catalogue } from '../../../src/app/workspace.ts';
-import { exportWorkspace } from '../../../src/app.ts';
+import { exportWorkspace } from '../../../src/app/export.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { openBook } from '../../../src/scheduler/book.ts';
