@@ -62,7 +62,7 @@ export const headerLies: readonly Lie[] = [
       if (isAlerts(exchange)) replaced(exchange, 403, '{"error":{"code":"forbidden","message":"not for you"}}');
     },
     exits: [3],
-    says: /refused \S+\/alerts \(403\): not for you/,
+    says: /rejected \S+\/alerts \(403\): not for you/,
   },
   {
     title: 'returns 403 plan_required on one endpoint',
