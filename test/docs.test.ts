@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../schemas/catalogue.ts';
-import { describeTables, toMarkdown } from '../src/app/dictionary.ts';
+import { publishAllowed } from '../src/base/config/publish-settings.ts';
 import { errorTable } from '../src/base/errors.ts';
-import { publishAllowed } from '../src/base/publish-settings.ts';
-import { createProgram } from '../src/cli/program.ts';
-import { particularExits, toReference } from '../src/cli/reference.ts';
+import { createProgram } from '../src/cli/program/program.ts';
+import { particularExits, toReference } from '../src/cli/program/reference.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
+import { describeTables, toMarkdown } from '../src/operations/dictionary.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = read('README.md');
@@ -73,7 +73,7 @@ describe('the documentation pages', () => {
     const listed = rowsOf(read('docs/operator/settings.md'), 'All settings').map(([variable]) =>
       variable?.replaceAll('`', ''),
     );
-    const source = read('src/base/config.ts');
+    const source = read('src/base/config/config.ts');
     // Settings without a variable exist in the file only.
     expect(sorted(listed.filter((variable) => variable !== ''))).toEqual(
       sorted([...new Set(source.match(/\bSIGHTLINE_[A-Z_]+\b/g))]),

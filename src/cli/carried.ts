@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
-import { refusal } from '../app/borrow.ts';
-import { readClaim } from '../app/owner-claim.ts';
-import { meetOwner } from '../app/owner-client.ts';
-import type { Carried, Greeting } from '../app/owner-frames.ts';
-import type { DigestSetting } from '../app/owner-proof.ts';
-import { ownSettings } from '../base/config.ts';
+import { ownSettings } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { refusal } from '../session/borrow.ts';
+import type { DigestSetting } from '../session/handshake.ts';
+import { meetOwner } from '../session/owner-client.ts';
+import { readClaim } from '../session/owner-file.ts';
+import type { Carried, Greeting } from '../session/socket-frames.ts';
 import { readConfig, readSurroundings } from './context.ts';
 import type { CarriedInvocation } from './invocation.ts';
-import { terminal } from './terminal.ts';
+import { terminal } from './output/terminal.ts';
 
 /**
  * Lets the process that owns the workspace run a command with its own settings, prints the output here, and returns the exit

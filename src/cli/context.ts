@@ -1,5 +1,4 @@
-import { jobsOf } from '../app/jobs.ts';
-import type { Context } from '../app/workspace.ts';
+import { toOverrides } from '../analytics/calibration/overrides.ts';
 import { systemClock } from '../base/clock.ts';
 import {
   type ConfigSources,
@@ -7,13 +6,14 @@ import {
   loadConfig,
   readEnvironment,
   type WorkspaceConfig,
-} from '../base/config.ts';
-import { readConfigFile } from '../base/config-file.ts';
+} from '../base/config/config.ts';
+import { readConfigFile } from '../base/config/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
-import { toOverrides } from '../metrics/overrides.ts';
-import { say } from './output.ts';
-import { terminal } from './terminal.ts';
+import { jobsOf } from '../operations/job-list.ts';
+import type { Context } from '../session/workspace.ts';
+import { say } from './output/output.ts';
+import { terminal } from './output/terminal.ts';
 
 /** Flags that every command on a workspace accepts. */
 export interface WorkspaceFlags {

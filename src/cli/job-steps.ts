@@ -4,10 +4,10 @@ import { isRecord } from '../base/json.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import type { StepResult } from '../scheduler/run-job.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
-import { HELD_HINT, heldText } from './held.ts';
-import { plural, printData, reportError, say, size } from './output.ts';
+import { HELD_HINT, heldText } from './output/held-text.ts';
+import { plural, printData, reportError, say, size } from './output/output.ts';
+import { withTerminal } from './output/terminal.ts';
 import { toReported } from './reported.ts';
-import { withTerminal } from './terminal.ts';
 
 /** Longest result of a step that is read, in characters. */
 const RESULT_CHARACTERS_MAX = 10_000_000;
@@ -51,7 +51,7 @@ async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: Ab
   switch (step.do) {
     case 'sync': {
       const { maxRequests, maxMinutes } = step.allowance ?? {};
-      return (await import('./commands/sync.ts')).sync(
+      return (await import('./commands/sync-command.ts')).sync(
         {
           ...common,
           ...(step.only === undefined ? {} : { only: step.only }),
@@ -66,30 +66,30 @@ async function commandOf(job: Job, step: Step, flags: WorkspaceFlags, signal: Ab
     }
     case 'verify': {
       const { fresh = false, repair = false } = step;
-      return (await import('./commands/verify.ts')).verify({ ...common, fresh, repair }, signal);
+      return (await import('./commands/verify-command.ts')).verify({ ...common, fresh, repair }, signal);
     }
     case 'export': {
-      const held = await (await import('../app/status.ts')).readHeld(context().config);
-      if (held.length === 0) return (await import('./commands/export.ts')).exportCommand(common, signal);
+      const held = await (await import('../operations/status.ts')).readHeld(context().config);
+      if (held.length === 0) return (await import('./commands/export-command.ts')).exportCommand(common, signal);
       const message = `not exported: ${held.map(heldText).join('; ')}`;
       const error = { code: 'deletions_held', message, hint: HELD_HINT };
       end(json, { held, error }, `${message}\n${HELD_HINT}`);
       return EXIT.partial;
     }
     case 'report':
-      return (await import('./commands/report.ts')).report({ ...common, weeks: String(step.weeks ?? 26) });
+      return (await import('./commands/report-command.ts')).report({ ...common, weeks: String(step.weeks ?? 26) });
     case 'retention': {
-      const deleted = await (await import('../app/jobs-maintenance.ts')).retainSnapshots(context());
+      const deleted = await (await import('../operations/maintenance.ts')).retainSnapshots(context());
       return end(json, { deleted }, `${plural(deleted.length, 'older snapshot')} deleted.`);
     }
     case 'compact': {
-      const { before, after } = await (await import('../app/jobs-maintenance.ts')).compactWarehouse(context());
+      const { before, after } = await (await import('../operations/maintenance.ts')).compactWarehouse(context());
       const text =
         after < before ? `compacted to ${size(after)} from ${size(before)}` : `${size(before)}, already compact`;
       return end(json, { before, after }, `warehouse ${text}`);
     }
     case 'check': {
-      const flaws = await (await import('../app/jobs-maintenance.ts')).checkWarehouse(context());
+      const flaws = await (await import('../operations/maintenance.ts')).checkWarehouse(context());
       if (flaws.length === 0) return end(json, { flaws }, 'every key is unique, and every nested row has its parent');
       const lines = flaws.map(({ table, kind, count }) => `${table}: ${kind}, ${plural(count, 'time')}`);
       const error = { code: 'warehouse_invalid', message: lines.join('; '), hint: errorTable.warehouse_invalid.hint };

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { EXIT, SightlineError } from '../base/errors.ts';
 import type { Invocation } from './invocation.ts';
-import { say } from './output.ts';
-import { parseArguments } from './program.ts';
+import { say } from './output/output.ts';
+import { withTerminal } from './output/terminal.ts';
+import { parseArguments } from './program/program.ts';
 import { runArguments } from './run-arguments.ts';
-import { withTerminal } from './terminal.ts';
 
 // The only place that ends the process.
 async function main(argv: readonly string[]): Promise<number> {
@@ -32,7 +32,7 @@ async function main(argv: readonly string[]): Promise<number> {
 // The command itself reports settings that cannot be read.
 async function readUmask(): Promise<number> {
   const [{ dataUmask }, { readSurroundings }] = await Promise.all([
-    import('../base/config.ts'),
+    import('../base/config/config.ts'),
     import('./context.ts'),
   ]);
   try {

@@ -1,8 +1,8 @@
 import { EXIT } from '../base/errors.ts';
 import type { Invocation, Parse } from './invocation.ts';
-import { reportError } from './output.ts';
+import { reportError } from './output/output.ts';
+import { withTerminal } from './output/terminal.ts';
 import { toReported } from './reported.ts';
-import { withTerminal } from './terminal.ts';
 
 /** Parses a command line, passes it to `run` and returns the exit code. Reports errors and does not throw. */
 export function runArguments(

@@ -1,30 +1,30 @@
 import { dirname } from 'node:path';
-import { refreshCopy, withHome } from '../app/home.ts';
-import { jobsOf } from '../app/jobs.ts';
-import { readOnlyCopies } from '../app/newest.ts';
-import { newsOfFreshness, newsOfJob } from '../app/notify/news.ts';
-import { type Carry, claimWorkspace, type Lend } from '../app/owner.ts';
-import { folderIdOf } from '../app/owner-claim.ts';
-import type { Carried, Greeting } from '../app/owner-frames.ts';
-import type { DigestSetting } from '../app/owner-proof.ts';
-import { createTurns, type Turns } from '../app/turns.ts';
-import type { Context } from '../app/workspace.ts';
 import type { Clock } from '../base/clock.ts';
-import { ownSettings, readEnvironment, type WorkspaceConfig } from '../base/config.ts';
+import { ownSettings, readEnvironment, type WorkspaceConfig } from '../base/config/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { type JobRun, openBook } from '../scheduler/book.ts';
+import { jobsOf } from '../operations/job-list.ts';
+import { newsOfFreshness, newsOfJob } from '../operations/notify/news.ts';
 import type { Job, Step } from '../scheduler/job.ts';
+import { type JobRun, openBook } from '../scheduler/job-log.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
-import { type LogLevel, type LogTarget, openLog } from '../serve/http/log.ts';
+import { type LogLevel, type LogTarget, openLog } from '../serve/telemetry/server-log.ts';
+import type { DigestSetting } from '../session/handshake.ts';
+import { readOnlyCopies } from '../session/newest-replica.ts';
+import { folderIdOf } from '../session/owner-file.ts';
+import { type Carry, claimWorkspace, type Lend } from '../session/owner-server.ts';
+import { refreshCopy, withHome } from '../session/remote-session.ts';
+import type { Carried, Greeting } from '../session/socket-frames.ts';
+import { createTurns, type Turns } from '../session/turns.ts';
+import type { Context } from '../session/workspace.ts';
 import { readConfig, type WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
 import { performStep } from './job-steps.ts';
-import { logOf } from './log-lines.ts';
-import { say } from './output.ts';
+import { logOf } from './output/log-lines.ts';
+import { say } from './output/output.ts';
+import { terminal, withTerminal } from './output/terminal.ts';
 import { runArguments } from './run-arguments.ts';
 import { tell } from './tell.ts';
-import { terminal, withTerminal } from './terminal.ts';
 
 /** Options of `ownWorkspace`. */
 export interface OwnerOptions {

@@ -1,9 +1,9 @@
-import type { serveWorkspace } from '../app.ts';
 import { SightlineError } from '../base/errors.ts';
-import { isLoopback } from '../serve/http/hosts.ts';
-import { LOG_LEVELS } from '../serve/http/log.ts';
+import { isLoopback } from '../serve/auth/hosts.ts';
+import type { serveWorkspace } from '../serve/serve-workspace.ts';
+import { LOG_LEVELS } from '../serve/telemetry/server-log.ts';
 import { toInteger, type WorkspaceFlags } from './context.ts';
-import { say } from './output.ts';
+import { say } from './output/output.ts';
 
 /** Options that the flags of `serve` set. */
 export type Options = Parameters<typeof serveWorkspace>[1];

@@ -1,7 +1,7 @@
-import type { News } from '../app/notify/notify.ts';
-import type { Context } from '../app/workspace.ts';
 import { toSightlineError } from '../base/errors.ts';
-import { say } from './output.ts';
+import type { News } from '../operations/notify/notify.ts';
+import type { Context } from '../session/workspace.ts';
+import { say } from './output/output.ts';
 
 /** Sends notifications about an event to the configured webhooks. Does not throw, so that the command still succeeds. */
 export async function tell(
@@ -11,7 +11,7 @@ export async function tell(
 ): Promise<void> {
   try {
     if (config.notify().length === 0) return;
-    const { notify } = await import('../app/notify/notify.ts');
+    const { notify } = await import('../operations/notify/notify.ts');
     await notify({ config, clock, signal, log }, await newsOf());
   } catch (thrown) {
     log(`Cannot send notifications: ${toSightlineError(thrown).message}.`);

@@ -1,6 +1,6 @@
-import { readTraceSettings } from '../base/config.ts';
-import { startTracing } from '../base/trace-start.ts';
-import { say } from './output.ts';
+import { readTraceSettings } from '../base/config/config.ts';
+import { startTracing } from '../base/trace/trace-start.ts';
+import { say } from './output/output.ts';
 
 /** Starts tracing if the OpenTelemetry variables configure it. Returns a function that sends the remaining spans. */
 export function beginTracing(): Promise<() => Promise<void>> {

@@ -1,21 +1,21 @@
-import { heldHome, withHome } from '../app/home.ts';
-import { jobsOf } from '../app/jobs.ts';
-import { newsOfJob } from '../app/notify/news.ts';
-import type { Context } from '../app/workspace.ts';
 import { systemClock } from '../base/clock.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { type JobRun, openBook, readSettled, type StepRun } from '../scheduler/book.ts';
+import { jobsOf } from '../operations/job-list.ts';
+import { newsOfJob } from '../operations/notify/news.ts';
 import type { Job, Step } from '../scheduler/job.ts';
-import { nextRun } from '../scheduler/next.ts';
+import { type JobRun, openBook, readSettled, type StepRun } from '../scheduler/job-log.ts';
+import { nextRun } from '../scheduler/next-run.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import type { Lease, Task, TaskEnd } from '../scheduler/runner.ts';
-import type { LogLevel } from '../serve/http/log.ts';
+import type { LogLevel } from '../serve/telemetry/server-log.ts';
+import { heldHome, withHome } from '../session/remote-session.ts';
+import type { Context } from '../session/workspace.ts';
 import type { Configured, WorkspaceFlags } from './context.ts';
 import { performStep } from './job-steps.ts';
-import { logOf } from './log-lines.ts';
+import { logOf } from './output/log-lines.ts';
+import { withTerminal } from './output/terminal.ts';
 import { runAlone } from './run-alone.ts';
 import { tell } from './tell.ts';
-import { withTerminal } from './terminal.ts';
 
 /** First and longest wait before a locked workspace is retried, in milliseconds. The wait doubles with each attempt. */
 const LOCKED_MS_FIRST = 2_000;

@@ -1,6 +1,6 @@
-import { plannedOf } from '../app/runner.ts';
-import type { WorkspaceConfig } from '../base/config.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
 import { toSightlineError } from '../base/errors.ts';
+import { plannedOf } from '../operations/cluster/open-runner.ts';
 import type { Planned } from '../scheduler/runner.ts';
 import { type Configured, readAllConfigs, type WorkspaceFlags } from './context.ts';
 

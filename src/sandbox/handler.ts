@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ResourceDeclaration } from '../contract/resource.ts';
-import { type Answering, answer } from './answer.ts';
 import type { Blow, FaultPicker } from './faults.ts';
 import { notFound, Refusal } from './fixture.ts';
-import { authenticate, type KeyState } from './keys.ts';
-import { type Limiter, rateLimited } from './limiter.ts';
 import { type Delivery, errorReply, jsonReply, type Reply } from './reply.ts';
 import { createRouter } from './routes.ts';
+import { type Answering, answer } from './sandbox-answer.ts';
+import { authenticate, type KeyState } from './sandbox-keys.ts';
+import { type Limiter, rateLimited } from './sandbox-limiter.ts';
 import { deliveryOf, fitsRequest, replacementOf } from './strike.ts';
 
 /** Base path of the API. */

@@ -1,5 +1,5 @@
 import { bodySchema, type JsonSchema, parameterSchema } from '../contract/json-schema.ts';
-import { nameOpenParameters, servedName } from '../contract/query.ts';
+import { nameOpenParameters, servedName } from '../contract/query-parameters.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
 
 type Json = Record<string, unknown>;

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ResourceDeclaration } from '../contract/resource.ts';
-import type { Shape } from './answer.ts';
 import { CONTROL_PREFIX, control } from './control.ts';
 import { DAY_MS } from './days.ts';
 import { createFaultPicker, type Fault } from './faults.ts';
 import type { Fixtures, World } from './fixture.ts';
 import { type Arrival, BASE_PATH, createHandler, type Handling, type Outcome } from './handler.ts';
 import { type Counts, createJournal, type LoggedRequest } from './journal.ts';
-import { type KeyState, keyOf } from './keys.ts';
-import { createLimiter, type Window } from './limiter.ts';
 import { createOpenApi } from './openapi.ts';
 import { randomOf, uuidOf } from './random.ts';
 import { deliver } from './reply.ts';
+import type { Shape } from './sandbox-answer.ts';
+import { type KeyState, keyOf } from './sandbox-keys.ts';
+import { createLimiter, type Window } from './sandbox-limiter.ts';
 import { createTimers } from './timers.ts';
 
 const KEY_CHARACTERS_LOGGED = 8;
@@ -66,7 +66,7 @@ export interface Sandbox<W, C, D> {
  *
  * @example
  * const sandbox = await startSandbox({ declarations, fixtures, world, key });
- * const response = await fetch(`${sandbox.baseUrl}/brands`, { headers: { 'x-api-key': sandbox.key } });
+ * const response = await fetch(`${sandbox.baseUrl}/openapi.json`, { headers: { 'x-api-key': sandbox.key } });
  */
 export async function startSandbox<W extends World<C, D>, C, D>(options: SandboxOptions<W>): Promise<Sandbox<W, C, D>> {
   const { world, key, seed = 1, limiterClock = Date.now } = options;

@@ -1,8 +1,8 @@
 import type { Blow, FaultKind } from './faults.ts';
 import { Refusal } from './fixture.ts';
-import { rateLimited } from './limiter.ts';
 import { type Delivery, errorReply, jsonReply, type Reply } from './reply.ts';
 import type { Match } from './routes.ts';
+import { rateLimited } from './sandbox-limiter.ts';
 
 /** Returns whether a fault can apply to a request. Requests that do not fit are not counted in `times`. */
 export function fitsRequest(kind: FaultKind, match: Match, given: URLSearchParams): boolean {

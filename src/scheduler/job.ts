@@ -1,5 +1,5 @@
 import { SightlineError } from '../base/errors.ts';
-import { type Cron, parseCron } from './cron.ts';
+import { type Cron, parseCron } from './cron-pattern.ts';
 import { isTimeZone } from './zone.ts';
 
 /** Limits of a sync step. The next run continues where this one stopped. */

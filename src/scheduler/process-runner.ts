@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { type Clock, systemClock } from '../base/clock.ts';
-import type { JobBook } from './book.ts';
-import { nextRun } from './next.ts';
+import type { JobBook } from './job-log.ts';
+import { nextRun } from './next-run.ts';
 import { createTaskList, isOf, type TaskList } from './process-tasks.ts';
 import type { Planned, Runner, RunnerState, TaskEnd, WorkOptions } from './runner.ts';
 import { keepSchedule } from './schedule.ts';

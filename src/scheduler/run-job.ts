@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { EXIT } from '../base/errors.ts';
-import { inSpan } from '../base/trace.ts';
-import type { JobRun, JobStatus, StepRun } from './book.ts';
+import { inSpan } from '../base/trace/trace.ts';
 import type { Job, Step } from './job.ts';
+import type { JobRun, JobStatus, StepRun } from './job-log.ts';
 
 /** Result of a step: its exit code as a command, and the error message or null. */
 export interface StepResult {

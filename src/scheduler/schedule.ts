@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
-import type { JobBook } from './book.ts';
 import type { Job } from './job.ts';
-import { lastRun, nextRun } from './next.ts';
+import type { JobBook } from './job-log.ts';
+import { lastRun, nextRun } from './next-run.ts';
 
 /** Longest sleep. A machine that was asleep, or whose clock was set, is noticed after this time. */
 const LOOK_EVERY_MS = 60_000;

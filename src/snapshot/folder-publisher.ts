@@ -5,7 +5,7 @@ import type { Layout } from './layout.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
 import { applyRetention } from './retention.ts';
-import type { Tally } from './tables.ts';
+import type { Tally } from './table-export.ts';
 
 /** A snapshot in its final place in a folder. */
 export interface FolderSnapshot extends PlacedSnapshot {

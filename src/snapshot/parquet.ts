@@ -5,7 +5,7 @@ import { syncToDisk } from '../base/files.ts';
 import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
-import { hashFile } from '../warehouse/hash-file.ts';
+import { hashFile } from '../warehouse/file/hash-file.ts';
 import { fileLiteral, literal, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
 import type { ColumnKind } from '../contract/fields.ts';
-import type { CopySource } from '../warehouse/copy-out.ts';
-import { hashFile } from '../warehouse/hash-file.ts';
+import type { CopySource } from '../warehouse/file/copy-out.ts';
+import { hashFile } from '../warehouse/file/hash-file.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 import type { Selected } from './selection.ts';
 

@@ -1,6 +1,6 @@
 import type { Manifest } from './manifest.ts';
 import type { Keep } from './retention.ts';
-import type { Tally } from './tables.ts';
+import type { Tally } from './table-export.ts';
 
 /** A complete snapshot in a folder of its own: its files, and the manifest that names them. */
 export interface StagedSnapshot {

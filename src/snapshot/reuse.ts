@@ -2,7 +2,7 @@ import { constants, copyFile, link, lstat, mkdir, rm, stat } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../base/files.ts';
 import { DAY_MS } from '../contract/time.ts';
-import { hashFile } from '../warehouse/hash-file.ts';
+import { hashFile } from '../warehouse/file/hash-file.ts';
 import { MANIFEST, readManifest, type SnapshotFile } from './manifest.ts';
 
 /** Days within which every reused file is read completely once. */

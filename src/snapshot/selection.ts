@@ -2,7 +2,7 @@ import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type WarehouseTable } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
-import type { CopySource } from '../warehouse/copy-out.ts';
+import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 
 /** Selection of an export; null selects everything. Days are YYYY-MM-DD, both included. */

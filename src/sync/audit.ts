@@ -2,17 +2,17 @@ import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { addDays, daysInRange } from '../contract/time.ts';
 import { createUsualCheck, isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
 import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
-import { type Audit, type Comparison, writeAudits } from '../warehouse/audits.ts';
 import type { Database } from '../warehouse/database.ts';
-import { writeHeldDeletion } from '../warehouse/held-deletions.ts';
-import { toTimestampText } from '../warehouse/ledger.ts';
-import { type Member, readChainsOf, readRangesOf } from '../warehouse/state.ts';
-import type { Chain } from './chain.ts';
-import { coveredBy, type PlanContext } from './context.ts';
-import { countDays, type FollowedWindow } from './follow.ts';
+import { type Audit, type Comparison, writeAudits } from '../warehouse/ledger/audits.ts';
+import { writeHeldDeletion } from '../warehouse/ledger/held-deletions.ts';
+import { toTimestampText } from '../warehouse/ledger/ledger.ts';
+import { type Member, readChainsOf, readRangesOf } from '../warehouse/ledger/slice-state.ts';
+import { coveredBy, type PlanContext } from './plan-context.ts';
+import { countDays, type FollowedWindow } from './plan-next.ts';
 import { areMost, newest, planAgain, planAudit } from './plan-windows.ts';
-import { heldTrouble } from './read.ts';
-import type { Tally, Trouble } from './tally.ts';
+import { heldTrouble } from './read-slice.ts';
+import type { Chain } from './slice.ts';
+import type { Tally, Trouble } from './sync-stats.ts';
 
 /** Maximum rounds of reading the days that still differ after the due days were read. */
 const ROUNDS_MAX = 3;

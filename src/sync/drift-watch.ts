@@ -10,7 +10,7 @@ import {
   type Sighting,
   sightingIdentity,
   writeDrift,
-} from '../warehouse/drift.ts';
+} from '../warehouse/ledger/drift-notes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Counts of drift that no earlier run has found. */

@@ -3,11 +3,11 @@ import { addDays, eachDay, RANGE_DAYS_MAX } from '../contract/time.ts';
 import { RETRIES_MAX } from '../plausibility/completeness.ts';
 import { firstPlannedDay } from '../plausibility/item-times.ts';
 import { type DeletionGuard, hasDropped } from '../plausibility/mass-deletion.ts';
-import type { Audit } from '../warehouse/audits.ts';
-import type { ClosedChain, Member, OpenChain } from '../warehouse/state.ts';
-import { type Chain, chainsOf, type DayRange } from './chain.ts';
-import { isFresh, type PlanContext, PRIORITY } from './context.ts';
+import type { Audit } from '../warehouse/ledger/audits.ts';
+import type { ClosedChain, Member, OpenChain } from '../warehouse/ledger/slice-state.ts';
 import { type DayState, type Due, dueDays } from './due.ts';
+import { isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
+import { type Chain, chainsOf, type DayRange } from './slice.ts';
 import { packWindows, pagesPerWindow } from './windows.ts';
 
 /**

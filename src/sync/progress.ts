@@ -1,5 +1,5 @@
-import type { BudgetState } from '../upstream/budget.ts';
-import type { Tally } from './tally.ts';
+import type { BudgetState } from '../budget/budget.ts';
+import type { Tally } from './sync-stats.ts';
 
 /** Progress of one resource: completed and expected requests, rows read, and failed slices. */
 export interface ResourceProgress {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Budget, Slot } from './budget.ts';
+import type { Budget, Slot } from '../budget/budget.ts';
 
 /** Maximum requests and time of a run; null means no limit. */
 export interface Allowance {

@@ -1,18 +1,18 @@
 import { Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
-import { inSpan, type Span } from '../base/trace.ts';
+import { inSpan, type Span } from '../base/trace/trace.ts';
+import type { Budget } from '../budget/budget.ts';
+import { GATE_JITTER_MS, RETRY_AFTER_MS_MAX } from '../budget/send-record.ts';
 import { BodyError } from '../contract/body.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt, Request } from '../contract/request.ts';
 import { parseBody } from '../plausibility/page-work.ts';
 import { believeRetryAfter, readRateHeaders } from '../plausibility/rate-headers.ts';
-import type { Budget } from './budget.ts';
-import { GATE_JITTER_MS, RETRY_AFTER_MS_MAX } from './budget-record.ts';
 import { decodeBody } from './decode-body.ts';
 import { type Refusal, statusError, UpstreamError } from './errors.ts';
-import { toDate, toRetryAfterMs } from './headers.ts';
 import { networkError } from './network.ts';
+import { toDate, toRetryAfterMs } from './request-headers.ts';
 
 /** Maximum attempts of a request, not counting 429 responses. */
 const ATTEMPTS_MAX = 5;

@@ -1,6 +1,6 @@
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Filter, Parameter, Parameters } from '../contract/parameters.ts';
-import type { Query } from '../contract/query.ts';
+import type { Query } from '../contract/query-parameters.ts';
 import type { ChildTable, Column, ResourceTable } from '../contract/tables.ts';
 import { addDays, DAY_MAX } from '../contract/time.ts';
 import type { Parameter as Value } from './database.ts';

@@ -9,7 +9,7 @@ import {
 } from '@duckdb/node-api';
 import { SightlineError } from '../base/errors.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
-import { registerOpen } from './open-files.ts';
+import { registerOpen } from './file/open-files.ts';
 
 /** Time to wait for the lock of a process that was just killed. */
 const LOCK_WAIT_MS = 1_500;

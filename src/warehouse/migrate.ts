@@ -4,8 +4,8 @@ import type { Column } from '../contract/tables.ts';
 import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { DamagedFile } from './errors.ts';
-import { backfillSql } from './history.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
+import { backfillSql } from './write/history.ts';
 
 /**
  * Migrates an open warehouse to the current schema version and to the catalogue, in one transaction. Runs the missing

@@ -14,7 +14,7 @@ import {
 } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toReadError } from './errors.ts';
-import { openReadOnly } from './read-only.ts';
+import { openReadOnly } from './file/read-only.ts';
 
 /** The binding's error message for text without a statement, such as a lone semicolon. */
 const NO_STATEMENT_MESSAGE = 'Error in native callback';

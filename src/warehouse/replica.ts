@@ -3,7 +3,7 @@ import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import { bindValue, type Query, toSimpleRows } from './database.ts';
 import { toReadError } from './errors.ts';
-import { openReadOnly } from './read-only.ts';
+import { openReadOnly } from './file/read-only.ts';
 
 /** Limit of prepared statements per connection. */
 const STATEMENTS_MAX = 128;

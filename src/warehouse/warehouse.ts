@@ -7,11 +7,8 @@ import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { type DeletionGuard, daysToKeep, isMassDeletion, type TableLoss } from '../plausibility/mass-deletion.ts';
 import { ownKeyOf } from './conditions.ts';
 import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
-import { countByDay, createTableReaper, type TableReaper, type UnseenRow } from './deletion.ts';
-import { type DriftNotes, writeDrift } from './drift.ts';
-import { forgetHeldDeletion, writeHeldDeletion } from './held-deletions.ts';
-import { createHistoryWriter, type HistoryWriter, noHistory } from './history.ts';
-import { removeImplausible } from './implausible-rows.ts';
+import { type DriftNotes, writeDrift } from './ledger/drift-notes.ts';
+import { forgetHeldDeletion, writeHeldDeletion } from './ledger/held-deletions.ts';
 import {
   type ChainRef,
   clearCheckpoints,
@@ -27,13 +24,16 @@ import {
   writeCoverage,
   writeQuarantine,
   writeRequests,
-} from './ledger.ts';
-import { writeListing } from './listings.ts';
+} from './ledger/ledger.ts';
+import { type RawPlace, writeRawPage } from './ledger/raw-pages.ts';
+import { beginRun, endRun, type RunRef, type RunTotals } from './ledger/runs.ts';
+import { writeShapes } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
-import { type RawPlace, writeRawPage } from './raw-pages.ts';
-import { beginRun, endRun, type RunRef, type RunTotals } from './runs.ts';
-import { writeShapes } from './shapes.ts';
-import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './upsert.ts';
+import { createHistoryWriter, type HistoryWriter, noHistory } from './write/history.ts';
+import { removeImplausible } from './write/implausible-rows.ts';
+import { writeListing } from './write/listings.ts';
+import { countByDay, createTableReaper, type TableReaper, type UnseenRow } from './write/tombstones.ts';
+import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './write/upsert.ts';
 
 /** A page to commit in one transaction: rows, child rows, checkpoint, ledger and data version. */
 export interface PageCommit {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { EXIT, errorTable, hideKeys, SightlineError, toSightlineError } from '../../src/base/errors.ts';
 import { ensureWritableFolder, publishByRename, swapSymlink } from '../../src/base/files.ts';
 import { toCanonicalJson } from '../../src/base/json.ts';
-import { count, duration, plural, size } from '../../src/cli/output.ts';
+import { count, duration, plural, size } from '../../src/cli/output/output.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 describe('files', () => {

@@ -1,14 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isReadableOnTheWay } from '../../src/base/budget-settings.ts';
+import { isReadableOnTheWay } from '../../src/base/config/budget-settings.ts';
 import {
   type ConfigSources,
   loadConfig,
   loadRunnerSettings,
   ownSettings,
   readEnvironment,
-} from '../../src/base/config.ts';
+} from '../../src/base/config/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';
 

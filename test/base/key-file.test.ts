@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig, ownSettings } from '../../src/base/config.ts';
+import { loadConfig, ownSettings } from '../../src/base/config/config.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 test('a key is read from a private file named by its _FILE variable, and ownSettings returns the key itself', async () => {

@@ -1,5 +1,5 @@
-import { catalogue } from '../../src/app/workspace.ts';
-import { MART_SCHEMA, type Mart, marts } from '../../src/metrics/marts/marts.ts';
+import { MART_SCHEMA, type Mart, marts } from '../../src/analytics/marts/marts.ts';
+import { catalogue } from '../../src/session/workspace.ts';
 import type { Session } from '../../src/warehouse/database.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';

@@ -2,12 +2,12 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays } from '../../src/contract/time.ts';
-import { countDays, createFollower } from '../../src/sync/follow.ts';
-import { planBrand, planWorkspace } from '../../src/sync/plan.ts';
+import { planSync } from '../../src/sync/estimate.ts';
+import { countDays, createFollower } from '../../src/sync/plan-next.ts';
+import { planBrand, planWorkspace } from '../../src/sync/plan-slices.ts';
 import { planWindows } from '../../src/sync/plan-windows.ts';
-import { planSync } from '../../src/sync/price.ts';
-import { readBrands, readContext } from '../../src/sync/run.ts';
-import { writeAudits } from '../../src/warehouse/audits.ts';
+import { readBrands, readContext } from '../../src/sync/run-sync.ts';
+import { writeAudits } from '../../src/warehouse/ledger/audits.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { type Generated, generate } from './generate.ts';
 

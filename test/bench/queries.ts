@@ -1,9 +1,9 @@
 import { declarations } from '../../schemas/catalogue.ts';
+import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { readQuery } from '../../src/contract/query.ts';
-import { defaultConventions } from '../../src/metrics/conventions.ts';
-import { type AnswerRequest, computeAnswer } from '../../src/serve/answer.ts';
-import { openEdition } from '../../src/serve/edition.ts';
+import { readQuery } from '../../src/contract/query-parameters.ts';
+import { type AnswerRequest, computeAnswer } from '../../src/query/answer.ts';
+import { openEdition } from '../../src/query/open-replica.ts';
 import type { Query } from '../../src/warehouse/database.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import type { Generated } from './generate.ts';

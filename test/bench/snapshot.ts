@@ -4,9 +4,9 @@ import { mkdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue, type WarehouseTable } from '../../src/contract/catalogue.ts';
-import { publishAnalytics } from '../../src/snapshot/analytics.ts';
 import { parquetColumns } from '../../src/snapshot/parquet.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
 import { firstLine, peakOf, startCli } from './children.ts';
 import { type Generated, generate } from './generate.ts';
 

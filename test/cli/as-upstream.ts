@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { catalogue } from '../../src/app/workspace.ts';
+import { catalogue } from '../../src/session/workspace.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';

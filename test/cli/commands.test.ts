@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { catalogue } from '../../src/app/workspace.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
+import { catalogue } from '../../src/session/workspace.ts';
 import { type CliWorkspace, type Finished, makeFolder, openCliFor, runCli } from './helpers.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters on purpose

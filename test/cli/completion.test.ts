@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import type { Argument, Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
-import { COMPRESSIONS } from '../../src/base/config-file.ts';
-import { complete } from '../../src/cli/completion/candidates.ts';
+import { COMPRESSIONS } from '../../src/base/config/config-file.ts';
+import { complete } from '../../src/cli/completion/completion-candidates.ts';
 import { formatCompletion, SHELLS, type Shell, wordsOf } from '../../src/cli/completion/shells.ts';
-import { FORMATS } from '../../src/cli/format.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import { LOG_LEVELS } from '../../src/serve/http/log.ts';
+import { FORMATS } from '../../src/cli/output/row-format.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
+import { LOG_LEVELS } from '../../src/serve/telemetry/server-log.ts';
 import { FILE_FORMATS } from '../../src/snapshot/plain-files.ts';
 import { MAIN } from './helpers.ts';
 

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseArguments } from '../../src/cli/program.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
+import { parseArguments } from '../../src/cli/program/program.ts';
 import { runArguments } from '../../src/cli/run-arguments.ts';
-import { withTerminal } from '../../src/cli/terminal.ts';
 import { startLiar } from '../hostile/liar.ts';
 import { expectRefusal, makeFolder, openCli, runCli } from './helpers.ts';
 

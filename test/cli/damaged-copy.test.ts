@@ -1,7 +1,7 @@
 import { readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkOpens } from '../../src/warehouse/read-only.ts';
+import { checkOpens } from '../../src/warehouse/file/read-only.ts';
 import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
 
 let workspace: CliWorkspace & { close: () => Promise<void> };

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { examineSurroundings } from '../../src/app/doctor.ts';
+import { examineSurroundings } from '../../src/operations/doctor/doctor.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { type CliWorkspace, openCliFor, runCli, serve } from './helpers.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { allowanceOf } from '../../src/cli/flags.ts';
-import { withTerminal } from '../../src/cli/terminal.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
+import { allowanceOf } from '../../src/cli/program/flags.ts';
 
 /** The deadline of `--until` for a command given at a time and in a time zone. */
 async function deadline(until: string, timeZone: string, now: string): Promise<string> {

@@ -4,8 +4,8 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { withVariables } from '../../src/app/setup.ts';
-import { meantBy } from '../../src/app/trial.ts';
+import { meantBy } from '../../src/operations/connection-test.ts';
+import { withVariables } from '../../src/operations/setup.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type Finished, MAIN, runCli, serve, startCli } from './helpers.ts';
 

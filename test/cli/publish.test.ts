@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScratch } from '../../src/warehouse/scratch.ts';
-import { hasEngine, sayWithoutEngine } from '../snapshot/lake.ts';
+import { hasEngine, sayWithoutEngine } from '../lake/lake.ts';
 import { hashes } from '../snapshot/readers.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { type Finished, openCliFor, startCli } from './helpers.ts';

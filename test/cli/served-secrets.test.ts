@@ -4,9 +4,9 @@ import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { claimWorkspace } from '../../src/app/owner.ts';
-import { claimPath, folderIdOf, readClaim } from '../../src/app/owner-claim.ts';
-import type { Carried } from '../../src/app/owner-frames.ts';
+import { claimPath, folderIdOf, readClaim } from '../../src/session/owner-file.ts';
+import { claimWorkspace } from '../../src/session/owner-server.ts';
+import type { Carried } from '../../src/session/socket-frames.ts';
 import { expectRefusal, makeFolder, openCli, runCli, until } from './helpers.ts';
 
 const SECRETS = {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/cli/context.ts';
-import { parseArguments } from '../../src/cli/program.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
+import { parseArguments } from '../../src/cli/program/program.ts';
 import { type Ownership, ownWorkspace } from '../../src/cli/serve-owner.ts';
-import { withTerminal } from '../../src/cli/terminal.ts';
 
 /** Options of a test owner: folder, settings, start and end time, and log. */
 export interface Serving {

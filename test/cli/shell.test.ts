@@ -2,12 +2,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ownerLimits } from '../../src/app/query.ts';
-import { runShell } from '../../src/cli/shell.ts';
-import { createCompleter } from '../../src/cli/shell-text.ts';
+import { runShell } from '../../src/cli/shell/shell.ts';
+import { createCompleter } from '../../src/cli/shell/shell-text.ts';
+import { ownerLimits } from '../../src/operations/query.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
-import { isFinished } from '../../src/warehouse/sql-text.ts';
+import { openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
+import { isFinished } from '../../src/warehouse/sql/sql-text.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 /** A shell on a small database, with a simulated terminal. */

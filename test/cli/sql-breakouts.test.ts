@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GuardedSql, openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
-import { openReadOnly } from '../../src/warehouse/read-only.ts';
+import { openReadOnly } from '../../src/warehouse/file/read-only.ts';
+import { type GuardedSql, openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { breakOuts } from './breakouts.ts';
 import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
@@ -149,7 +149,7 @@ test('every DuckDB function with side effects was reviewed', async () => {
   try {
     const [found] = await service.query(`SELECT DISTINCT function_name FROM duckdb_functions()
       WHERE function_type = 'scalar' AND (has_side_effects OR stability = 'VOLATILE') ORDER BY 1`);
-    // A new version of DuckDB may add functions: list them here, and in sql-gate.ts if they do more than compute a value.
+    // A new version of DuckDB may add functions: list them here, and in allow-statements.ts if they do more than compute a value.
     expect(found?.rows.flat()).toEqual(SIDE_EFFECTS);
   } finally {
     service.close();

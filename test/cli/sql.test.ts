@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ownerLimits } from '../../src/app/query.ts';
 import { errorTable } from '../../src/base/errors.ts';
+import { ownerLimits } from '../../src/operations/query.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { openGuardedSql } from '../../src/warehouse/guarded-sql.ts';
+import { openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
 import { type CliWorkspace, expectRefusal, openCli, openCliFor, until } from './helpers.ts';
 
 describe('sql reads only', () => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays } from '../../src/contract/time.ts';
-import { readJobRuns } from '../../src/scheduler/book.ts';
+import { readJobRuns } from '../../src/scheduler/job-log.ts';
 import { startChild } from '../support/child.ts';
 import { expectAsUpstream } from './as-upstream.ts';
 import { openCli, until } from './helpers.ts';

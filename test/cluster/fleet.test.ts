@@ -3,15 +3,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Pointer } from '../../src/lake/pointer.ts';
+import type { HomeRecord } from '../../src/remote/remote-record.ts';
 import type { RunnerState } from '../../src/scheduler/runner.ts';
-import type { HomeRecord } from '../../src/snapshot/home-record.ts';
 import type { Manifest } from '../../src/snapshot/manifest.ts';
-import type { Pointer } from '../../src/snapshot/store-pointer.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
+import { mostInAnyMinute } from '../budget/simulation.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { mostInAnyMinute } from '../upstream/budget-simulation.ts';
 import { type Fleet, type Started, startFleet } from './fleet.ts';
 
 // Both tests take many minutes of real time: SIGHTLINE_CLUSTER=1 npx vitest run ... test/cluster/fleet.test.ts

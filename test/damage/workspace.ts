@@ -3,10 +3,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
-import { readEnvironment } from '../../src/base/config.ts';
-import { parseArguments } from '../../src/cli/program.ts';
+import { readEnvironment } from '../../src/base/config/config.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
+import { parseArguments } from '../../src/cli/program/program.ts';
 import { runArguments } from '../../src/cli/run-arguments.ts';
-import { withTerminal } from '../../src/cli/terminal.ts';
 import { makeFolder } from '../cli/helpers.ts';
 import { readTables, type Tables } from '../hostile/attack.ts';
 

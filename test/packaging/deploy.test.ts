@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { declaredJobs } from '../../jobs/all.ts';
 import { EXIT } from '../../src/base/errors.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const root = join(import.meta.dirname, '../..');

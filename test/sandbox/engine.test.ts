@@ -20,7 +20,7 @@ test('the sandbox server mentions no resource, endpoint or field by name', () =>
 test('the sandbox server imports only declarations from the engine', () => {
   const allowed = [
     '../contract/resource.ts',
-    '../contract/query.ts',
+    '../contract/query-parameters.ts',
     '../contract/parameters.ts',
     '../contract/fields.ts',
     '../contract/json-schema.ts',

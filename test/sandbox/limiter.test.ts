@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
-import { createLimiter } from '../../src/sandbox/limiter.ts';
+import { createLimiter } from '../../src/sandbox/sandbox-limiter.ts';
 import { type Answered, open } from './helpers.ts';
 
 interface Limited {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Cron, matchesDay, parseCron } from '../../src/scheduler/cron.ts';
-import { lastRun, nextRun } from '../../src/scheduler/next.ts';
+import { type Cron, matchesDay, parseCron } from '../../src/scheduler/cron-pattern.ts';
+import { lastRun, nextRun } from '../../src/scheduler/next-run.ts';
 import { offsetAt } from '../../src/scheduler/zone.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { defineJob } from '../../src/scheduler/job.ts';
-import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
+import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 import { newQueue, runSql, startQueues, stopQueues } from './queues.ts';
 
 const WORKSPACES = Number(process.env['SIGHTLINE_COST_WORKSPACES'] ?? 10_000);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { openQueue } from '../../src/scheduler/queue-connection.ts';
-import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
-import { type TaskJob, toTask } from '../../src/scheduler/queue-task.ts';
+import { openQueue } from '../../src/scheduler/queue/queue-connection.ts';
+import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
+import { type TaskJob, toTask } from '../../src/scheduler/queue/queue-task.ts';
 import { newQueue, startQueues, stopQueues } from './queues.ts';
 
 beforeAll(startQueues, 60_000);

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { onTestFinished, type TestContext } from 'vitest';
-import type { QueueAddress } from '../../src/base/runner-settings.ts';
+import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 

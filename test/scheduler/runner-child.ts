@@ -1,5 +1,5 @@
-import type { QueueAddress } from '../../src/base/runner-settings.ts';
-import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
+import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
+import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 
 // Performs tasks of a queue, reports each start, keeps each task until it is aborted, and reports that.
 const [address = '', name = '', leaseMs = ''] = process.argv.slice(3);

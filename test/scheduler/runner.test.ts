@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
-import type { QueueAddress } from '../../src/base/runner-settings.ts';
-import { openBook } from '../../src/scheduler/book.ts';
+import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
 import { defineJob } from '../../src/scheduler/job.ts';
+import { openBook } from '../../src/scheduler/job-log.ts';
 import { createProcessRunner } from '../../src/scheduler/process-runner.ts';
-import { openQueueRunner } from '../../src/scheduler/queue-runner.ts';
+import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 import type { Lease, Planned, Runner, Task, TaskEnd } from '../../src/scheduler/runner.ts';
 import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';

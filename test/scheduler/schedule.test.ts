@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import { type JobRun, openBook, readJobRuns } from '../../src/scheduler/book.ts';
 import { defineJob, type Job, type Step } from '../../src/scheduler/job.ts';
+import { type JobRun, openBook, readJobRuns } from '../../src/scheduler/job-log.ts';
 import { runJob } from '../../src/scheduler/run-job.ts';
 import { keepSchedule, upcoming } from '../../src/scheduler/schedule.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';

@@ -3,7 +3,7 @@ import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { defineJob, type Job } from '../../src/scheduler/job.ts';
-import { toJobs } from '../../src/scheduler/settings.ts';
+import { toJobs } from '../../src/scheduler/job-settings.ts';
 
 const resources = declarations.map(({ name }) => name);
 

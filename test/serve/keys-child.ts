@@ -1,4 +1,4 @@
-import { createKey } from '../../src/serve/keys.ts';
+import { createKey } from '../../src/serve/auth/keys.ts';
 
 // Creates several keys concurrently in a separate process and prints them.
 const [folder = '', name = '', count = '0'] = process.argv.slice(3);

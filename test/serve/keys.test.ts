@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileS
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { keyFilePath } from '../../src/serve/key-file.ts';
-import { createKey, KEYS_MAX, listKeys, openKeyring, readCursorSecret, revokeKey } from '../../src/serve/keys.ts';
+import { createKey, KEYS_MAX, listKeys, openKeyring, readCursorSecret, revokeKey } from '../../src/serve/auth/keys.ts';
+import { keyFilePath } from '../../src/session/stored-keys.ts';
 import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
 

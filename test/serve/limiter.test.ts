@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLimiter, WINDOW_MS } from '../../src/serve/limiter.ts';
+import { createLimiter, WINDOW_MS } from '../../src/serve/auth/limiter.ts';
 
 /** A clock controlled by the test. */
 function heldClock() {

@@ -7,12 +7,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { startServer } from '../../src/serve/http/server.ts';
-import { createKey, openKeyring } from '../../src/serve/keys.ts';
-import { createOpenApi } from '../../src/serve/openapi.ts';
+import { createKey, openKeyring } from '../../src/serve/auth/keys.ts';
+import { startServer } from '../../src/serve/http/http-server.ts';
+import { createOpenApi } from '../../src/serve/openapi/openapi-document.ts';
+import { type Mirror, openMirror } from '../query/mirror.ts';
+import { questions, readVocabulary } from '../query/questions.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { type Mirror, openMirror } from './mirror.ts';
-import { questions, readVocabulary } from './questions.ts';
 
 const QUESTIONS = 120;
 

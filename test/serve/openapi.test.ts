@@ -6,7 +6,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { statusOf } from '../../src/serve/http/refusal.ts';
-import { createOpenApi, type OpenApiOptions } from '../../src/serve/openapi.ts';
+import { createOpenApi, type OpenApiOptions } from '../../src/serve/openapi/openapi-document.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is judged by assertions, not by types
 type Json = any;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { catalogue } from '../../src/app/workspace.ts';
+import { catalogue } from '../../src/session/workspace.ts';
 import { openReader, type QueryResult } from '../../src/warehouse/reader.ts';
 import { openCli } from '../cli/helpers.ts';
 

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Clock } from '../../src/base/clock.ts';
 import type { WarehouseTable } from '../../src/contract/catalogue.ts';
 import type { Column } from '../../src/contract/tables.ts';
-import { type ExportOptions, exportSnapshot, type Snapshot } from '../../src/snapshot/export.ts';
 import { fingerprintOf } from '../../src/snapshot/fingerprint.ts';
 import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
 import { copyPart, formOf, settlePart } from '../../src/snapshot/parquet.ts';
 import { type Part, partsOf } from '../../src/snapshot/parts.ts';
+import { type ExportOptions, exportSnapshot, type Snapshot } from '../../src/snapshot/snapshot-export.ts';
 import type { Session } from '../../src/warehouse/database.ts';
 import { openScratch } from '../../src/warehouse/scratch.ts';
 import { temporaryFolder } from '../support/folders.ts';

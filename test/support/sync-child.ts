@@ -1,7 +1,7 @@
 import { declarations } from '../../schemas/catalogue.ts';
+import { createBudget } from '../../src/budget/budget.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { runSync } from '../../src/sync/run.ts';
-import { createBudget } from '../../src/upstream/budget.ts';
+import { runSync } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { hurriedClock } from './clocks.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readDrift } from '../../src/warehouse/drift.ts';
+import { readDrift } from '../../src/warehouse/ledger/drift-notes.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages } from './kept.ts';
 

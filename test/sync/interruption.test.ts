@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { RunStatus } from '../../src/warehouse/runs.ts';
+import type { RunStatus } from '../../src/warehouse/ledger/runs.ts';
 import { startChild } from '../support/child.ts';
 import { hurriedClock } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';

@@ -1,8 +1,8 @@
 import { declarations } from '../../schemas/catalogue.ts';
+import { createBudget } from '../../src/budget/budget.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { openRecords } from '../../src/sync/records.ts';
-import { runSync } from '../../src/sync/run.ts';
-import { createBudget } from '../../src/upstream/budget.ts';
+import { openRecords } from '../../src/sync/recorder.ts';
+import { runSync } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { hurriedClock } from '../support/clocks.ts';

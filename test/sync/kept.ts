@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { listRawFiles, type RawLimits } from '../../src/sync/raw.ts';
-import { openRecords } from '../../src/sync/records.ts';
-import { type ReplayOptions, type ReplayResult, replayPages } from '../../src/sync/replay.ts';
-import { runSync, type SyncSummary } from '../../src/sync/run.ts';
-import { createBudget } from '../../src/upstream/budget.ts';
+import { createBudget } from '../../src/budget/budget.ts';
+import { listRawFiles, type RawLimits } from '../../src/sync/raw/raw-log.ts';
+import { type ReplayOptions, type ReplayResult, replayPages } from '../../src/sync/raw/replay-pages.ts';
+import { openRecords } from '../../src/sync/recorder.ts';
+import { runSync, type SyncSummary } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';

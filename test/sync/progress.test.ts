@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
-import type { Chain } from '../../src/sync/chain.ts';
 import { progressOf } from '../../src/sync/progress.ts';
 import { keepProgress, readProgress } from '../../src/sync/progress-file.ts';
-import { createTally } from '../../src/sync/tally.ts';
+import type { Chain } from '../../src/sync/slice.ts';
+import { createTally } from '../../src/sync/sync-stats.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const budget = { limit: 120, capacity: 116, left: 116 };

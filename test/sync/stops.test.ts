@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fixtures } from '../../schemas/fixtures/all.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { type Fixture, notFound } from '../../src/sandbox/fixture.ts';
-import type { Tally } from '../../src/sync/tally.ts';
+import type { Tally } from '../../src/sync/sync-stats.ts';
 import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
 import { changesOf, NOW_MS, openWorkspace } from '../support/workspace.ts';
 

@@ -4,12 +4,19 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
-import type { Chain, DayRange } from '../../src/sync/chain.ts';
-import { coveredBy, type PlanContext } from '../../src/sync/context.ts';
-import { planBrand, planDays, planDetails, planOlder, planWorkspace, withDependencies } from '../../src/sync/plan.ts';
+import { coveredBy, type PlanContext } from '../../src/sync/plan-context.ts';
+import {
+  planBrand,
+  planDays,
+  planDetails,
+  planOlder,
+  planWorkspace,
+  withDependencies,
+} from '../../src/sync/plan-slices.ts';
 import { type CountedDays, planWindows } from '../../src/sync/plan-windows.ts';
+import type { Chain, DayRange } from '../../src/sync/slice.ts';
 import { packWindows, pagesPerWindow } from '../../src/sync/windows.ts';
-import type { ClosedChain, OpenChain } from '../../src/warehouse/state.ts';
+import type { ClosedChain, OpenChain } from '../../src/warehouse/ledger/slice-state.ts';
 
 const TODAY = '2026-03-15';
 const NOW = Date.parse(`${TODAY}T15:00:00Z`);

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
+import { createBudget } from '../../src/budget/budget.ts';
 import { BodyError } from '../../src/contract/body.ts';
 import type { Attempt } from '../../src/contract/request.ts';
-import { createBudget } from '../../src/upstream/budget.ts';
 import { CLIENT_LIMITS, type ClientLimits, type ClientOptions, createClient } from '../../src/upstream/client.ts';
 import { toWorkspaceError, UpstreamError } from '../../src/upstream/errors.ts';
-import { PAGES_MAX, walkPages } from '../../src/upstream/pages.ts';
+import { PAGES_MAX, walkPages } from '../../src/upstream/page-chain.ts';
 import { hurriedClock } from '../support/clocks.ts';
 
 const KEY = 'gsk_secret_0123456789abcdef';

@@ -2,10 +2,10 @@ import { existsSync, openSync, writeSync } from 'node:fs';
 import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { publishAnalytics } from '../../src/snapshot/analytics.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { DamagedFile, toDatabaseError, toOpenError, toReadError } from '../../src/warehouse/errors.ts';
-import { openReadOnly } from '../../src/warehouse/read-only.ts';
+import { openReadOnly } from '../../src/warehouse/file/read-only.ts';
+import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const PATH = '/data/warehouse.duckdb';

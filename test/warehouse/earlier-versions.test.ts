@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
-import { findFlaws } from '../../src/warehouse/integrity.ts';
+import { findFlaws } from '../../src/warehouse/file/integrity.ts';
 import { SCHEMA_VERSION } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findFlaws } from '../../src/warehouse/integrity.ts';
+import { findFlaws } from '../../src/warehouse/file/integrity.ts';
 import { openWorkspace } from '../support/workspace.ts';
 
 test('finds repeated keys, orphans, overlapping versions and gaps between versions, and nothing else', async () => {

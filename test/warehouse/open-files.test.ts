@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hashFile } from '../../src/warehouse/hash-file.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { logOf, readOpened } from '../../src/warehouse/open-files.ts';
-import { openReadOnly } from '../../src/warehouse/read-only.ts';
+import { hashFile } from '../../src/warehouse/file/hash-file.ts';
+import { logOf, readOpened } from '../../src/warehouse/file/open-files.ts';
+import { openReadOnly } from '../../src/warehouse/file/read-only.ts';
 import { hasWriteLock, NO_LOCK_LIST } from '../support/file-lock.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -117,27 +117,29 @@ describe('the source', () => {
 
   test("opens other files of the live file's folder only at known places", () => {
     const near = files.filter(({ path }) =>
-      /^src\/(warehouse\/|snapshot\/(home|journal|s3-)|app\/home\.ts)/.test(path),
+      /^src\/(warehouse\/|remote\/|storage\/s3-|session\/remote-session\.ts)/.test(path),
     );
     const found = near.flatMap(({ path, text }) => openersOf(text).map((name) => `${path}: ${name}`));
     expect(found.sort()).toEqual([
-      // copy.json, beside the replica.
-      'src/app/home.ts: readFile',
-      'src/app/home.ts: writeFile',
-      // Job records and raw pages.
-      'src/snapshot/home-files.ts: copyFile',
       // home.json.
-      'src/snapshot/home-mark.ts: readFile',
-      'src/snapshot/home-mark.ts: writeFile',
-      // The downloaded replica.
-      'src/snapshot/home-store.ts: syncToDisk',
+      'src/remote/folder-owner.ts: readFile',
+      'src/remote/folder-owner.ts: writeFile',
       // The downloaded log, before DuckDB opens it.
-      'src/snapshot/journal-piece.ts: open',
+      'src/remote/log-segment.ts: open',
+      // Job records and raw pages.
+      'src/remote/remote-files.ts: copyFile',
+      // The downloaded replica.
+      'src/remote/remote-store.ts: syncToDisk',
+      // copy.json, beside the replica.
+      'src/session/remote-session.ts: readFile',
+      'src/session/remote-session.ts: writeFile',
       // A download with its own name.
-      'src/snapshot/s3-receive.ts: open',
+      'src/storage/s3-receive.ts: open',
+      'src/warehouse/file/open-files.ts: openSync',
+      // The new replica, before it is renamed.
+      'src/warehouse/publish-replica.ts: syncToDisk',
       // Memory of the child process, from /proc.
-      'src/warehouse/guarded-sql.ts: readFileSync',
-      'src/warehouse/open-files.ts: openSync',
+      'src/warehouse/sql/guarded-sql.ts: readFileSync',
     ]);
   });
 });

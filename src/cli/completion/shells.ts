@@ -1,4 +1,4 @@
-import type { Candidate, Completion } from './candidates.ts';
+import type { Candidate, Completion } from './completion-candidates.ts';
 
 /** Shells with completion. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -1,28 +1,31 @@
-import type { Candidate } from './candidates.ts';
+import type { Candidate } from './completion-candidates.ts';
 
 /** Loads values by the name of their placeholder. Modules are imported on demand, because each completion starts the program. */
 const sources: Readonly<Record<string, () => Promise<readonly Candidate[]>>> = {
   workspace: async () => {
     const [{ listWorkspaces }, { readSurroundings }] = await Promise.all([
-      import('../../base/config.ts'),
+      import('../../base/config/config.ts'),
       import('../context.ts'),
     ]);
     return listWorkspaces(readSurroundings()).map((word) => ({ word, about: '' }));
   },
   resource: async () => {
-    const { catalogue } = await import('../../app/workspace.ts');
+    const { catalogue } = await import('../../session/workspace.ts');
     return catalogue.resources.map(({ name, about }) => ({ word: name, about }));
   },
   table: async () => {
     const [{ catalogue }, { MART_SCHEMA, marts }] = await Promise.all([
-      import('../../app/workspace.ts'),
-      import('../../metrics/marts/marts.ts'),
+      import('../../session/workspace.ts'),
+      import('../../analytics/marts/marts.ts'),
     ]);
     const views = marts().map(({ name, about }) => ({ name: `${MART_SCHEMA}.${name}`, about }));
     return [...catalogue.tables, ...catalogue.histories, ...views].map(({ name, about }) => ({ word: name, about }));
   },
   job: async () => {
-    const [{ jobsOf }, { readConfig }] = await Promise.all([import('../../app/jobs.ts'), import('../context.ts')]);
+    const [{ jobsOf }, { readConfig }] = await Promise.all([
+      import('../../operations/job-list.ts'),
+      import('../context.ts'),
+    ]);
     return jobsOf(readConfig({})).map(({ name, about }) => ({ word: name, about }));
   },
 };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify, LogController } from 'fastify';
-import type { HttpLimits } from './limits.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../telemetry/server-log.ts';
+import type { HttpLimits } from './http-limits.ts';
 import { createParserErrorHandler } from './parser-errors.ts';
 import { toReadableUrl } from './paths.ts';
 import { toErrorReply } from './refusal.ts';

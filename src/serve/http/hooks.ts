@@ -1,12 +1,12 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { beginSpan, isTracing } from '../../base/trace.ts';
-import type { Gate } from './gate.ts';
-import type { LogRequest } from './log.ts';
+import { beginSpan, isTracing } from '../../base/trace/trace.ts';
+import type { Gate } from '../auth/access-control.ts';
+import type { LogRequest } from '../telemetry/server-log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isPagePath, splitUrl } from './paths.ts';
-import { ClientLeft } from './read.ts';
+import { ClientLeft } from './read-handler.ts';
 import { toErrorReply } from './refusal.ts';
-import type { Telemetry } from './telemetry.ts';
 import { newVisit } from './visit.ts';
 
 /** Response headers exposed to web pages of allowed origins. */

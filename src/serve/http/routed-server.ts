@@ -4,17 +4,17 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
-import type { KeyDirectory } from '../key-directory.ts';
-import { createLimiter } from '../limiter.ts';
-import type { Service } from '../service.ts';
-import { type Answers, createAnswers } from './answers.ts';
-import { keyOf } from './authentication.ts';
-import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import type { Log } from './log.ts';
+import type { Service } from '../../query/service.ts';
+import { keyOf } from '../auth/authentication.ts';
+import type { KeyDirectory } from '../auth/key-directory.ts';
+import { createLimiter } from '../auth/limiter.ts';
+import type { Log } from '../telemetry/server-log.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
+import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { listenFor, type RunningServer, type ServerOptions } from './http-server.ts';
 import { type ErrorReply, toErrorReply } from './refusal.ts';
-import { listenFor, type RunningServer, type ServerOptions } from './server.ts';
+import { type Answers, createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
-import { createTelemetry } from './telemetry.ts';
 
 /** Maximum number of keys tracked by the rate limiter. */
 const KEYS_MAX = 100_000;

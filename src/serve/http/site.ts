@@ -1,23 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
-import type { Keyring } from '../keys.ts';
-import { createLimiter, type Limiter } from '../limiter.ts';
-import { createMcpHandler } from '../mcp/http.ts';
-import type { Service } from '../service.ts';
-import { PAGE_HEADERS } from '../status/assets.ts';
-import type { StatusParts } from '../status/parts.ts';
-import type { Answers } from './answers.ts';
-import { createAuthenticate } from './authentication.ts';
+import type { Service } from '../../query/service.ts';
+import { PAGE_HEADERS } from '../../web/operations/assets.ts';
+import type { StatusParts } from '../../web/operations/page-parts.ts';
+import { createGate } from '../auth/access-control.ts';
+import { createAuthenticate } from '../auth/authentication.ts';
+import { createHostRules, isLoopback } from '../auth/hosts.ts';
+import type { Keyring } from '../auth/keys.ts';
+import { createLimiter, type Limiter } from '../auth/limiter.ts';
+import { createMcpHandler } from '../mcp/mcp-http.ts';
+import { createStatusPage, type StatusPage } from '../pages/status-page.ts';
+import { createLogRequest, type Log } from '../telemetry/server-log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createFramework } from './framework.ts';
-import { createGate } from './gate.ts';
 import { addHooks } from './hooks.ts';
-import { createHostRules, isLoopback } from './hosts.ts';
-import type { HttpLimits } from './limits.ts';
-import { createLogRequest, type Log } from './log.ts';
+import type { HttpLimits } from './http-limits.ts';
+import { addBodyParser, addRoutes } from './http-routes.ts';
 import { BASE_PATH, createFinder, endpointsOf, pageEndpoints } from './paths.ts';
-import { addBodyParser, addRoutes } from './routes.ts';
-import { createStatusPage, type StatusPage } from './status.ts';
-import type { Telemetry } from './telemetry.ts';
+import type { Answers } from './responses.ts';
 
 /** Requests per key and minute of status pages; many open pages need less. */
 const PAGE_REQUESTS_MAX = 600;

@@ -2,9 +2,9 @@ import { type FileHandle, open, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
-import { isNotModified, matchesAnything } from './etag.ts';
+import { rangeOf } from './content/byte-ranges.ts';
+import { isNotModified, matchesAnything } from './content/etag.ts';
 import { SNAPSHOTS_PATH } from './paths.ts';
-import { rangeOf } from './ranges.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 
 /** Alias of the newest snapshot's id. */

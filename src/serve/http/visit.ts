@@ -1,4 +1,4 @@
-import type { OpenSpan } from '../../base/trace.ts';
+import type { OpenSpan } from '../../base/trace/trace.ts';
 import type { Endpoint } from './paths.ts';
 
 /** State of a request while it is served, for the log and the metrics. */

@@ -11,8 +11,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { serveStdio as serveWithLibrary } from '@modelcontextprotocol/server/stdio';
-import type { Service } from '../service.ts';
-import { createServerFactory, type McpOptions } from './server.ts';
+import type { Service } from '../../query/service.ts';
+import { createServerFactory, type McpOptions } from './mcp-server.ts';
 
 /** Maximum wait for pending responses after the input has ended. */
 const DRAIN_MS_MAX = 60_000;

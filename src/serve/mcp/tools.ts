@@ -1,8 +1,8 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { bodySchema, type JsonSchema, parameterSchema } from '../../contract/json-schema.ts';
-import { type ServedNames, servedName } from '../../contract/query.ts';
-import { describeParameter, describePathParameter, describeTool, titleOf } from './describe.ts';
+import { type ServedNames, servedName } from '../../contract/query-parameters.ts';
+import { describeParameter, describePathParameter, describeTool, titleOf } from './describe-tool.ts';
 import { listerOf, listsOf, OMITTED, pathParametersOf, type Tool, type ToolSet, type ToolShape } from './tool.ts';
 
 /** Derives the tools. `namesOf` returns the served names of parameters whose name the specification leaves open. */

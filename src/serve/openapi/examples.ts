@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Resource } from '../../contract/catalogue.ts';
 import { bodySchema, itemSchema, type JsonSchema, rowName } from '../../contract/json-schema.ts';
 import type { TableDeclaration } from '../../contract/resource.ts';
-import { toCsv } from '../formats/csv.ts';
-import { toRowSet } from '../rows.ts';
+import { toCsv } from '../../query/formats/csv.ts';
+import { toRowSet } from '../../query/row-set.ts';
 
 /** An example response: the body, and its list as CSV. */
 export interface ExampleAnswer {

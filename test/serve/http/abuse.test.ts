@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type ErrorCode, errorTable } from '../../../src/base/errors.ts';
-import { createKey, revokeKey } from '../../../src/serve/keys.ts';
+import { createKey, revokeKey } from '../../../src/serve/auth/keys.ts';
 import { openServer, publishBefore, readRaw, requestText, sendRaw, type TestServer } from './support.ts';
 
 const published = publishBefore();

@@ -4,7 +4,7 @@ import { tableFromIPC } from 'apache-arrow';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
-import type { Question, Service } from '../../../src/serve/service.ts';
+import type { Question, Service } from '../../../src/query/service.ts';
 import { openServer, publishBefore, readRaw, requestText, sendRaw, type TestServer } from './support.ts';
 
 const published = publishBefore();

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../../src/serve/http/authentication.ts';
-import { type Content, createContentCache, toBody, toBytes } from '../../../src/serve/http/cache.ts';
-import { createFlights } from '../../../src/serve/http/flights.ts';
-import { createRemembered } from '../../../src/serve/remembered.ts';
+import { createRemembered } from '../../../src/query/remembered.ts';
+import { groupOf } from '../../../src/serve/auth/authentication.ts';
+import { type Content, createContentCache, toBody, toBytes } from '../../../src/serve/http/content/content-cache.ts';
+import { createFlights } from '../../../src/serve/http/single-flight.ts';
 
 function content(bytes: number): Content {
   return { body: toBody(Buffer.alloc(bytes, 'x')), mediaType: 'application/json', encoding: null, nextCursor: null };

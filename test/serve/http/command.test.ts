@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
-import { parseArguments } from '../../../src/cli/program.ts';
+import { parseArguments } from '../../../src/cli/program/program.ts';
 import { type CliWorkspace, expectRefusal, openCli, type Running } from '../../cli/helpers.ts';
 
 /** A server started from the command line, and its addresses. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { openLog } from '../../../src/serve/http/log.ts';
-import { createPrettyLines } from '../../../src/serve/http/pretty-log.ts';
+import { createPrettyLines } from '../../../src/serve/telemetry/pretty-log.ts';
+import { openLog } from '../../../src/serve/telemetry/server-log.ts';
 
 const KEY = 'gsk_abcdefgh12345678';
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
-import { exportWorkspace } from '../../../src/app/export.ts';
-import { syncWorkspace } from '../../../src/app/sync.ts';
-import { type ServedWorkspace, serveWorkspace } from '../../../src/app.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { loadConfig, type WorkspaceConfig } from '../../../src/base/config.ts';
+import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
+import { exportWorkspace } from '../../../src/operations/export.ts';
+import { syncWorkspace } from '../../../src/operations/sync.ts';
+import { type ServedWorkspace, serveWorkspace } from '../../../src/serve/serve-workspace.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 
 const deploy = new URL('../../../docs/deploy/', import.meta.url);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Question, Service } from '../../../src/serve/service.ts';
+import type { Question, Service } from '../../../src/query/service.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { openServer, publishBefore, readRaw, requestText, sendRaw, type TestServer } from './support.ts';
 

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Client, Tool } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call.ts';
+import type { Answer, Question, Service } from '../../../src/query/service.ts';
+import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call-tool.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
-import type { Answer, Question, Service } from '../../../src/serve/service.ts';
-import { type Mirror, openMirror } from '../mirror.ts';
+import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
 
 /** So small that responses of a small workspace do not fit. */

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { openMirror } from '../mirror.ts';
 import { type Endpoint, SMALL, startEndpoint } from './support.ts';
 
 const require = createRequire(import.meta.url);

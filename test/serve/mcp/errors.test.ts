@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { declarations } from '../../../schemas/catalogue.ts';
+import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createCatalogue } from '../../../src/contract/catalogue.ts';
-import { defaultConventions } from '../../../src/metrics/conventions.ts';
-import { createService } from '../../../src/serve/create.ts';
-import type { Service } from '../../../src/serve/service.ts';
+import { createService } from '../../../src/query/create-service.ts';
+import type { Service } from '../../../src/query/service.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
+import { openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { openMirror } from '../mirror.ts';
 import { call, connect, post, SMALL, startBareMcp, startEndpoint } from './support.ts';
 
 const STRANGER = '00000000-0000-4000-8000-000000000000';

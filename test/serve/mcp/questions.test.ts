@@ -2,10 +2,10 @@ import type { Client } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Resource } from '../../../src/contract/catalogue.ts';
-import { servedName } from '../../../src/contract/query.ts';
-import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call.ts';
-import { openMirror } from '../mirror.ts';
-import { questions, readVocabulary } from '../questions.ts';
+import { servedName } from '../../../src/contract/query-parameters.ts';
+import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call-tool.ts';
+import { openMirror } from '../../query/mirror.ts';
+import { questions, readVocabulary } from '../../query/questions.ts';
 import { call, type Endpoint, startEndpoint, toContent } from './support.ts';
 
 const QUESTIONS = 200;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { metaOf } from '../../../src/contract/fields.ts';
-import { openMirror } from '../mirror.ts';
+import { openMirror } from '../../query/mirror.ts';
 import { SMALL, startEndpoint } from './support.ts';
 
 describe('MCP resources', () => {

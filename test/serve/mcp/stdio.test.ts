@@ -7,8 +7,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/base/version.ts';
 import { MAIN } from '../../cli/helpers.ts';
+import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { type Mirror, openMirror } from '../mirror.ts';
 import {
   type Body,
   call,

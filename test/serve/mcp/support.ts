@@ -8,11 +8,11 @@ import formats from 'ajv-formats';
 import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
-import { type RunningServer, startServer } from '../../../src/serve/http/server.ts';
-import { createKey, openKeyring } from '../../../src/serve/keys.ts';
-import { createMcpHandler } from '../../../src/serve/mcp/http.ts';
-import type { McpOptions } from '../../../src/serve/mcp/server.ts';
-import type { Service } from '../../../src/serve/service.ts';
+import type { Service } from '../../../src/query/service.ts';
+import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
+import { type RunningServer, startServer } from '../../../src/serve/http/http-server.ts';
+import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
+import type { McpOptions } from '../../../src/serve/mcp/mcp-server.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 
 /** The newest revision and those that current clients use. */

@@ -2,7 +2,7 @@ import type { Client, Tool } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import type { Choices } from '../../../schemas/fixtures/choices.ts';
 import type { Catalogue } from '../../../src/contract/catalogue.ts';
-import { type Mirror, openMirror } from '../mirror.ts';
+import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { call, compile, type Endpoint, outputValidator, REVISIONS, startEndpoint, toContent } from './support.ts';
 
 /** Tools that the specification names. */

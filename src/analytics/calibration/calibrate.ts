@@ -1,0 +1,216 @@
+import type { Database, Query } from '../../warehouse/database.ts';
+import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './candidates.ts';
+import { fitLabels } from './candidates-labels.ts';
+import {
+  type DomainRow,
+  fitChange,
+  fitDomainShare,
+  fitEmpty,
+  fitEmptyChange,
+  fitMean,
+  fitShare,
+  type ShareRow,
+} from './candidates-numbers.ts';
+import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
+import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
+import { collectGroups } from './evidence-groups.ts';
+import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, readSites } from './evidence-lists.ts';
+import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
+import { type Findings, hasFindings, writeFindings } from './findings.ts';
+
+/** Upstream's reports, paired with counts of the stored responses. */
+interface Evidence {
+  readonly labels: readonly string[];
+  readonly numbers: Numbers;
+  readonly prompts: PromptEvidence;
+  readonly domains: { readonly rows: readonly DomainRow[]; readonly unlike: number };
+  readonly sites: { readonly rows: readonly ShareRow[]; readonly empty: readonly (number | null)[] };
+  readonly emptyDays: readonly boolean[];
+  readonly combinedEngines: readonly (string | null)[];
+  readonly competitorTypes: readonly string[];
+}
+
+/**
+ * Calibrates how upstream computes and writes its numbers, and stores the findings in `sync.conventions`. `now` is epoch
+ * milliseconds. With `onlyIfNone`, does nothing if there are findings already. Returns the names of contradicted
+ * conventions: enough rows, but no definition explains them.
+ */
+export async function learnConventions(
+  database: Database,
+  { now, onlyIfNone = false }: { readonly now: number; readonly onlyIfNone?: boolean },
+): Promise<string[]> {
+  return database.transaction(async (session) => {
+    if (onlyIfNone && (await hasFindings(session))) return [];
+    const findings = fitConventions(await readEvidence(session.query));
+    await writeFindings(session, findings, now);
+    return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
+  });
+}
+
+async function readEvidence(query: Query): Promise<Evidence> {
+  const since = (await readSince(query)) ?? '1970-01-01';
+  const labels = await readLabels(query, since);
+  const numbers = createNumbers();
+  await collectStandings(query, numbers, labels, since);
+  const counts = await countPrompts(query, numbers, labels);
+  await collectPrompts(query, counts);
+  await collectGroups(query, counts);
+  return {
+    labels,
+    numbers,
+    prompts: counts.evidence,
+    domains: await readDomains(query),
+    sites: await readSites(query),
+    emptyDays: await readEmptyDays(query, since),
+    combinedEngines: await readCombinedEngines(query, since),
+    competitorTypes: await readCompetitorTypes(query, since),
+  };
+}
+
+function fitConventions(evidence: Evidence): Findings {
+  const { labels, numbers, prompts, domains } = evidence;
+  const standard = defaultConventions;
+  const { conventions, ...shares } = fitShares(evidence);
+  const avgPosition = fitMean(spread(numbers.avgPosition, ROWS_MAX), standard.avgPosition);
+  const means = avgPosition.source === 'learned' ? avgPosition.value : standard.sentiment;
+  const known = { labels: standard.labels, sentiment: means };
+  const sentiments = fitLabels(labels, spread(numbers.sentiment, ROWS_MAX), known);
+  const counted = <T>(finding: Finding<T>, unlike = numbers.unlike): Finding<T> => withUnlike(finding, unlike);
+  return {
+    visibility: counted(shares.visibility),
+    shareOfVoice: counted(shares.shareOfVoice),
+    visibilityChange: counted(shares.visibilityChange),
+    avgPosition: counted(avgPosition),
+    sentiment: counted(sentiments.sentiment),
+    labels: counted(sentiments.labels),
+    domainShare: counted(shares.domainShare, domains.unlike),
+    shareOfSite: shares.shareOfSite,
+    emptyShare: fitEmpty(spread([...numbers.emptyShare, ...evidence.sites.empty], ROWS_MAX), standard.emptyShare),
+    emptyMean: fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean),
+    emptyChange: fitEmptyChange(spread(prompts.emptyChanges, ROWS_MAX), conventions),
+    emptyDays: findBest<Conventions['emptyDays'], boolean>({
+      rows: evidence.emptyDays,
+      candidates: ['absent', 'zero'],
+      prior: standard.emptyDays,
+      agrees: (candidate, isListed) => (candidate === 'zero') === isListed,
+      describe: String,
+    }),
+    combinedEngine: fitName(evidence.combinedEngines, standard.combinedEngine),
+    competitorType: fitName(evidence.competitorTypes, standard.competitorType),
+    topCompetitors: findBest({
+      rows: prompts.tops,
+      candidates: [...new Set(prompts.tops.map(({ listed }) => listed)), TOP_UNBOUNDED].sort((a, b) => a - b),
+      prior: standard.topCompetitors,
+      agrees: (most, { listed, available }) => listed === Math.min(most, available),
+      settles: (most) => most,
+      describe: (most) => `at most ${most}`,
+    }),
+    groupPrompts: findBest<Conventions['groupPrompts'], PromptEvidence['groupPrompts'][number]>({
+      rows: prompts.groupPrompts,
+      candidates: ['answered', 'all'],
+      prior: standard.groupPrompts,
+      agrees: (which, row) => row.reported === row[which],
+      describe: String,
+    }),
+    ungrouped: fitName(prompts.ungrouped, standard.ungrouped, 1),
+    brandedGroups: fitBranded(prompts),
+  };
+}
+
+/** More competitors than any brand tracks. */
+const TOP_UNBOUNDED = 1_000_000;
+
+type Shares = Pick<Findings, 'visibility' | 'shareOfVoice' | 'visibilityChange' | 'domainShare' | 'shareOfSite'>;
+
+// A share with too little evidence gets the form of the share with the most evidence.
+function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { conventions: Conventions } {
+  const standard = defaultConventions;
+  const rows = {
+    visibility: spread(numbers.visibility, ROWS_MAX),
+    shareOfVoice: spread(numbers.shareOfVoice, ROWS_MAX),
+    shareOfSite: spread(sites.rows, ROWS_MAX),
+  };
+  const fitPlain = (form: ShareForm) => ({
+    visibility: fitShare(rows.visibility, form),
+    shareOfVoice: fitShare(rows.shareOfVoice, form),
+    domainShare: fitDomainShare(domains.rows, { ...form, of: standard.domainShare.of }),
+    shareOfSite: fitShare(rows.shareOfSite, form),
+  });
+  const alone = fitPlain(standard.visibility);
+  const [leader] = Object.entries(alone)
+    .filter(([, { source }]) => source === 'learned')
+    .sort(([, a], [, b]) => b.agreed - a.agreed);
+  const form = leader === undefined ? standard.visibility : formOf(leader[1].value);
+  const plain = leader === undefined ? alone : fitPlain(form);
+  const conventions = {
+    ...standard,
+    visibility: plain.visibility.value,
+    shareOfVoice: plain.shareOfVoice.value,
+  };
+  const change = fitChange(
+    spread(prompts.changes, ROWS_MAX),
+    { ...form, as: standard.visibilityChange.as, of: standard.visibilityChange.of },
+    conventions,
+  );
+  const following = <T>(finding: Finding<T>): Finding<T> =>
+    leader === undefined || finding.source === 'learned'
+      ? finding
+      : { ...finding, note: `${finding.note}; uses the form of ${leader[0]}` };
+  return {
+    visibility: following(plain.visibility),
+    shareOfVoice: following(plain.shareOfVoice),
+    visibilityChange: following(change),
+    domainShare: following(plain.domainShare),
+    shareOfSite: following(plain.shareOfSite),
+    conventions: { ...conventions, visibilityChange: change.value },
+  };
+}
+
+function formOf({ whole, decimals, mode }: ShareForm): ShareForm {
+  return { whole, decimals, mode };
+}
+
+// Calibrates a name that upstream reports literally.
+function fitName<T extends string | null | GroupName>(rows: readonly T[], prior: T, least?: number): Finding<T> {
+  const seen = new Map(rows.map((row) => [JSON.stringify(row), row]));
+  return findBest({
+    rows,
+    candidates: [...seen.values()].slice(0, NAMES_MAX),
+    prior,
+    agrees: (candidate, row) => isEqual(candidate, row),
+    describe: (candidate) => JSON.stringify(candidate),
+    open: true,
+    ...(least === undefined ? {} : { least }),
+  });
+}
+
+/** Maximum number of candidate names. */
+const NAMES_MAX = 20;
+
+function fitBranded({ branded }: PromptEvidence): Findings['brandedGroups'] {
+  const standard = defaultConventions.brandedGroups;
+  const [yes, no] = ([true, false] as const).map((wanted) => {
+    const names = branded.flatMap(({ name: { groupId, name }, is }) =>
+      is === wanted && groupId !== null ? [{ groupId, name: name ?? groupId }] : [],
+    );
+    return fitName(names, wanted ? standard.true : standard.false, 1);
+  }) as [Finding<(typeof standard)['true']>, Finding<(typeof standard)['true']>];
+  const isLearned = yes.source === 'learned' || no.source === 'learned';
+  return {
+    value: { true: yes.value, false: no.value },
+    source: isLearned ? 'learned' : 'default',
+    compared: yes.compared + no.compared,
+    agreed: yes.agreed + no.agreed,
+    largestError: null,
+    note: `branded: ${yes.note}; non-branded: ${no.note}`,
+    contradicted: yes.contradicted || no.contradicted,
+  };
+}
+
+function withUnlike<T>(finding: Finding<T>, unlike: number): Finding<T> {
+  if (unlike === 0) return finding;
+  const rows = unlike === 1 ? '1 row' : `${unlike} rows`;
+  const note = `${finding.note}; ${rows} skipped: response counts differ from the stored responses`;
+  const contradicted = finding.contradicted || (finding.compared === 0 && unlike >= ROWS_LEAST);
+  return { ...finding, note, contradicted };
+}

@@ -1,0 +1,89 @@
+import { round } from '../numbers/definitions.ts';
+import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './candidates.ts';
+import { fitMean } from './candidates-numbers.ts';
+import type { Rounding } from './conventions.ts';
+import { type LabelRow, meansOf, ROUNDING_MODES, score, searchWorths, type Worths } from './label-weights.ts';
+
+/** The worths of labels, and the rounding of their mean. */
+export interface LabelFindings {
+  readonly labels: Finding<Readonly<Record<string, number>>>;
+  readonly sentiment: Finding<Rounding>;
+}
+
+/** If no candidate explains every row, candidates within this factor of the best count as equally good. */
+const NEARLY = 0.995;
+
+/** Finds the worth of each label: by least squares, then on the coarsest grid that explains the rows. */
+export function fitLabels(
+  labels: readonly string[],
+  rows: readonly LabelRow[],
+  prior: { readonly labels: Readonly<Record<string, number>>; readonly sentiment: Rounding },
+): LabelFindings {
+  const occurring = labels.flatMap((_, index) => (rows.some(({ times }) => (times[index] ?? 0) > 0) ? [index] : []));
+  const priorWorths: Worths = labels.map((label) => worthIn(prior.labels, label));
+  const tried = [priorWorths, ...searchWorths(occurring, rows, labels.length)].map((worths) => {
+    return { worths, agreed: Math.max(...ROUNDING_MODES.map((mode) => score(worths, rows, mode).agreed)) };
+  });
+  const most = Math.max(...tried.map(({ agreed }) => agreed));
+  const enough = most === rows.length ? most : NEARLY * most;
+  const chosen = (tried.find(({ agreed }) => agreed >= enough) as (typeof tried)[number]).worths;
+  const sentiment = fitMean(meansOf(chosen, rows), prior.sentiment);
+  const { agreed, largestError } = sentiment;
+  const undetermined = occurring
+    .filter((index) => !isDetermined(index, chosen, rows, sentiment.value))
+    .map((index) => labels[index]);
+  const fits = agreed >= AGREEING_LEAST * rows.length;
+  // N free worths can explain any N rows, so require more rows than that.
+  const free = chosen === priorWorths ? 0 : occurring.length;
+  const isLearned = fits && agreed >= ROWS_LEAST + free && undetermined.length < occurring.length;
+  const value = named(labels, chosen, prior.labels);
+  const inWords = Object.entries(value).map(([label, worth]) => `${label} ${worth}`);
+  const open = undetermined.length === 0 ? '' : `; undetermined: ${undetermined.join(', ')}`;
+  const finding: LabelFindings['labels'] = {
+    value: isLearned ? value : prior.labels,
+    source: isLearned ? 'learned' : 'default',
+    compared: rows.length,
+    agreed,
+    largestError,
+    note: isLearned ? `${inWords.join(', ')}${open}` : noteOf(rows.length, fits, sentiment),
+    contradicted: !fits && rows.length >= ROWS_LEAST,
+  };
+  if (isLearned || chosen === priorWorths) return { labels: finding, sentiment };
+  const note = `too little evidence: the worths of the labels are unknown (${finding.note})`;
+  return { labels: finding, sentiment: { ...sentiment, value: prior.sentiment, source: 'default', note } };
+}
+
+function noteOf(rows: number, fits: boolean, { agreed, largestError }: Finding<Rounding>): string {
+  if (rows === 0) return 'too little evidence: no rows to compare';
+  if (fits || rows < ROWS_LEAST) return `too little evidence: ${rows} ${rows === 1 ? 'row' : 'rows'}`;
+  const error = largestError === null ? '' : `, largest error ${Number(largestError.toPrecision(6))}`;
+  return `no worths explain the means: the best fit ${agreed} of ${rows} rows${error}`;
+}
+
+// A worth is determined if changing it in some direction explains fewer rows.
+function isDetermined(index: number, worths: Worths, rows: readonly LabelRow[], rounding: Rounding): boolean {
+  const known = worths.filter((worth) => worth !== null);
+  const distance = (Math.max(...known) - Math.min(...known)) / 10 || 1;
+  const agreedBy = (tried: Worths): number =>
+    meansOf(tried, rows).filter(({ sum, count, reported }) => isSame(round(rounding, sum / count), reported)).length;
+  const agreed = agreedBy(worths);
+  return [distance, -distance].some((step) => {
+    const moved = worths.map((worth, at) => (at === index && worth !== null ? worth + step : worth));
+    return agreedBy(moved) < agreed;
+  });
+}
+
+// If every found worth equals the prior one, labels that never occurred keep their prior worth too.
+function named(labels: readonly string[], worths: Worths, prior: Readonly<Record<string, number>>) {
+  const found = Object.fromEntries(
+    labels.flatMap((label, index) =>
+      worths[index] === null || worths[index] === undefined ? [] : [[label, worths[index]]],
+    ),
+  ) as Record<string, number>;
+  const isAsBefore = Object.entries(found).every(([label, worth]) => worthIn(prior, label) === worth);
+  return isAsBefore ? { ...prior, ...found } : found;
+}
+
+function worthIn(labels: Readonly<Record<string, number>>, label: string): number | null {
+  return Object.hasOwn(labels, label) ? (labels[label] ?? null) : null;
+}

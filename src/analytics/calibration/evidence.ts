@@ -1,0 +1,219 @@
+import type { Query } from '../../warehouse/database.ts';
+import { literal } from '../../warehouse/schema.ts';
+import type { Tally } from '../numbers/definitions.ts';
+import type { MeanRow, ShareRow } from './candidates-numbers.ts';
+import type { LabelRow } from './label-weights.ts';
+
+/** Maximum number of rows of each kind to compare, newest first. */
+export const ROWS_MAX = 5_000;
+/** Maximum number of brands whose range reports are compared, last synced first. */
+const BRANDS_MAX = 25;
+/** Number of days, counted back from the newest, whose reports are compared. */
+const DAYS_MAX = 92;
+/** Maximum number of sentiment labels to distinguish, most frequent first. */
+const LABELS_MAX = 12;
+
+/** Stored counts of an entity, and the numbers upstream reported for it. */
+export interface Standing {
+  readonly tally: Tally;
+  /** Mentions with any label, including labels beyond `LABELS_MAX`. */
+  readonly labelled: number;
+  /** Mentions of the brand and all tracked competitors; null if share of voice is not reported. */
+  readonly voices: number | null;
+  readonly reported: {
+    readonly visibility: number | null;
+    readonly shareOfVoice: number | null;
+    readonly avgPosition: number | null;
+    readonly sentiment: number | null;
+  };
+}
+
+/** Numbers that upstream reported, each with the counts it can be computed from. */
+export interface Numbers {
+  readonly visibility: ShareRow[];
+  readonly shareOfVoice: ShareRow[];
+  readonly avgPosition: MeanRow[];
+  readonly sentiment: LabelRow[];
+  readonly emptyShare: (number | null)[];
+  readonly emptyMean: (number | null)[];
+  /** Number of rows whose counts differ from the stored ones; calibration skips them. */
+  unlike: number;
+}
+
+/** Reads the sentiment labels that occur since `since`, most frequent first. */
+export async function readLabels(query: Query, since: string): Promise<string[]> {
+  const rows = await query(
+    `SELECT label FROM (
+       SELECT brand_sentiment AS label, count(*) AS n FROM responses
+       WHERE _deleted_at IS NULL AND brand_mentioned AND created_at >= CAST($1 AS DATE) GROUP BY 1
+       UNION ALL
+       SELECT sentiment AS label, count(*) AS n FROM response_competitors
+       WHERE _deleted_at IS NULL AND created_at >= CAST($1 AS DATE) GROUP BY 1)
+     WHERE label IS NOT NULL GROUP BY label ORDER BY sum(n) DESC, label LIMIT ${LABELS_MAX}`,
+    [since],
+  );
+  return rows.map(([label]) => String(label));
+}
+
+/** Returns the first day to compare as `YYYY-MM-DD`, or null if there are no daily rows. */
+export async function readSince(query: Query): Promise<string | null> {
+  const [row] = await query(
+    `SELECT strftime(max(date) - ${DAYS_MAX - 1}, '%Y-%m-%d') FROM metrics_daily WHERE _deleted_at IS NULL`,
+  );
+  return (row?.[0] ?? null) as string | null;
+}
+
+/** Creates an empty collection. */
+export function createNumbers(): Numbers {
+  return {
+    visibility: [],
+    shareOfVoice: [],
+    avgPosition: [],
+    sentiment: [],
+    emptyShare: [],
+    emptyMean: [],
+    unlike: 0,
+  };
+}
+
+/** Adds the numbers of a standing. Skips nulls that upstream reports although the number can be computed. */
+export function collect(numbers: Numbers, labels: readonly string[], standing: Standing): void {
+  const { tally, labelled, voices, reported } = standing;
+  const addShare = (rows: ShareRow[], part: number, whole: number, value: number | null): void => {
+    if (whole === 0) numbers.emptyShare.push(value);
+    else if (value !== null) rows.push({ part, whole, reported: value });
+  };
+  addShare(numbers.visibility, tally.mentions, tally.responses, reported.visibility);
+  if (voices !== null) addShare(numbers.shareOfVoice, tally.mentions, voices, reported.shareOfVoice);
+  const { count, sum } = tally.positions;
+  if (count === 0) numbers.emptyMean.push(reported.avgPosition);
+  else if (reported.avgPosition !== null) numbers.avgPosition.push({ sum, count, reported: reported.avgPosition });
+  const times = labels.map((label) => tally.labels[label] ?? 0);
+  if (labelled === 0) numbers.emptyMean.push(reported.sentiment);
+  else if (reported.sentiment !== null && times.reduce((a, b) => a + b, 0) === labelled) {
+    numbers.sentiment.push({ times, reported: reported.sentiment });
+  }
+}
+
+/** Collects upstream's numbers for brands and competitors: over a range, by day and engine, and by day. */
+export async function collectStandings(
+  query: Query,
+  numbers: Numbers,
+  labels: readonly string[],
+  since: string,
+): Promise<void> {
+  const ranges = `SELECT m.brand_id, m.range_from, NULL AS engine, m.competitor_id, m.responses,
+      CAST(NULL AS BIGINT) AS mentions, m.visibility, m.share_of_voice, m.avg_position, m.sentiment, m.range_to
+    FROM metrics m JOIN (${askedSql('metrics')}) USING (brand_id, range_from, range_to)
+    WHERE m._deleted_at IS NULL LIMIT ${ROWS_MAX}`;
+  const inRange = `JOIN (SELECT DISTINCT brand_id, range_from, range_to FROM reported) s ON t.brand_id = s.brand_id
+    AND t.created_at >= s.range_from AND t.created_at < s.range_to + INTERVAL 1 DAY`;
+  await collectFrom(query, numbers, labels, standingsSql(ranges, inRange, ['s.range_from', 'NULL'], labels));
+  for (const [mode, engine] of [
+    ['engine', 't.engine'],
+    ['none', 'NULL'],
+  ] as const) {
+    const days = `SELECT brand_id, date AS range_from, ${mode === 'none' ? 'NULL AS engine' : 'engine'}, competitor_id,
+        responses, mentions, visibility, share_of_voice, avg_position, sentiment
+      FROM metrics_daily WHERE _deleted_at IS NULL AND row_mode = '${mode}' AND date >= CAST(${literal(since)} AS DATE)
+      ORDER BY date DESC LIMIT ${ROWS_MAX}`;
+    const onDay = `JOIN (SELECT min(range_from) AS first FROM reported) s ON t.created_at >= s.first
+      AND t.created_at >= CAST(${literal(since)} AS DATE)`;
+    await collectFrom(
+      query,
+      numbers,
+      labels,
+      standingsSql(days, onDay, ['CAST(t.created_at AS DATE)', engine], labels),
+    );
+  }
+}
+
+/** Returns SQL for the newest completely read range of a report per brand: brand_id, range_from, range_to. */
+export function askedSql(resource: string): string {
+  return `SELECT c.brand_id, c.range_from, c.range_to FROM sync.coverage c JOIN brands b ON b.id = c.brand_id
+    WHERE b._deleted_at IS NULL AND c.resource = ${literal(resource)} AND c.range_from IS NOT NULL AND c.range_to IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY c.brand_id ORDER BY c.closed_at DESC) = 1
+    ORDER BY c.closed_at DESC LIMIT ${BRANDS_MAX}`;
+}
+
+/** Returns SQL columns that count responses `t` for the brand itself; `tallyOf` reads them. */
+export function ownColumns(labels: readonly string[]): string {
+  return `count(*) AS responses, count(*) FILTER (t.brand_mentioned) AS mentions,
+    count(t.brand_position) FILTER (t.brand_mentioned) AS position_count,
+    CAST(coalesce(sum(t.brand_position) FILTER (t.brand_mentioned), 0) AS BIGINT) AS position_sum,
+    count(t.brand_sentiment) FILTER (t.brand_mentioned) AS labelled${labels
+      .map(
+        (label, index) =>
+          `, count(*) FILTER (t.brand_mentioned AND t.brand_sentiment = ${literal(label)}) AS l${index}`,
+      )
+      .join('')}`;
+}
+
+/** Returns SQL columns that count mentions `t` of a competitor: at most one mention per response. */
+export function rivalColumns(labels: readonly string[]): string {
+  return `count(DISTINCT t.response_id) AS mentions, count(*) > count(DISTINCT t.response_id) AS repeats, count(t.position) AS position_count,
+    CAST(coalesce(sum(t.position), 0) AS BIGINT) AS position_sum, count(t.sentiment) AS labelled${labels
+      .map((label, index) => `, count(*) FILTER (t.sentiment = ${literal(label)}) AS l${index}`)
+      .join('')}`;
+}
+
+/** SQL join that limits mentions `t` to currently tracked competitors. */
+export const TRACKED = `JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
+
+/** Builds a tally from the values of `ownColumns` or `rivalColumns`, in their order. */
+export function tallyOf(values: readonly unknown[], labels: readonly string[]): { tally: Tally; labelled: number } {
+  const [responses = 0, mentions = 0, count = 0, sum = 0, labelled = 0, ...times] = values.map((value) =>
+    Number(value ?? 0),
+  );
+  return {
+    tally: {
+      responses,
+      mentions,
+      positions: { count, sum },
+      labels: Object.fromEntries(labels.map((label, index) => [label, times[index] ?? 0])),
+    },
+    labelled,
+  };
+}
+
+// Joins reported rows with the stored counts of the same brand, days, engine and entity. Skips competitors that a
+// response lists twice, because it is unknown which of the two positions and labels upstream counts.
+function standingsSql(
+  reported: string,
+  join: string,
+  [day, engine]: [string, string],
+  labels: readonly string[],
+): string {
+  const names = ['mentions', 'position_count', 'position_sum', 'labelled', ...labels.map((_, index) => `l${index}`)];
+  const key = `t.brand_id, ${day} AS range_from, ${engine} AS engine`;
+  const onKey = (table: string): string =>
+    `${table}.brand_id = m.brand_id AND ${table}.range_from = m.range_from AND ${table}.engine IS NOT DISTINCT FROM m.engine`;
+  return `WITH reported AS (${reported}),
+    own AS (SELECT ${key}, ${ownColumns(labels)} FROM responses t ${join} WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3),
+    rivals AS (SELECT ${key}, t.competitor_id, ${rivalColumns(labels)} FROM response_competitors t ${TRACKED} ${join}
+      WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3, 4),
+    voiced AS (SELECT brand_id, range_from, engine, CAST(sum(mentions) AS BIGINT) AS mentions FROM rivals GROUP BY 1, 2, 3)
+  SELECT m.responses AS said_responses, m.mentions AS said_mentions, m.visibility, m.share_of_voice, m.avg_position,
+    m.sentiment, coalesce(own.mentions, 0) + coalesce(voiced.mentions, 0) AS voices, coalesce(own.responses, 0) AS responses,
+    ${names.map((name) => `coalesce(CASE WHEN m.competitor_id IS NULL THEN own.${name} ELSE rivals.${name} END, 0) AS ${name}`).join(', ')}
+  FROM reported m LEFT JOIN own ON ${onKey('own')} LEFT JOIN voiced ON ${onKey('voiced')}
+    LEFT JOIN rivals ON ${onKey('rivals')} AND rivals.competitor_id = m.competitor_id
+  WHERE (m.competitor_id IS NULL OR EXISTS (
+    SELECT 1 FROM competitors c WHERE c.brand_id = m.brand_id AND c.id = m.competitor_id AND c._deleted_at IS NULL))
+    AND NOT coalesce(rivals.repeats, false)`;
+}
+
+async function collectFrom(query: Query, numbers: Numbers, labels: readonly string[], sql: string): Promise<void> {
+  for (const [responses, mentions, visibility, shareOfVoice, avgPosition, sentiment, voices, ...counts] of await query(
+    sql,
+  )) {
+    const { tally, labelled } = tallyOf(counts, labels);
+    // The report and the responses are read at different times. Compare only rows with equal counts.
+    if (responses !== tally.responses || (mentions !== null && mentions !== tally.mentions)) {
+      numbers.unlike += 1;
+      continue;
+    }
+    const reported = { visibility, shareOfVoice, avgPosition, sentiment } as Standing['reported'];
+    collect(numbers, labels, { tally, labelled, voices: Number(voices), reported });
+  }
+}

@@ -1,0 +1,263 @@
+import { round } from '../numbers/definitions.ts';
+import { isSame, spread } from './candidates.ts';
+import type { MeanRow } from './candidates-numbers.ts';
+
+/** A mean sentiment that upstream reported, and the stored count of each label, in the labels' order. */
+export interface LabelRow {
+  readonly times: readonly number[];
+  readonly reported: number;
+}
+
+/** The worth of each label, in the labels' order; null for a label excluded from the mean. */
+export type Worths = readonly (number | null)[];
+
+/** Rounding modes that differ for more values than exact halves, most likely first. */
+export const ROUNDING_MODES = ['half-away', 'down'] as const;
+type Mode = (typeof ROUNDING_MODES)[number];
+
+/** Grid steps to search, coarsest first; the last one approximates any worth. */
+const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
+/** Maximum number of rows to search with. */
+const SEARCHED_MAX = 400;
+const CLIMBS_MAX = 8;
+const PASSES_MAX = 60;
+/** Number of times the outliers are removed, and the share of rows that each time keeps. */
+const TRIMS = 4;
+const KEPT = 0.9;
+/** A number with more decimal places than this counts as not rounded. */
+const DECIMALS_MAX = 6;
+/** If a smaller share of the rows is explained, try excluding single labels from the mean. */
+const EXPLAINED_LEAST = 0.95;
+/** Maximum number of labels to try excluding. */
+const LEFT_OUT_MAX = 6;
+
+/**
+ * Searches worths whose means equal the reported ones. Candidates are ordered: common roundings first, then without
+ * excluded labels, then coarse grids. `occurring` are indices of labels in the `width` columns.
+ */
+export function searchWorths(occurring: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
+  const searched = spread(rows, SEARCHED_MAX);
+  const found: Worths[] = [];
+  const isExplained = (included: readonly number[], mode: Mode): boolean => {
+    let explained = 0;
+    for (const trims of [0, TRIMS]) {
+      const nearest = nearestWorths(included, searched, width, mode, trims);
+      if (nearest === null || explained >= EXPLAINED_LEAST) break;
+      const guesses = [nearest.worths, withinBounds(nearest.worths, nearest.rows, mode)];
+      for (const grid of GRIDS) {
+        for (const guess of guesses) {
+          const climbed = climb(onGrid(guess, grid), grid, searched, mode);
+          const { agreed } = score(climbed, searched, mode);
+          found.push(climbed);
+          if (agreed === searched.length) return true;
+          explained = Math.max(explained, agreed / searched.length);
+        }
+      }
+    }
+    return explained >= EXPLAINED_LEAST;
+  };
+  if (ROUNDING_MODES.some((mode) => isExplained(occurring, mode)) || occurring.length < 2) return found;
+  // Upstream may exclude a label from the mean, also from its count.
+  occurring.slice(0, LEFT_OUT_MAX).some((left) => isExplained(without(occurring, left), ROUNDING_MODES[0]));
+  return found;
+}
+
+/** Returns the number of rows the worths explain, and the summed absolute error of the others. */
+export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
+  const rounding = { decimals: decimalsOf(rows), mode };
+  let agreed = 0;
+  let error = 0;
+  for (const { times, reported } of rows) {
+    let sum = 0;
+    let count = 0;
+    for (let index = 0; index < times.length; index++) {
+      const worth = worths[index] ?? null;
+      if (worth === null) continue;
+      sum += (times[index] as number) * worth;
+      count += times[index] as number;
+    }
+    if (count === 0) continue;
+    const value = round(rounding, sum / count) as number;
+    if (isSame(value, reported)) agreed += 1;
+    else error += Math.abs(value - reported);
+  }
+  return { agreed, error };
+}
+
+/** Returns the means for the given worths. Skips rows whose labels are all excluded. */
+export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
+  return rows.flatMap(({ times, reported }) => {
+    let [sum, count] = [0, 0];
+    for (const [index, number] of times.entries()) {
+      const worth = worths[index] ?? null;
+      if (worth === null) continue;
+      sum += number * worth;
+      count += number;
+    }
+    return count === 0 ? [] : [{ sum, count, reported }];
+  });
+}
+
+// Rows read at a different time are outliers that bias least squares, so remove the farthest ones repeatedly.
+function nearestWorths(
+  included: readonly number[],
+  rows: readonly LabelRow[],
+  width: number,
+  mode: Mode,
+  trims: number,
+): { worths: Worths; rows: readonly LabelRow[] } | null {
+  let kept = rows;
+  let worths = leastSquares(included, kept, width, mode);
+  for (let round = 0; round < trims && worths !== null; round++) {
+    const far = distances(worths, rows, mode);
+    const most = far.toSorted((a, b) => a - b)[Math.floor(KEPT * (rows.length - 1))] ?? 0;
+    kept = rows.filter((_, index) => (far[index] ?? 0) <= most);
+    decimalsKnown.set(kept, decimalsOf(rows));
+    worths = leastSquares(included, kept, width, mode);
+  }
+  return worths === null ? null : { worths, rows: kept };
+}
+
+// Distances of the means from the reported values or, if digits were truncated, from the middle of the interval.
+function distances(worths: Worths, rows: readonly LabelRow[], mode: Mode): number[] {
+  const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
+  return rows.map((row) => {
+    const [mean] = meansOf(worths, [row]);
+    return mean === undefined ? 0 : Math.abs(mean.sum / mean.count - row.reported - Math.sign(row.reported) * cut);
+  });
+}
+
+// Returns the least-squares worths, or null if the rows do not determine them.
+function leastSquares(
+  included: readonly number[],
+  rows: readonly LabelRow[],
+  width: number,
+  mode: Mode,
+): Worths | null {
+  const size = included.length;
+  const matrix = included.map(() => new Array<number>(size + 1).fill(0));
+  // Truncation removes half a unit on average.
+  const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
+  for (const { times, reported } of rows) {
+    const parts = included.map((index) => times[index] ?? 0);
+    const total = parts.reduce((a, b) => a + b, 0);
+    if (total === 0) continue;
+    for (const [at, line] of matrix.entries()) {
+      const weight = (parts[at] ?? 0) / total;
+      if (weight === 0) continue;
+      for (const [index, part] of parts.entries()) line[index] = (line[index] ?? 0) + (weight * part) / total;
+      line[size] = (line[size] ?? 0) + weight * (reported + Math.sign(reported) * cut);
+    }
+  }
+  const solved = solve(matrix);
+  if (solved === null) return null;
+  const worths: (number | null)[] = new Array<null>(width).fill(null);
+  for (const [at, index] of included.entries()) worths[index] = solved[at] ?? null;
+  return worths;
+}
+
+// Adjusts worths until every mean lies within its rounding interval. Each row is a lower and an upper bound.
+function withinBounds(start: Worths, rows: readonly LabelRow[], mode: Mode): Worths {
+  const decimals = decimalsOf(rows);
+  if (decimals === null) return start;
+  const half = 0.5 / 10 ** decimals;
+  const worths = [...start];
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
+    let isWithin = true;
+    for (const { times, reported } of rows) {
+      let [total, sum, squares] = [0, 0, 0];
+      for (let index = 0; index < times.length; index++) {
+        const worth = worths[index] ?? null;
+        if (worth === null) continue;
+        const number = times[index] as number;
+        total += number;
+        sum += number * worth;
+        squares += number * number;
+      }
+      const excess = sum / total - (reported + (mode === 'down' ? Math.sign(reported) * half : 0));
+      if (total === 0 || Math.abs(excess) <= half) continue;
+      isWithin = false;
+      const step = ((excess - Math.sign(excess) * half) * total) / squares;
+      for (const [index, number] of times.entries()) {
+        const worth = worths[index] ?? null;
+        if (worth !== null) worths[index] = worth - step * number;
+      }
+    }
+    if (isWithin) break;
+  }
+  return worths;
+}
+
+// Gaussian elimination with pivoting of an augmented square matrix; null if it is singular.
+function solve(matrix: number[][]): number[] | null {
+  const size = matrix.length;
+  const scale = Math.max(0, ...matrix.map((line, index) => line[index] ?? 0));
+  for (let column = 0; column < size; column++) {
+    const rest = matrix.slice(column);
+    const pivot = rest.reduce((a, b) => (Math.abs(b[column] ?? 0) > Math.abs(a[column] ?? 0) ? b : a));
+    if (Math.abs(pivot[column] ?? 0) <= 1e-9 * scale) return null;
+    matrix.splice(matrix.indexOf(pivot), 1);
+    matrix.splice(column, 0, pivot);
+    for (const line of matrix) {
+      if (line === pivot) continue;
+      const factor = (line[column] ?? 0) / (pivot[column] ?? 1);
+      for (let index = column; index <= size; index++) line[index] = (line[index] ?? 0) - factor * (pivot[index] ?? 0);
+    }
+  }
+  return matrix.map((line, index) => (line[size] ?? 0) / (line[index] ?? 1));
+}
+
+// Hill climbing: moves to neighbours on the grid while they explain more rows, or as many with a smaller error.
+function climb(start: Worths, grid: number, rows: readonly LabelRow[], mode: Mode): Worths {
+  let best = start;
+  let reached = score(best, rows, mode);
+  for (let pass = 0; pass < CLIMBS_MAX && reached.agreed < rows.length; pass++) {
+    const before = reached;
+    for (const [index, worth] of start.entries()) {
+      if (worth === null) continue;
+      for (const steps of [1, -1, 2, -2, 5, -5]) {
+        const moved = best.map((value, at) =>
+          at === index && value !== null ? snap(value + steps * grid, grid) : value,
+        );
+        const result = score(moved, rows, mode);
+        if (result.agreed < reached.agreed || (result.agreed === reached.agreed && result.error >= reached.error))
+          continue;
+        best = moved;
+        reached = result;
+      }
+    }
+    if (reached === before) break;
+  }
+  return best;
+}
+
+const decimalsKnown = new WeakMap<readonly LabelRow[], number | null>();
+
+// Returns the most decimal places of any reported value; null if a value is not rounded.
+function decimalsOf(rows: readonly LabelRow[]): number | null {
+  const known = decimalsKnown.get(rows);
+  if (known !== undefined) return known;
+  let decimals: number | null = 0;
+  for (const { reported } of rows) {
+    while (decimals !== null && !isSame(round({ decimals, mode: 'half-away' }, reported), reported)) {
+      decimals = decimals === DECIMALS_MAX ? null : decimals + 1;
+    }
+  }
+  decimalsKnown.set(rows, decimals);
+  return decimals;
+}
+
+function without(places: readonly number[], left: number): number[] {
+  return places.filter((index) => index !== left);
+}
+
+function onGrid(worths: Worths, grid: number): Worths {
+  return worths.map((worth) => (worth === null ? null : snap(worth, grid)));
+}
+
+// Divides by an integer, so that 0.1 is exactly the literal 0.1.
+function snap(value: number, grid: number): number {
+  const perOne = Math.round(1 / grid);
+  const snapped = Math.round(value * perOne) / perOne;
+  return snapped === 0 ? 0 : snapped;
+}

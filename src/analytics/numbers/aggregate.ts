@@ -1,0 +1,172 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { repeatsForm } from '../../contract/formats.ts';
+import type { Parameters } from '../../contract/parameters.ts';
+import type { Query as Values } from '../../contract/query-parameters.ts';
+import type { ChildTable, ResourceTable } from '../../contract/tables.ts';
+import {
+  type Bindings,
+  childOf,
+  createBindings,
+  liveConditions,
+  parameterConditions,
+  rangeCondition,
+} from '../../warehouse/conditions.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { quoted } from '../../warehouse/schema.ts';
+import type { Tally } from './definitions.ts';
+
+/** Selects the responses to count: one brand, a range of days, and the filters of a request. */
+export interface Selection {
+  readonly catalogue: Catalogue;
+  readonly brandId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly declared: Parameters;
+  readonly values: Values['values'];
+  /** Whether a response may list the same competitor twice. Counting is much faster when none does. */
+  readonly mayRepeat: boolean;
+}
+
+/** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
+export type Grouping = 'nothing' | 'day-and-engine' | 'day' | 'prompt';
+
+/** Counts for one group of responses. */
+export interface GroupTally {
+  readonly key: readonly (string | null)[];
+  readonly own: Tally;
+  /** Tallies by competitor id, for every competitor mentioned in the group, tracked or not. */
+  readonly competitors: ReadonlyMap<string, Tally>;
+}
+
+const keys: Readonly<Record<Grouping, readonly string[]>> = {
+  nothing: [],
+  'day-and-engine': [`strftime(t.created_at, '%Y-%m-%d')`, 't.engine'],
+  day: [`strftime(t.created_at, '%Y-%m-%d')`],
+  prompt: ['CAST(t.prompt_id AS VARCHAR)'],
+};
+
+/**
+ * Counts the selected responses by group for the brand and every competitor, with mentions per sentiment label in
+ * `labels`. All values are counts or sums of integers, so the tallies of groups can be added.
+ */
+export async function tally(
+  query: Query,
+  selection: Selection,
+  grouping: Grouping,
+  labels: readonly string[],
+): Promise<GroupTally[]> {
+  const by = keys[grouping];
+  const own = await tallyBrand(query, selection, grouping, labels);
+  const groups = new Map(
+    own.map((group) => [JSON.stringify(group.key), { ...group, competitors: new Map<string, Tally>() }]),
+  );
+  for (const row of await query(...competitorStatement(selection, by, labels))) {
+    const group = groups.get(JSON.stringify(row.slice(0, by.length)));
+    const [competitorId, mentions, ...rest] = row.slice(by.length) as [string, number, ...number[]];
+    group?.competitors.set(competitorId, toTally(group.own.responses, mentions, rest, labels));
+  }
+  return [...groups.values()];
+}
+
+/** Counts the selected responses by group for the brand only. */
+export async function tallyBrand(
+  query: Query,
+  selection: Selection,
+  grouping: Grouping,
+  labels: readonly string[],
+): Promise<Pick<GroupTally, 'key' | 'own'>[]> {
+  const by = keys[grouping];
+  const rows = await query(...ownStatement(selection, by, labels));
+  return rows.map((row) => {
+    const [responses = 0, mentions = 0, ...rest] = row.slice(by.length) as number[];
+    return { key: row.slice(0, by.length) as (string | null)[], own: toTally(responses, mentions, rest, labels) };
+  });
+}
+
+/** The recorded response form that shows that a response may list a competitor twice. */
+export const REPEATED_MENTIONS = { resource: 'responses', form: repeatsForm('competitors') } as const;
+
+/** Returns the tables of responses, their competitor mentions and their citations. */
+export function answerTables(catalogue: Catalogue): {
+  readonly answers: ResourceTable;
+  readonly competitors: ChildTable;
+  readonly citations: ChildTable;
+} {
+  const answers = catalogue.get('responses').derived[0] as ResourceTable;
+  return { answers, competitors: childOf(answers, 'competitors'), citations: childOf(answers, 'citations') };
+}
+
+/** Returns SQL conditions for a selection. Table `t` holds responses, or repeats their prompt, engine and time. */
+export function selectionConditions(selection: Selection, bindings: Bindings): string[] {
+  const { catalogue, brandId, declared, values } = selection;
+  const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId };
+  return [
+    ...liveConditions('t', brandId, bindings),
+    rangeCondition('t.created_at', selection, bindings),
+    ...parameterConditions(target, declared, values, bindings),
+  ];
+}
+
+type Statement = [sql: string, parameters: Bindings['values']];
+
+function ownStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
+  const bindings = createBindings();
+  const { answers } = answerTables(selection.catalogue);
+  const columns = [
+    ...by,
+    'count(*)',
+    'count(*) FILTER (t.brand_mentioned)',
+    'count(t.brand_position) FILTER (t.brand_mentioned)',
+    'CAST(coalesce(sum(t.brand_position) FILTER (t.brand_mentioned), 0) AS BIGINT)',
+    ...labels.map((label) => `count(*) FILTER (t.brand_mentioned AND t.brand_sentiment = ${bindings.bind(label)})`),
+  ];
+  const where = selectionConditions(selection, bindings).join(' AND ');
+  const groupBy = by.length === 0 ? '' : ` GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
+  return [`SELECT ${columns.join(', ')} FROM ${quoted(answers.name)} t WHERE ${where}${groupBy}`, bindings.values];
+}
+
+// Groups by label first, then pivots the few remaining rows. A filtered count scans every row, and a distinct count
+// costs far more.
+function competitorStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
+  const bindings = createBindings();
+  const { competitors } = answerTables(selection.catalogue);
+  const keyNames = by.map((_, index) => `key${index}`);
+  const source = selection.mayRepeat
+    ? `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${quoted(competitors.name)} t
+        WHERE ${mentionConditions(selection, bindings)} ORDER BY t.response_id, t.competitor_id, t.ordinal) t`
+    : `${quoted(competitors.name)} t WHERE ${mentionConditions(selection, bindings)}`;
+  const counted = `SELECT ${by.map((key, index) => `${key} AS ${keyNames[index]}, `).join('')}t.competitor_id, t.sentiment,
+      count(*) AS mentions, count(t.position) AS placed, sum(t.position) AS places
+    FROM ${source} GROUP BY ALL`;
+  const columns = [
+    ...keyNames,
+    'CAST(competitor_id AS VARCHAR)',
+    'CAST(sum(mentions) AS BIGINT)',
+    'CAST(sum(placed) AS BIGINT)',
+    'CAST(coalesce(sum(places), 0) AS BIGINT)',
+    ...labels.map((label) => {
+      const times = `sum(mentions) FILTER (sentiment = ${bindings.bind(label)})`;
+      return `CAST(coalesce(${times}, 0) AS BIGINT)`;
+    }),
+  ];
+  const grouped = [...keyNames, 'competitor_id'].join(', ');
+  return [`SELECT ${columns.join(', ')} FROM (${counted}) GROUP BY ${grouped}`, bindings.values];
+}
+
+function mentionConditions(selection: Selection, bindings: Bindings): string {
+  return [...selectionConditions(selection, bindings), 't.competitor_id IS NOT NULL'].join(' AND ');
+}
+
+function toTally(
+  responses: number,
+  mentions: number,
+  [count = 0, sum = 0, ...times]: readonly number[],
+  labels: readonly string[],
+): Tally {
+  return {
+    responses,
+    mentions,
+    positions: { count, sum },
+    labels: Object.fromEntries(labels.map((label, index) => [label, times[index] ?? 0])),
+  };
+}

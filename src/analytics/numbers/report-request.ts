@@ -1,0 +1,72 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+import type { Query as CheckedQuery } from '../../contract/query-parameters.ts';
+import type { ResourceDeclaration } from '../../contract/resource.ts';
+import { addDays, daysInRange } from '../../contract/time.ts';
+import type { Query } from '../../warehouse/database.ts';
+import type { Conventions } from '../calibration/conventions.ts';
+import type { GroupTally, Selection } from './aggregate.ts';
+import type { Tally } from './definitions.ts';
+
+/** A brand or a competitor in a report. */
+export interface Entity {
+  /** Null for the brand itself. */
+  readonly competitorId: string | null;
+  readonly name: string | null;
+}
+
+/** Inputs for computing a report. */
+export interface ReportRequest {
+  readonly catalogue: Catalogue;
+  readonly query: Query;
+  readonly conventions: Conventions;
+  readonly brand: ReportedBrand;
+  readonly resource: ResourceDeclaration;
+  readonly asked: CheckedQuery;
+  readonly nowMs: number;
+  /** Whether a response may list the same competitor twice. */
+  readonly mayRepeat: boolean;
+}
+
+/** The properties of a brand that reports need. */
+export interface ReportedBrand {
+  readonly id: string;
+  readonly name: string | null;
+  /** Day the brand was created, `YYYY-MM-DD`, or null if unknown. */
+  readonly since: string | null;
+  readonly engines: readonly string[];
+  /** Competitors tracked now, in upstream's order. */
+  readonly competitors: readonly Entity[];
+}
+
+/** A computed report: the fields beside the rows, and the rows. */
+export interface Report {
+  readonly beside: Readonly<Record<string, unknown>>;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The tally of an empty set of responses. */
+export const nothing: Tally = { responses: 0, mentions: 0, positions: { count: 0, sum: 0 }, labels: {} };
+
+/** Returns the range of equal length that ends the day before `from`. */
+export function rangeBefore({ from, to }: { from: string; to: string }): { from: string; to: string } {
+  return { from: addDays(from, -daysInRange(from, to)), to: addDays(from, -1) };
+}
+
+/** Returns the selection of responses that a request counts. */
+export function selectionOf({ catalogue, brand, resource, asked, mayRepeat }: ReportRequest): Selection {
+  const { from, to, values } = asked;
+  return { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat };
+}
+
+/** Returns the sentiment labels that have a worth. */
+export function labelsOf({ labels }: Conventions): string[] {
+  return Object.keys(labels);
+}
+
+/** Returns the mentions of the brand and all currently tracked competitors: the denominator of share of voice. */
+export function mentionsOfAll({ competitors }: ReportedBrand, group: GroupTally | undefined): number {
+  return competitors.reduce(
+    (sum, { competitorId }) => sum + (group?.competitors.get(competitorId as string)?.mentions ?? 0),
+    group?.own.mentions ?? 0,
+  );
+}

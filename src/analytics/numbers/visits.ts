@@ -1,0 +1,112 @@
+import type { ResourceTable } from '../../contract/tables.ts';
+import { createBindings, liveConditions, parameterConditions, rangeCondition } from '../../warehouse/conditions.ts';
+import { createItemReader } from '../../warehouse/items.ts';
+import { quoted } from '../../warehouse/schema.ts';
+import { share } from './definitions.ts';
+import type { Report, ReportRequest } from './report-request.ts';
+
+/** Decimal places beyond which a sum of amounts is floating-point noise. */
+const DECIMALS_MAX = 9;
+
+/** Returns visits by day and source, and their totals: sums over the days that upstream reported. */
+export async function reportVisits(request: ReportRequest): Promise<Report> {
+  const { conventions, asked } = request;
+  const rows = await readDays(request);
+  const site = await readSite(request);
+  const total = (field: string): number => exactSum(rows.map((row) => Number(row[field] ?? 0)));
+  const aiSessions = total('sessions');
+  const { connected, property, currency } = site;
+  const totals = {
+    aiSessions,
+    keyEvents: total('keyEvents'),
+    revenue: total('revenue'),
+    siteSessions: site.sessions,
+    shareOfSite: share(conventions, conventions.shareOfSite, aiSessions, site.sessions),
+  };
+  // Without a connected property there is nothing to sum; return the totals as upstream reported them.
+  const isEmpty = !connected && rows.length === 0;
+  return {
+    beside: { from: asked.from, to: asked.to, connected, property, currency, totals: isEmpty ? site.last : totals },
+    rows,
+  };
+}
+
+async function readDays({
+  catalogue,
+  query,
+  brand,
+  asked,
+  resource,
+}: ReportRequest): Promise<Record<string, unknown>[]> {
+  const table = catalogue.get('traffic').derived.find(({ name }) => name === 'traffic_daily') as ResourceTable;
+  const { fields } = table.declaration;
+  const { select, read } = createItemReader({
+    fields,
+    columns: table.columns,
+    alias: 't',
+    extra: 't."_extra"',
+    timeDigits: 0,
+  });
+  const bindings = createBindings();
+  const conditions = [
+    ...liveConditions('t', brand.id, bindings),
+    rangeCondition('t.date', asked, bindings),
+    ...parameterConditions({ catalogue, table, alias: 't', brandId: brand.id }, resource.query, asked.values, bindings),
+  ];
+  const rows = await query(
+    `SELECT ${select.join(', ')} FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')} ORDER BY t.date, t.source`,
+    bindings.values,
+  );
+  return rows.map((row) => read(row, () => []));
+}
+
+interface Site {
+  readonly connected: boolean;
+  readonly property: string | null;
+  readonly currency: string | null;
+  readonly sessions: number;
+  /** The totals of the newest reported range, by name; null if upstream sent null for all of them. */
+  readonly last: Readonly<Record<(typeof TOTALS)[number][0], number | null>> | null;
+}
+
+/** The totals and their columns. */
+const TOTALS = [
+  ['aiSessions', 'ai_sessions'],
+  ['keyEvents', 'key_events'],
+  ['revenue', 'revenue'],
+  ['siteSessions', 'site_sessions'],
+  ['shareOfSite', 'share_of_site'],
+] as const;
+
+// Upstream reports site sessions once per range, not per source. Sum the one-day ranges within the requested range.
+async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
+  const bindings = createBindings();
+  const live = liveConditions('t', brand.id, bindings).join(' AND ');
+  const range = rangeCondition('t.range_from', asked, bindings);
+  const newest = (column: string): string => `arg_max_null(t.${column}, (t.range_to, t._synced_at))`;
+  const columns = ['connected', 'property', 'currency', ...TOTALS.map(([, column]) => column)].map(newest);
+  const [row = []] = await query(
+    `SELECT CAST(coalesce(sum(t.site_sessions) FILTER (t.range_from = t.range_to AND ${range}), 0) AS DOUBLE),
+       ${columns.join(', ')} FROM traffic_totals t WHERE ${live}`,
+    bindings.values,
+  );
+  const [sessions, connected, property, currency, ...totals] = row;
+  const last = TOTALS.map(([name], index) => [
+    name,
+    (connected === null ? 0 : (totals[index] ?? null)) as number | null,
+  ]);
+  return {
+    connected: connected === true,
+    property: (property ?? null) as string | null,
+    currency: (currency ?? null) as string | null,
+    sessions: Number(sessions ?? 0),
+    last: last.every(([, value]) => value === null) ? null : (Object.fromEntries(last) as Site['last']),
+  };
+}
+
+// A sum has at most as many decimal places as its addends.
+function exactSum(values: readonly number[]): number {
+  const decimals = Math.max(0, ...values.map((value) => String(value).split('.')[1]?.length ?? 0));
+  const sum = values.reduce((total, value) => total + value, 0);
+  return Number(sum.toFixed(Math.min(decimals, DECIMALS_MAX)));
+}

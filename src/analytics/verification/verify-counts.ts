@@ -1,0 +1,274 @@
+import { createHash } from 'node:crypto';
+import type { Catalogue } from '../../contract/catalogue.ts';
+import type { ResourceTable } from '../../contract/tables.ts';
+import { addDays } from '../../contract/time.ts';
+import type { Query } from '../../warehouse/database.ts';
+import type { Audit, Comparison } from '../../warehouse/ledger/audits.ts';
+import { quoted } from '../../warehouse/schema.ts';
+import type { Conventions } from '../calibration/conventions.ts';
+import { answerTables, type GroupTally, REPEATED_MENTIONS, tally } from '../numbers/aggregate.ts';
+import { avgPosition, sentiment, type Tally } from '../numbers/definitions.ts';
+
+/** Relative tolerance within which two numbers are equal. */
+const TOLERANCE = 1e-9;
+
+/** Changed days at most this far apart are counted in one query. With more ranges than the limit, one query counts all. */
+const GAP_DAYS = 7;
+const RANGES_MAX = 8;
+
+/** The brand, days and conventions of one comparison of day counts. */
+export interface CensusScope {
+  readonly catalogue: Catalogue;
+  readonly brandId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly conventions: Conventions;
+  /** Names of calibrated conventions. Only their means can reveal a corrected response. */
+  readonly learned: ReadonlySet<string>;
+  /** Earlier results by day. Days unchanged on both sides are not counted again. */
+  readonly audits: ReadonlyMap<string, Audit>;
+}
+
+interface Figures {
+  readonly responses: number;
+  readonly mentions: number | null;
+  readonly avgPosition: number | null;
+  readonly sentiment: number | null;
+}
+
+/**
+ * Compares upstream's day counts with the stored responses for every day in the range that has either. A day agrees
+ * if all its figures agree: responses by engine, mentions by entity, and the means whose conventions are calibrated.
+ * A day without day counts has 0 responses.
+ */
+export async function compareCensus(query: Query, scope: CensusScope): Promise<Comparison[]> {
+  const rules = await readRules(query, scope);
+  const marks = await readMarks(query, scope, rules);
+  const audits = new Map<string, Comparison>();
+  const changed: string[] = [];
+  for (const [day, mark] of marks) {
+    const known = scope.audits.get(day);
+    if (known?.mark === mark) audits.set(day, known);
+    else changed.push(day);
+  }
+  for (const range of rangesOf(changed)) {
+    const upstream = await readReported(query, { ...scope, ...range });
+    const held = await readHeld(query, { ...scope, ...range }, rules);
+    for (const day of changed.filter((candidate) => range.from <= candidate && candidate <= range.to)) {
+      const sides = {
+        upstream: upstream.get(day) ?? new Map(),
+        held: held.get(day) ?? new Map(),
+        tracked: rules.tracked,
+      };
+      audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day) ?? null });
+    }
+  }
+  return [...marks.keys()].flatMap((day) => audits.get(day) ?? []);
+}
+
+/** Engines with stored responses that upstream counts on no day, and never has, while it counts other engines. */
+export async function readUncountedEngines(
+  query: Query,
+  { catalogue, brandId }: Pick<CensusScope, 'catalogue' | 'brandId'>,
+): Promise<string[]> {
+  const { answers } = answerTables(catalogue);
+  // Deleted counts are included: an engine whose counts have vanished is a difference.
+  const rows = await query(
+    `WITH counted AS (
+       SELECT DISTINCT engine FROM ${quoted(dailyTable(catalogue).name)}
+       WHERE brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND responses > 0 AND engine IS NOT NULL)
+     SELECT DISTINCT engine FROM ${quoted(answers.name)} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL
+       AND engine IS NOT NULL AND EXISTS (FROM counted) AND engine NOT IN (FROM counted) ORDER BY engine`,
+    [brandId],
+  );
+  return rows.map(([engine]) => String(engine));
+}
+
+/** Inputs of the comparison besides the rows of both sides. */
+interface Rules {
+  /** Engines whose responses are not compared. */
+  readonly uncounted: readonly string[];
+  readonly mayRepeat: boolean;
+  /** Competitors that are tracked now. */
+  readonly tracked: ReadonlySet<string>;
+}
+
+async function readRules(query: Query, { catalogue, brandId }: CensusScope): Promise<Rules> {
+  const repeats = await query('SELECT 1 FROM sync.shapes WHERE resource = $1 AND name = $2', [
+    REPEATED_MENTIONS.resource,
+    REPEATED_MENTIONS.form,
+  ]);
+  const uncounted = await readUncountedEngines(query, { catalogue, brandId });
+  return { uncounted, mayRepeat: repeats.length > 0, tracked: await readTracked(query, catalogue, brandId) };
+}
+
+// Returns the days present on either side, in order, each with a hash of everything its comparison depends on. The
+// hash combines the 64-bit hashes of the source items, so a collision of two different sets of rows is negligible.
+async function readMarks(
+  query: Query,
+  { catalogue, brandId, from, to, conventions, learned }: CensusScope,
+  { uncounted, mayRepeat, tracked }: Rules,
+): Promise<Map<string, string>> {
+  const { answers } = answerTables(catalogue);
+  const rules = JSON.stringify([conventions, [...learned].sort(), mayRepeat, [...tracked].sort(), ...uncounted]);
+  const rows = await query(
+    `WITH held AS (
+       SELECT CAST(created_at AS DATE) AS day, concat(count(*), ' ', bit_xor(hash(id, _row_hash))) AS rows
+       FROM ${quoted(answers.name)} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL
+         AND created_at >= CAST($2 AS DATE) AND created_at < CAST($3 AS DATE) + INTERVAL 1 DAY GROUP BY 1),
+     reported AS (
+       SELECT date AS day, concat(count(*), ' ', bit_xor(hash(engine, competitor_id, _row_hash))) AS rows
+       FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED} GROUP BY 1)
+     SELECT strftime(day, '%Y-%m-%d'), reported.rows, held.rows FROM reported FULL JOIN held USING (day) ORDER BY day`,
+    [brandId, from, to],
+  );
+  return new Map(rows.map(([day, reported, held]) => [String(day), hashOf(JSON.stringify([rules, reported, held]))]));
+}
+
+function rangesOf(days: readonly string[]): { from: string; to: string }[] {
+  const ranges: { from: string; to: string }[] = [];
+  for (const day of days) {
+    const last = ranges.at(-1);
+    if (last !== undefined && day <= addDays(last.to, GAP_DAYS)) last.to = day;
+    else ranges.push({ from: day, to: day });
+  }
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (first === undefined || last === undefined || ranges.length <= RANGES_MAX) return ranges;
+  return [{ from: first.from, to: last.to }];
+}
+
+/** Figures by day, then by JSON of engine and competitor id; the id is null for the brand. */
+type ByDay = Map<string, Map<string, Figures>>;
+
+// Upstream's counts by engine for brand $1, from day $2 to day $3.
+const REPORTED = `brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND _deleted_at IS NULL
+  AND date >= CAST($2 AS DATE) AND date <= CAST($3 AS DATE) AND responses > 0`;
+
+function dailyTable(catalogue: Catalogue): ResourceTable {
+  return catalogue.get('metrics_daily').derived[0] as ResourceTable;
+}
+
+async function readReported(query: Query, { catalogue, brandId, from, to }: CensusScope): Promise<ByDay> {
+  const rows = await query(
+    `SELECT strftime(date, '%Y-%m-%d'), engine, CAST(competitor_id AS VARCHAR), responses, mentions, avg_position, sentiment
+     FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED}`,
+    [brandId, from, to],
+  );
+  const byDay: ByDay = new Map();
+  for (const [day, engine, competitorId, responses, mentions, position, mood] of rows) {
+    put(byDay, String(day), keyOf(engine, competitorId), {
+      responses: Number(responses),
+      mentions: mentions as number | null,
+      avgPosition: position as number | null,
+      sentiment: mood as number | null,
+    });
+  }
+  return byDay;
+}
+
+async function readHeld(query: Query, scope: CensusScope, { uncounted, mayRepeat }: Rules): Promise<ByDay> {
+  const { catalogue, brandId, from, to, conventions } = scope;
+  const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat };
+  const groups = await tally(query, selection, 'day-and-engine', Object.keys(conventions.labels));
+  const byDay: ByDay = new Map();
+  for (const group of groups) {
+    const [day, engine] = group.key;
+    if (engine !== null && engine !== undefined && uncounted.includes(engine)) continue;
+    for (const [entity, of] of entitiesOf(group)) {
+      put(byDay, String(day), keyOf(engine, entity), {
+        responses: of.responses,
+        mentions: of.mentions,
+        avgPosition: avgPosition(conventions, of),
+        sentiment: sentiment(conventions, of),
+      });
+    }
+  }
+  return byDay;
+}
+
+async function readTracked(query: Query, catalogue: Catalogue, brandId: string): Promise<Set<string>> {
+  const table = catalogue.get('competitors').derived[0] as ResourceTable;
+  const rows = await query(
+    `SELECT CAST(id AS VARCHAR) FROM ${quoted(table.name)} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL`,
+    [brandId],
+  );
+  return new Set(rows.map(([id]) => String(id)));
+}
+
+function entitiesOf({ own, competitors }: GroupTally): [string | null, Tally][] {
+  return [[null, own], ...competitors];
+}
+
+function put(byDay: ByDay, day: string, key: string, figures: Figures): void {
+  const entities = byDay.get(day) ?? new Map<string, Figures>();
+  byDay.set(day, entities.set(key, figures));
+}
+
+function keyOf(engine: unknown, competitorId: unknown): string {
+  return JSON.stringify([engine ?? null, competitorId ?? null]);
+}
+
+function compareDay(
+  day: string,
+  {
+    upstream,
+    held,
+    tracked,
+  }: Readonly<Record<'upstream' | 'held', ReadonlyMap<string, Figures>>> & Pick<Rules, 'tracked'>,
+  learned: ReadonlySet<string>,
+): Omit<Comparison, 'mark'> {
+  const keys = [...new Set([...upstream.keys(), ...held.keys()])].sort();
+  const agreed = keys.every((key) => {
+    const [, id] = JSON.parse(key) as [unknown, string | null];
+    // Upstream counts mentions of currently tracked competitors only; responses also name former ones.
+    const isOf = upstream.has(key) || id === null || tracked.has(id);
+    return !isOf || agrees(key, upstream.get(key), held.get(key), learned);
+  });
+  const text = JSON.stringify(keys.map((key) => [key, upstream.get(key) ?? null, held.get(key) ?? null]));
+  return {
+    day,
+    upstream: answersOf(upstream),
+    held: answersOf(held),
+    agreed,
+    figures: hashOf(text),
+  };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+// An entity listed on one side only has 0 mentions on the other.
+function agrees(
+  key: string,
+  upstream: Figures | undefined,
+  held: Figures | undefined,
+  learned: ReadonlySet<string>,
+): boolean {
+  const isBrand = (JSON.parse(key) as unknown[])[1] === null;
+  if (isBrand && (upstream?.responses ?? 0) !== (held?.responses ?? 0)) return false;
+  if (upstream === undefined) return isBrand || (held?.mentions ?? 0) === 0;
+  const ours = held ?? { mentions: 0, avgPosition: null, sentiment: null };
+  if (upstream.mentions !== null && upstream.mentions !== (ours.mentions ?? 0)) return false;
+  const means = ['avgPosition', 'sentiment'] as const;
+  // A mean without mentions is a placeholder, which has its own convention (`emptyMean`).
+  if ((ours.mentions ?? 0) === 0) return true;
+  return means.every((name) => {
+    const isKnown = name === 'sentiment' ? learned.has('sentiment') && learned.has('labels') : learned.has(name);
+    return !isKnown || isSame(upstream[name], ours[name]);
+  });
+}
+
+function answersOf(figures: ReadonlyMap<string, Figures>): number {
+  const byEngine = new Map<string, number>();
+  for (const [key, { responses }] of figures) {
+    const engine = JSON.stringify((JSON.parse(key) as unknown[])[0]);
+    byEngine.set(engine, Math.max(byEngine.get(engine) ?? 0, responses));
+  }
+  return [...byEngine.values()].reduce((sum, responses) => sum + responses, 0);
+}
+
+function isSame(a: number | null, b: number | null): boolean {
+  if (a === null || b === null) return a === b;
+  return Math.abs(a - b) <= TOLERANCE * Math.max(1, Math.abs(a), Math.abs(b));
+}

@@ -1,0 +1,226 @@
+import type { ResourceTable } from '../../contract/tables.ts';
+import { addDays, eachDay } from '../../contract/time.ts';
+import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
+import { quoted } from '../../warehouse/schema.ts';
+import { answerTables, type GroupTally, tally } from '../numbers/aggregate.ts';
+import { avgPosition, sentiment, share, type Tally } from '../numbers/definitions.ts';
+import { mentionsOfAll, nothing } from '../numbers/report-request.ts';
+import type { Difference, VerifyScope } from './comparison.ts';
+
+/** Number of days before today on which upstream may still add or remove responses. */
+export const SETTLING_DAYS = 2;
+
+/** The verification of one day of a brand. */
+export interface DayVerification {
+  readonly day: string;
+  /**
+   * `settling`: the day was still open when its report was read, or a difference may be due to changes between reading
+   * the report and reading the responses. `unreported`: the report was never read.
+   */
+  readonly status: 'agrees' | 'differs' | 'settling' | 'unreported';
+  /** Responses of the day: upstream's count. */
+  readonly upstream: number;
+  readonly held: number;
+  readonly differences: readonly Difference[];
+}
+
+interface ReportedRow {
+  readonly competitorId: string | null;
+  readonly name: string | null;
+  readonly responses: unknown;
+  readonly mentions: unknown;
+  readonly visibility: unknown;
+  readonly shareOfVoice: unknown;
+  readonly avgPosition: unknown;
+  readonly sentiment: unknown;
+}
+
+/** By day: when the reports and the responses were last read completely, in epoch milliseconds. */
+export interface DayReads {
+  readonly reports: ReadonlyMap<string, number>;
+  readonly answers: ReadonlyMap<string, number>;
+}
+
+/** Verifies every day from the first to the last one in the range with reported rows or stored responses. */
+export async function verifyDays(
+  scope: VerifyScope,
+  reads: DayReads,
+  range: { readonly from: string; readonly to: string },
+): Promise<DayVerification[]> {
+  const reported = await readReported(scope, range);
+  const held = await readHeld(scope, range);
+  const unlabelled = await readDaysOfUnknownWorth(scope, range);
+  const named = [...reported.keys(), ...held.keys()].sort();
+  const [first, last] = [named[0], named.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const days: DayVerification[] = [];
+  for (const day of eachDay(first, last)) {
+    const theirs = reported.get(day) ?? new Map<string, ReportedRow[]>();
+    const ours = held.get(day) ?? new Map<string, GroupTally>();
+    const differences = compareDay(scope, theirs, ours, !unlabelled.has(day));
+    const upstream = sum([...theirs.values()].map(responsesOf));
+    const here = sum([...ours.values()].map(({ own }) => own.responses));
+    const status = statusOf(day, reads, differences.length === 0, here > upstream);
+    days.push({ day, status, upstream, held: here, differences: status === 'unreported' ? [] : differences });
+  }
+  return days;
+}
+
+// If the responses were read after the report, they may include later ones; if before, they may lack some.
+function statusOf(day: string, reads: DayReads, agrees: boolean, holdsMore: boolean): DayVerification['status'] {
+  const reportedAt = reads.reports.get(day);
+  if (reportedAt === undefined) return 'unreported';
+  const today = new Date(reportedAt).toISOString().slice(0, 10);
+  if (day >= today) return 'settling';
+  if (agrees) return 'agrees';
+  if (day < addDays(today, -SETTLING_DAYS)) return 'differs';
+  const answeredAt = reads.answers.get(day) ?? 0;
+  return holdsMore || answeredAt < reportedAt ? 'settling' : 'differs';
+}
+
+/** By day, then by engine. */
+type ByDay<T> = Map<string, Map<string, T>>;
+
+async function readReported(scope: VerifyScope, range: { from: string; to: string }): Promise<ByDay<ReportedRow[]>> {
+  const { catalogue, query, brand } = scope;
+  const table = catalogue.get('metrics_daily').derived[0] as ResourceTable;
+  const bindings = createBindings();
+  const where = [...liveConditions('t', brand.id, bindings), rangeCondition('t.date', range, bindings)];
+  const rows = await query(
+    `SELECT strftime(t.date, '%Y-%m-%d'), t.engine, CAST(t.competitor_id AS VARCHAR), t.name, t.responses, t.mentions,
+       t.visibility, t.share_of_voice, t.avg_position, t.sentiment
+     FROM ${quoted(table.name)} t WHERE ${where.join(' AND ')} AND t.row_mode = 'engine'`,
+    bindings.values,
+  );
+  const byDay: ByDay<ReportedRow[]> = new Map();
+  for (const [day, engine, competitorId, name, responses, mentions, ...ratios] of rows) {
+    const [visibility, shareOfVoice, position, mood] = ratios;
+    const row = {
+      competitorId: competitorId as string | null,
+      name: name as string | null,
+      responses,
+      mentions,
+      visibility,
+      shareOfVoice,
+      avgPosition: position,
+      sentiment: mood,
+    };
+    const engines = byDay.get(String(day)) ?? new Map<string, ReportedRow[]>();
+    byDay.set(String(day), engines);
+    const key = engine === null ? '' : String(engine);
+    engines.set(key, [...(engines.get(key) ?? []), row]);
+  }
+  return byDay;
+}
+
+async function readHeld(scope: VerifyScope, range: { from: string; to: string }): Promise<ByDay<GroupTally>> {
+  const { catalogue, query, brand, mayRepeat, comparison } = scope;
+  const selection = { catalogue, brandId: brand.id, ...range, declared: {}, values: {}, mayRepeat };
+  const groups = await tally(query, selection, 'day-and-engine', Object.keys(comparison.exact.labels));
+  const byDay: ByDay<GroupTally> = new Map();
+  for (const group of groups) {
+    const [day, engine] = group.key;
+    const engines = byDay.get(String(day)) ?? new Map<string, GroupTally>();
+    byDay.set(String(day), engines.set(engine ?? '', group));
+  }
+  return byDay;
+}
+
+/** Returns the days with a sentiment label of unknown worth. Their mean sentiment cannot be computed. */
+export async function readDaysOfUnknownWorth(
+  { catalogue, query, brand, comparison }: VerifyScope,
+  range: { from: string; to: string },
+): Promise<ReadonlySet<string>> {
+  const { answers, competitors } = answerTables(catalogue);
+  const bindings = createBindings();
+  const where = [...liveConditions('t', brand.id, bindings), rangeCondition('t.created_at', range, bindings)];
+  const labels = `CAST(${bindings.bind(Object.keys(comparison.exact.labels))} AS VARCHAR[])`;
+  const from = (table: string, label: string): string =>
+    `SELECT strftime(t.created_at, '%Y-%m-%d') FROM ${quoted(table)} t
+     WHERE ${where.join(' AND ')} AND ${label} IS NOT NULL AND NOT list_contains(${labels}, ${label})`;
+  const rows = await query(
+    `${from(answers.name, 't.brand_sentiment')} UNION ${from(competitors.name, 't.sentiment')}`,
+    bindings.values,
+  );
+  return new Set(rows.map(([day]) => String(day)));
+}
+
+function compareDay(
+  scope: VerifyScope,
+  theirs: ReadonlyMap<string, readonly ReportedRow[]>,
+  ours: ReadonlyMap<string, GroupTally>,
+  withSentiment: boolean,
+): Difference[] {
+  const engines = [...new Set([...theirs.keys(), ...ours.keys()])].sort();
+  return engines.flatMap((engine) => {
+    const rows = theirs.get(engine) ?? [];
+    const group = ours.get(engine) ?? { key: [], own: nothing, competitors: new Map<string, Tally>() };
+    const label = engine === '' ? 'no engine' : engine;
+    const upstream = responsesOf(rows);
+    const held = group.own.responses;
+    const counts = upstream === held ? [] : [{ measure: 'responses', subject: label, upstream, held }];
+    // If the counts differ, the other numbers are not comparable.
+    return counts.length > 0 ? counts : compareEntities(scope, label, rows, group, withSentiment);
+  });
+}
+
+function compareEntities(
+  { brand, comparison }: VerifyScope,
+  engine: string,
+  rows: readonly ReportedRow[],
+  group: GroupTally,
+  withSentiment: boolean,
+): Difference[] {
+  const { exact } = comparison;
+  const differences: Difference[] = [];
+  const all = mentionsOfAll(brand, group);
+  const listed = new Set(rows.map(({ competitorId }) => competitorId));
+  const isTracked = ({ competitorId }: { competitorId: string | null }): boolean => listed.has(competitorId);
+  // Share of voice is comparable only if upstream counts the same competitors.
+  const tallyOf = ({ competitorId }: ReportedRow): Tally =>
+    (competitorId === null ? group.own : group.competitors.get(competitorId)) ?? {
+      ...nothing,
+      responses: group.own.responses,
+    };
+  const sameVoices =
+    rows.length === brand.competitors.length + 1 &&
+    brand.competitors.every(isTracked) &&
+    !rows.some((row) => comparison.countDiffers(row.mentions, tallyOf(row).mentions));
+  for (const row of rows) {
+    const tallied = tallyOf(row);
+    const subject = `${engine}, ${row.name ?? row.competitorId ?? 'the brand'}`;
+    const add = (measure: string, upstream: unknown, held: number | null): void => {
+      differences.push({ measure, subject, upstream: typeof upstream === 'number' ? upstream : null, held });
+    };
+    if (comparison.countDiffers(row.mentions, tallied.mentions)) {
+      add('mentions', row.mentions, tallied.mentions);
+      continue;
+    }
+    const numbers = {
+      visibility: share(exact, exact.visibility, tallied.mentions, tallied.responses),
+      shareOfVoice: share(exact, exact.shareOfVoice, tallied.mentions, all),
+      avgPosition: avgPosition(exact, tallied),
+      sentiment: sentiment(exact, tallied),
+    };
+    for (const measure of ['visibility', 'shareOfVoice', 'avgPosition', 'sentiment'] as const) {
+      if ((measure === 'shareOfVoice' && !sameVoices) || (measure === 'sentiment' && !withSentiment)) continue;
+      if (comparison.numberDiffers(measure, row[measure], numbers[measure]))
+        add(measure, row[measure], numbers[measure]);
+    }
+  }
+  const missing = rows.length === 0 ? [] : brand.competitors.filter((competitor) => !isTracked(competitor));
+  for (const { competitorId, name } of missing) {
+    const held = group.competitors.get(competitorId as string)?.mentions ?? 0;
+    if (held > 0)
+      differences.push({ measure: 'mentions', subject: `${engine}, ${name ?? competitorId}`, upstream: null, held });
+  }
+  return differences;
+}
+
+function responsesOf(rows: readonly ReportedRow[]): number {
+  return Math.max(0, ...rows.map(({ responses }) => Number(responses ?? 0)));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,286 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+import type { ResourceTable } from '../../contract/tables.ts';
+import { addDays, dayOf } from '../../contract/time.ts';
+import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
+import { quoted } from '../../warehouse/schema.ts';
+import { rangeBefore } from '../numbers/report-request.ts';
+import { computeReport } from '../numbers/reports.ts';
+import type { Comparison, Difference, Measure, VerifyScope } from './comparison.ts';
+import { type DayVerification, readDaysOfUnknownWorth, SETTLING_DAYS } from './verify-days.ts';
+
+/** The verification of one range report. */
+export interface RangeVerification {
+  /** The resource, and the grouping if it has several: `metrics_groups by topic`. */
+  readonly report: string;
+  readonly from: string;
+  readonly to: string;
+  /** Rows that could be compared. */
+  readonly compared: number;
+  readonly status: 'agrees' | 'differs' | 'settling';
+  readonly differences: readonly Difference[];
+  /** Whether the counts differ. Syncing the responses again may fix that. */
+  readonly countsDiffer: boolean;
+}
+
+/** A range report that was read completely. */
+export interface ReportRead {
+  readonly resource: string;
+  readonly from: string;
+  readonly to: string;
+  /** Epoch milliseconds. */
+  readonly readAt: number;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+interface Kind {
+  /** The field that identifies a row, in upstream's naming. */
+  readonly key: string;
+  readonly name: string;
+  readonly counts: readonly string[];
+  readonly numbers: Readonly<Partial<Record<string, Measure>>>;
+}
+
+const ratios = { visibility: 'visibility', avgPosition: 'avgPosition', sentiment: 'sentiment' } as const;
+const change = { visibilityChange: 'visibilityChange' } as const;
+const voice = { shareOfVoice: 'shareOfVoice' } as const;
+
+const kinds: Readonly<Record<string, Kind>> = {
+  metrics: { key: 'competitorId', name: 'name', counts: ['responses'], numbers: { ...ratios, ...voice } },
+  metrics_prompts: { key: 'promptId', name: 'prompt', counts: ['responses'], numbers: { ...ratios, ...change } },
+  metrics_groups: { key: 'groupId', name: 'name', counts: ['responses'], numbers: { ...ratios, ...change, ...voice } },
+  cited_domains: {
+    key: 'domain',
+    name: 'domain',
+    counts: ['citations', 'responses'],
+    numbers: { share: 'domainShare' },
+  },
+};
+
+/** Resources of the range reports that are verified. */
+export const RANGE_REPORTS: readonly string[] = Object.keys(kinds);
+
+/** A limit longer than any list, so that computed lists are not truncated. */
+const UNCUT = 1_000_000_000;
+
+/** Verifies upstream's range reports: recomputes each from the responses of its days. */
+export async function verifyRanges(
+  scope: VerifyScope,
+  reports: readonly ReportRead[],
+  days: readonly DayVerification[],
+): Promise<RangeVerification[]> {
+  const verified: RangeVerification[] = [];
+  const moved = new Set<string>();
+  // Verify the totals first. If they differ in a range that is still settling, its other reports are excused too.
+  for (const report of reports.toSorted(
+    (a, b) => RANGE_REPORTS.indexOf(a.resource) - RANGE_REPORTS.indexOf(b.resource),
+  )) {
+    const moves = report.to >= addDays(dayOf(report.readAt), -SETTLING_DAYS);
+    const within = (range: { from: string; to: string }) =>
+      days.filter(({ day }) => range.from <= day && day <= range.to);
+    const range = `${report.from} ${report.to}`;
+    const isOpen = within(report).some(({ status, differences }) => status === 'settling' && differences.length > 0);
+    if (moves && isOpen) moved.add(range);
+    // A change is comparable only if every day of the preceding range agrees.
+    const isBeforeVerified = within(rangeBefore(report)).every(({ status }) => status === 'agrees');
+    for (const one of await compareReport(scope, report, isBeforeVerified)) {
+      if (report.resource === 'metrics' && moves && one.countsDiffer) moved.add(range);
+      const sums = one.reported !== one.held && report.resource !== 'cited_domains';
+      const excused = moves && (moved.has(range) || sums);
+      const { reported: _reported, held: _held, ...rest } = one;
+      verified.push({ ...rest, status: one.differences.length === 0 ? 'agrees' : excused ? 'settling' : 'differs' });
+    }
+  }
+  return verified;
+}
+
+type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly held: number };
+
+async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
+  const { catalogue, query, brand, comparison, mayRepeat } = scope;
+  const resource = catalogue.get(report.resource);
+  const unlabelled = await readDaysOfUnknownWorth(scope, report);
+  const parameter = resource.each === undefined ? undefined : resource.query[resource.each.parameter];
+  const compared: Compared[] = [];
+  for (const by of parameter?.values ?? [null]) {
+    const theirs = await readRows(scope, report, by);
+    if (theirs.length === 0) continue;
+    const values = {
+      limit: UNCUT,
+      ...(resource.each === undefined || by === null ? {} : { [resource.each.parameter]: by }),
+    };
+    const asked = { values, given: [], from: report.from, to: report.to };
+    const conventions = { ...comparison.exact, topCompetitors: UNCUT };
+    const request = { catalogue, query, conventions, brand, resource, asked, nowMs: report.readAt, mayRepeat };
+    const computed = await computeReport(resource.computes ?? 'by-nothing', request);
+    const ours = computed.rows.map((row) => ({ ...computed.beside, ...row }));
+    const usable = { withSentiment: unlabelled.size === 0, withChange: isBeforeVerified };
+    compared.push(compareRows(scope, { ...report, by }, theirs, ours, usable));
+  }
+  return compared;
+}
+
+interface Usable {
+  readonly withSentiment: boolean;
+  readonly withChange: boolean;
+}
+
+function compareRows(
+  scope: VerifyScope,
+  { resource, from, to, by }: ReportRead & { by: string | null },
+  theirs: readonly Row[],
+  ours: readonly Row[],
+  usable: Usable,
+): Compared {
+  const { comparison, catalogue } = scope;
+  const kind = kinds[resource] as Kind;
+  const held = new Map(ours.map((row) => [row[kind.key] ?? null, row]));
+  const matched = theirs.filter((row) => held.has(row[kind.key] ?? null));
+  const differences: Difference[] = [];
+  const sums = { reported: 0, held: 0 };
+  let countsDiffer = false;
+  for (const row of matched) {
+    const mine = held.get(row[kind.key] ?? null) as Row;
+    const [first = ''] = kind.counts;
+    sums.reported += Number(row[first] ?? 0);
+    sums.held += Number(mine[first] ?? 0);
+    const found = compareRow(kind, row, mine, comparison, usableFor(scope, resource, theirs, usable));
+    countsDiffer ||= found.some(({ measure }) => kind.counts.includes(measure) || measure === MENTIONS);
+    differences.push(...found);
+  }
+  const limit = catalogue.get(resource).query['limit']?.max;
+  const cut =
+    limit !== undefined && theirs.length >= limit ? Math.min(...theirs.map((row) => Number(row['citations']))) : 0;
+  for (const { subject, upstream, here } of matched.length === 0 ? [] : unmatched(resource, kind, theirs, ours, cut)) {
+    differences.push({ measure: kind.counts[0] as string, subject, upstream, held: here });
+    countsDiffer = true;
+  }
+  const report = by === null ? resource : `${resource} by ${by}`;
+  return { report, from, to, compared: matched.length, differences, countsDiffer, ...sums };
+}
+
+const MENTIONS = 'mentions';
+
+function compareRow(
+  kind: Kind,
+  theirs: Row,
+  ours: Row,
+  comparison: Comparison,
+  uses: (measure: Measure) => boolean,
+): Difference[] {
+  const subject = String(theirs[kind.name] ?? theirs[kind.key] ?? 'no name');
+  const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  const counts = kind.counts.flatMap((measure): Difference[] => {
+    const held = Number(ours[measure] ?? 0);
+    const upstream = theirs[measure];
+    return comparison.countDiffers(upstream, held) ? [{ measure, subject, upstream: numberOf(upstream), held }] : [];
+  });
+  if (counts.length > 0) return counts;
+  const numbers = Object.entries(kind.numbers).flatMap(([name, measure]): Difference[] => {
+    if (measure === undefined || !uses(measure)) return [];
+    const held = numberOf(ours[name]);
+    if (!comparison.numberDiffers(measure, theirs[name] ?? null, held)) return [];
+    return [{ measure: name, subject, upstream: numberOf(theirs[name]), held }];
+  });
+  return [...numbers, ...compareRivals(subject, theirs['topCompetitors'], ours['topCompetitors'])];
+}
+
+// Compares only the competitors that upstream lists, because its choice among equal ones is unspecified.
+function compareRivals(subject: string, theirs: unknown, ours: unknown): Difference[] {
+  if (!Array.isArray(theirs) || !Array.isArray(ours)) return [];
+  return (theirs as Row[]).flatMap((rival) => {
+    const upstream = rival?.['mentions'];
+    if (typeof upstream !== 'number' || typeof rival['competitorId'] !== 'string') return [];
+    const mine = (ours as Row[]).find(({ competitorId }) => competitorId === rival['competitorId']);
+    const held = Number(mine?.['mentions'] ?? 0);
+    if (upstream === held) return [];
+    return [
+      { measure: MENTIONS, subject: `${subject}, ${String(rival['name'] ?? rival['competitorId'])}`, upstream, held },
+    ];
+  });
+}
+
+function usableFor(
+  { brand, comparison }: VerifyScope,
+  resource: string,
+  theirs: readonly Row[],
+  { withSentiment, withChange }: Usable,
+): (measure: Measure) => boolean {
+  const listed = new Set(theirs.map((row) => row['competitorId']));
+  const sameVoices =
+    resource !== 'metrics' ||
+    (theirs.length === brand.competitors.length + 1 &&
+      brand.competitors.every(({ competitorId }) => listed.has(competitorId)));
+  return (measure) => {
+    switch (measure) {
+      case 'shareOfVoice':
+        return sameVoices;
+      case 'sentiment':
+        return withSentiment;
+      case 'visibilityChange':
+        return withChange && comparison.isKnown('visibility');
+      default:
+        return true;
+    }
+  };
+}
+
+// Lists rows that one side lacks, for reports whose keys both sides share: prompts, and domains down to the list's cut.
+function unmatched(resource: string, kind: Kind, theirs: readonly Row[], ours: readonly Row[], cut: number) {
+  const keysOf = (rows: readonly Row[]): Set<unknown> => new Set(rows.map((row) => row[kind.key] ?? null));
+  const [named, held] = [keysOf(theirs), keysOf(ours)];
+  const [count = ''] = kind.counts;
+  const subjectOf = (row: Row): string => String(row[kind.name] ?? row[kind.key] ?? 'no name');
+  const counted = (row: Row): number => Number(row[count] ?? 0);
+  const lost = theirs
+    .filter((row) => typeof row[kind.key] === 'string' && !held.has(row[kind.key]) && counted(row) > 0)
+    .map((row) => ({ subject: subjectOf(row), upstream: counted(row), here: 0 }));
+  const added = ours
+    .filter((row) => typeof row[kind.key] === 'string' && !named.has(row[kind.key]) && counted(row) > cut)
+    .map((row) => ({ subject: subjectOf(row), upstream: 0, here: counted(row) }));
+  return resource === 'cited_domains' ? [...lost, ...added] : resource === 'metrics_prompts' ? added : [];
+}
+
+async function readRows(
+  { catalogue, query, brand }: VerifyScope,
+  report: ReportRead,
+  by: string | null,
+): Promise<Row[]> {
+  const resource = catalogue.get(report.resource);
+  const table = resource.derived[0] as ResourceTable;
+  const columns = columnsOf(catalogue, report.resource);
+  const bindings = createBindings();
+  const where = [
+    ...liveConditions('t', brand.id, bindings),
+    `t.range_from = CAST(${bindings.bind(report.from)} AS DATE)`,
+    `t.range_to = CAST(${bindings.bind(report.to)} AS DATE)`,
+    ...(by === null || resource.each === undefined ? [] : [`t.${quoted(resource.each.column)} = ${bindings.bind(by)}`]),
+  ];
+  const names = columns.map(({ name, kind }) =>
+    isText(kind) ? `CAST(t.${quoted(name)} AS VARCHAR)` : `t.${quoted(name)}`,
+  );
+  const rows = await query(
+    `SELECT ${names.join(', ')} FROM ${quoted(table.name)} t WHERE ${where.join(' AND ')}`,
+    bindings.values,
+  );
+  return rows.map((row) =>
+    Object.fromEntries(
+      columns.map(({ field, kind }, index) => [field, kind === 'json' ? parse(row[index]) : row[index]]),
+    ),
+  );
+}
+
+function columnsOf(catalogue: Catalogue, resource: string) {
+  const table = catalogue.get(resource).derived[0] as ResourceTable;
+  return table.columns.flatMap(({ name, kind, source }) =>
+    source.from === 'item' || source.from === 'body' ? [{ name, kind, field: source.path.join('.') }] : [],
+  );
+}
+
+function isText(kind: string): boolean {
+  return kind === 'uuid' || kind === 'json';
+}
+
+function parse(text: unknown): unknown {
+  return typeof text === 'string' ? JSON.parse(text) : null;
+}

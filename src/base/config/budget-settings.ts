@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { SightlineError } from '../errors.ts';
+import { readSecret } from './key-file.ts';
+
+// Rejects a URL or key that was pasted instead of the name of its variable.
+const urlVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
+
+/** Schema of the `budget` setting in the configuration file. */
+export const budgetSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('file') }),
+  z.strictObject({ kind: z.literal('postgres'), urlVariable }),
+]);
+
+/** Allowed values of `budget`, for error messages. */
+export const budgetAllowed = 'an object with "kind": "file", or with "kind": "postgres" and urlVariable';
+
+/** Storage of the request budgets. `url` contains a password: never show, log or write it. */
+export type BudgetSettings =
+  | { readonly kind: 'file' }
+  | { readonly kind: 'postgres'; readonly url: string; readonly urlVariable: string };
+
+/**
+ * Resolves the `budget` setting and reads the database URL from its variable.
+ * @throws `config_invalid` naming the variable, never its value
+ */
+export function readBudgetSettings(
+  given: z.infer<typeof budgetSchema> | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): BudgetSettings {
+  if (given === undefined || given.kind === 'file') return { kind: 'file' };
+  const { urlVariable: variable } = given;
+  return { kind: 'postgres', url: readPostgresUrl(variable, environment, folder), urlVariable: variable };
+}
+
+/**
+ * Reads and checks the PostgreSQL URL in the variable or in its `_FILE` file.
+ * @throws `config_invalid` naming the variable, never its value
+ */
+export function readPostgresUrl(
+  variable: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): string {
+  const url = readSecret(variable, environment, folder)?.trim() ?? '';
+  const allowed =
+    'the URL of a PostgreSQL database, such as postgres://user:password@host:5432/name?sslmode=verify-full';
+  if (url === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isPostgres =
+    parsed !== null && ['postgres:', 'postgresql:'].includes(parsed.protocol) && parsed.hostname !== '';
+  if (!isPostgres || !isDecodable(parsed.password)) {
+    throw new SightlineError(
+      'config_invalid',
+      `${variable} is not the URL of a PostgreSQL database; allowed: ${allowed}`,
+    );
+  }
+  return url;
+}
+
+/** True if the connection is unencrypted: the host is not loopback and the URL does not require TLS. */
+export function isReadableOnTheWay(url: string): boolean {
+  const { hostname, searchParams } = new URL(url);
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const mode = searchParams.get('sslmode') ?? (searchParams.get('ssl') === 'true' ? 'require' : 'disable');
+  return !isLoopback && ['disable', 'allow', 'prefer'].includes(mode);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

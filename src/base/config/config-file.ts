@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { SightlineError } from '../errors.ts';
+import { budgetAllowed, budgetSchema } from './budget-settings.ts';
+import { notifyAllowed, notifySchema } from './notify-settings.ts';
+import { publishAllowed, publishSchema } from './publish-settings.ts';
+import { homeAllowed, homeSchema } from './remote-settings.ts';
+import { runnerAllowed, runnerSchema } from './runner-settings.ts';
+
+/** Configuration file, read from the folder in which sightline is started. */
+export const CONFIG_FILE = 'sightline.config.json';
+
+/** Request headers that can carry the API key. */
+export const KEY_HEADERS = ['authorization', 'x-api-key'] as const;
+/** Values of `clock`: compare upstream's clock with this machine's, or follow upstream's (src/plausibility/run-clock.ts). */
+export const CLOCKS = ['checked', 'upstream'] as const;
+/** Compression of Parquet files. */
+export const COMPRESSIONS = ['snappy', 'zstd'] as const;
+
+/** Readers of the data folder besides its owner: nobody, or the group. */
+export const PERMISSIONS = ['private', 'group'] as const;
+
+/** Default number of snapshots to keep. */
+export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
+
+/** Allowed values of each setting, for error messages. */
+export const allowed = {
+  keyHeader: KEY_HEADERS.join(' or '),
+  clock: CLOCKS.join(' or '),
+  budget: budgetAllowed,
+  // Member names that several settings share are qualified by their setting.
+  'budget.kind': 'file or postgres',
+  budgetShare: 'a number above 0, at most 1',
+  connections: 'a whole number from 1 to 64',
+  compression: COMPRESSIONS.join(' or '),
+  rawDays: 'a whole number of days from 0 to 3650; 0 keeps no pages',
+  rawMegabytes: 'a whole number from 0 to 10000000; 0 keeps no pages',
+  keep: 'an object with the members daily, weekly and monthly',
+  daily: 'a whole number of snapshots from 0 to 10000',
+  weekly: 'a whole number of snapshots from 0 to 10000',
+  monthly: 'a whole number of snapshots from 0 to 10000',
+  conventions: 'an object with a member for each convention',
+  jobs: 'an object with a member for each job',
+  notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
+  ...notifyAllowed,
+  home: `an object with the members ${Object.keys(homeAllowed).join(', ')}`,
+  'home.kind': homeAllowed.kind,
+  publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
+  ...publishAllowed,
+  runner: runnerAllowed,
+  'runner.kind': 'process, postgres or redis',
+  'runner.sharedFolder': 'true if all workers use one data folder of one machine, otherwise false',
+  dataDir: 'a folder',
+  permissions: PERMISSIONS.join(' or '),
+  workspaces: 'an object with a member for each workspace',
+  workspace: 'lower-case letters, digits, - and _, at most 64',
+  baseUrl: 'the https URL of the versioned API, such as https://api.example.com/v1',
+  apiKeyVariable: 'the name of the environment variable with the key',
+} as const;
+
+const share = z.number().gt(0).lte(1);
+const connections = z.int().min(1).max(64);
+/** Settings that can also be set in the environment. */
+export const common = {
+  keyHeader: z.enum(KEY_HEADERS).optional(),
+  clock: z.enum(CLOCKS).optional(),
+  budgetShare: share.optional(),
+  connections: connections.optional(),
+  compression: z.enum(COMPRESSIONS).optional(),
+  rawDays: z.int().min(0).max(3650).optional(),
+  rawMegabytes: z.int().min(0).max(10_000_000).optional(),
+};
+/** A number of snapshots. */
+export const snapshots = z.int().min(0).max(10_000);
+/** Number of daily, weekly and monthly snapshots to keep. */
+export const keep = z.strictObject({
+  daily: snapshots.optional(),
+  weekly: snapshots.optional(),
+  monthly: snapshots.optional(),
+});
+const anything = z.record(z.string(), z.unknown());
+const inFile = {
+  ...common,
+  budget: budgetSchema.optional(),
+  keep: keep.optional(),
+  conventions: anything.optional(),
+  jobs: anything.optional(),
+  notify: notifySchema.optional(),
+  publish: publishSchema.optional(),
+  home: homeSchema.optional(),
+};
+// Rejects a key that was pasted instead of the name of its variable.
+const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
+/** Allowed names of workspaces. */
+export const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
+const fileSchema = z.strictObject({
+  ...inFile,
+  dataDir: z.string().min(1).optional(),
+  permissions: z.enum(PERMISSIONS).optional(),
+  // All workspaces share one queue.
+  runner: runnerSchema.optional(),
+  workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
+});
+
+/** Content of the configuration file, validated. */
+export type FileConfig = z.infer<typeof fileSchema>;
+
+/**
+ * Reads and validates the configuration file of `folder`; returns an empty object if the file does not exist.
+ * @throws `config_invalid` with the setting and its allowed values
+ */
+export function readConfigFile(folder: string): FileConfig {
+  const path = join(folder, CONFIG_FILE);
+  const text = readText(path);
+  if (text === undefined) return {};
+  if (lastRead?.path === path && lastRead.text === text) return lastRead.config;
+  const config = parseConfig(path, text);
+  lastRead = { path, text, config };
+  return config;
+}
+
+// One file may declare thousands of workspaces, and loading each of them reads it: cache the last parse.
+let lastRead: { readonly path: string; readonly text: string; readonly config: FileConfig } | null = null;
+
+function parseConfig(path: string, text: string): FileConfig {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (thrown) {
+    throw new SightlineError('config_invalid', `${path} is not JSON: ${withoutExcerpt((thrown as Error).message)}`);
+  }
+  const parsed = fileSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw new SightlineError(
+    'config_invalid',
+    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
+  );
+}
+
+// V8 quotes the text around a syntax error, which may be a URL or a secret pasted there by mistake.
+function withoutExcerpt(message: string): string {
+  return message.replace(/,? ?(\.{3})?".*"(\.{3})? is not valid JSON/s, '');
+}
+
+function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
+  const setting = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const fields = membersAt(issue.path);
+    const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
+    return `${setting === '' ? 'the file' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
+  }
+  if (setting === '') return `the file is not a JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
+  const name = String(issue.path.findLast((step) => typeof step === 'string'));
+  const value = issue.path.reduce<unknown>(
+    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
+    json,
+  );
+  // Do not show values that may be a URL or secret pasted instead of the name of its variable.
+  const mayBeSecret = [
+    'notify',
+    'budget',
+    'runner',
+    'urlVariable',
+    'secretVariable',
+    'publish',
+    'home',
+    'endpoint',
+  ].includes(name);
+  const shown = mayBeSecret ? 'not valid (value not shown)' : JSON.stringify(value);
+  const given = value === undefined ? 'is not set' : `is ${shown}`;
+  if (issue.code === 'invalid_key')
+    return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
+  const known = [setting.split('.').slice(-2).join('.'), name].find((candidate) => Object.hasOwn(allowed, candidate));
+  const may =
+    known === undefined ? 'an object with the settings of the workspace' : allowed[known as keyof typeof allowed];
+  return `${setting} ${given}; allowed: ${may}`;
+}
+
+function membersAt(path: readonly PropertyKey[]): object {
+  if (path.length === 0) return { ...inFile, ...fileSchema.shape };
+  if (path.at(-1) === 'keep') return KEEP;
+  if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
+  if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return homeAllowed;
+  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
+  if (path.at(-1) === 'runner') return { kind: null, urlVariable: null, sharedFolder: null };
+  return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
+}
+
+/**
+ * Returns the text of a file without a byte order mark, or undefined if the file does not exist.
+ * @throws `config_invalid` if the file cannot be read
+ */
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new SightlineError('config_invalid', `cannot read ${path} (${code})`, { cause: thrown });
+  }
+}
+
+/** Makes the `config_invalid` error of a setting whose value is not allowed; undefined means that it is not set. */
+export function invalid(name: string, value: string | undefined, allowed: string): SightlineError {
+  const given = value === undefined ? 'is not set' : `is ${JSON.stringify(value)}`;
+  return new SightlineError('config_invalid', `${name} ${given}; allowed: ${allowed}`);
+}

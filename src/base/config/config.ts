@@ -1,0 +1,361 @@
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { z } from 'zod';
+import { SightlineError } from '../errors.ts';
+import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
+import {
+  allowed,
+  type CLOCKS,
+  type COMPRESSIONS,
+  CONFIG_FILE,
+  common,
+  type FileConfig,
+  invalid,
+  KEEP,
+  type KEY_HEADERS,
+  type keep,
+  PERMISSIONS,
+  readConfigFile,
+  readText,
+  snapshots,
+  workspaceName,
+} from './config-file.ts';
+import { readSecret, withoutFile, withSecrets } from './key-file.ts';
+import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
+import { type PublishTarget, readPublish } from './publish-settings.ts';
+import { type HomeSettings, readHome } from './remote-settings.ts';
+import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
+
+/** Name of the workspace that the environment variables configure. */
+export const DEFAULT_WORKSPACE = 'default';
+
+/** Name of the workspace that `sightline demo` creates. */
+export const DEMO_WORKSPACE = 'demo';
+
+/** Variables that choose a workspace and its folder. */
+const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
+
+/** Validated settings of one workspace. */
+export interface WorkspaceConfig {
+  readonly name: string;
+  /** Absolute path of the folder with the warehouse, replica, snapshots and raw pages. */
+  readonly folder: string;
+  /** Share of the key's rate limit that sightline may use, in (0, 1]. */
+  readonly budgetShare: number;
+  /**
+   * Storage of the key's request budget.
+   * @throws `config_invalid` if the URL of its database is missing or invalid
+   */
+  budget(): BudgetSettings;
+  /** Readers of the data folder besides its owner. */
+  readonly permissions: (typeof PERMISSIONS)[number];
+  /** Slices that are read concurrently. */
+  readonly connections: number;
+  /** `checked` fails a sync if upstream's clock is far from this machine's; `upstream` follows upstream's clock. */
+  readonly clock: (typeof CLOCKS)[number];
+  readonly compression: (typeof COMPRESSIONS)[number];
+  /** Retention of raw pages: maximum age in days and total size in MB. If either is 0, no raw pages are kept. */
+  readonly raw: { readonly days: number; readonly megabytes: number };
+  /** Snapshots to keep: the newest of each of the newest days, ISO weeks and months that have one. */
+  readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
+  /** Destination to which snapshots are published in addition to the folder. */
+  readonly publish: PublishTarget;
+  /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
+  readonly home: HomeSettings;
+  /** Overrides of the calibration, not validated here; src/metrics validates them. */
+  readonly conventions: Readonly<Record<string, unknown>>;
+  /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
+  readonly jobs: Readonly<Record<string, unknown>>;
+  /**
+   * Base URL and key of upstream.
+   * @throws `config_invalid` if either is missing or invalid
+   */
+  upstream(): UpstreamConfig;
+  /**
+   * Receivers of notifications about failures, drift and stale data.
+   * @throws `config_invalid` if the URL or secret of a receiver is missing or invalid
+   */
+  notify(): readonly NotifyTarget[];
+}
+
+/** Base URL and key of a workspace's upstream. */
+export interface UpstreamConfig {
+  /** Root of the versioned API, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly keyHeader: (typeof KEY_HEADERS)[number];
+}
+
+/** Sources of settings. Precedence: flags, then environment, then file, then defaults. */
+export interface ConfigSources {
+  readonly flags: { readonly workspace?: string; readonly dataDir?: string; readonly baseUrl?: string };
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly folder: string;
+  /** Configuration file of `folder` if it was already read; saves parsing a large file once per workspace. */
+  readonly file?: FileConfig;
+}
+
+/**
+ * Returns the variables of `.env` in `folder`, overridden by the environment of the process.
+ * No other function reads the environment for settings.
+ * @throws `config_invalid` if `.env` cannot be read
+ */
+export function readEnvironment(folder: string): Record<string, string | undefined> {
+  return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
+}
+
+/**
+ * Copies the OTEL_ variables of `.env` into `process.env`, because the OpenTelemetry packages read them there, and returns
+ * `process.env`. Variables that are already set are not overwritten.
+ */
+export function readTraceSettings(folder: string): Record<string, string | undefined> {
+  let inFile: ReturnType<typeof parseEnv> = {};
+  try {
+    inFile = parseEnv(readText(join(folder, '.env')) ?? '');
+  } catch {
+    // readEnvironment reports an unreadable .env.
+  }
+  for (const [name, value] of Object.entries(inFile)) {
+    if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value;
+  }
+  return process.env;
+}
+
+/**
+ * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning concerns whoever updates the
+ * package, not the operator. A variable that is already set is not overwritten.
+ */
+export function quietStoreClient(): void {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+}
+
+/**
+ * Reads and validates the settings of one workspace.
+ * @throws `config_invalid` with the setting's name and its allowed values
+ * @example
+ * const environment = readEnvironment(folder);
+ * const config = loadConfig({ flags: { workspace: 'acme' }, environment, folder });
+ */
+export function loadConfig({ flags, environment, folder, file: read }: ConfigSources): WorkspaceConfig {
+  const file = read ?? readConfigFile(folder);
+  const name = chooseWorkspace(flags.workspace, environment, file);
+  const declared = file.workspaces?.[name];
+  const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
+    const text = nonEmpty(environment[variable]);
+    if (text === undefined) return declared?.[key] ?? file[key];
+    const parsed = common[key].safeParse(read(text));
+    if (!parsed.success) throw invalid(variable, text, allowed[key]);
+    return parsed.data as FileConfig[K];
+  };
+  const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
+  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
+  const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
+  return {
+    name,
+    folder: checkFolder(join(resolve(folder, dataDir), name)),
+    budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
+    budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
+    permissions: readPermissions(environment, file),
+    connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
+    clock: setting('clock', 'SIGHTLINE_CLOCK', lowerCase) ?? 'checked',
+    compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
+    raw: {
+      days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,
+      megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
+    },
+    keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
+    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
+    home: readHome(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
+    conventions: { ...file.conventions, ...declared?.conventions },
+    jobs: { ...file.jobs, ...declared?.jobs },
+    notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),
+    upstream: () => {
+      const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
+      const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
+      const baseUrl = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
+      return {
+        baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
+        key: checkKey(variable, readSecret(variable, environment, folder)),
+        keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
+      };
+    },
+  };
+}
+
+/**
+ * Names of all configured workspaces: those of the file, and `default` if the environment configures it.
+ * @throws `config_invalid` if the configuration file cannot be read
+ */
+export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'flags'>): string[] {
+  const names = Object.keys(readConfigFile(folder).workspaces ?? {});
+  const isDescribed = nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined;
+  const others = names.filter((name) => name !== DEFAULT_WORKSPACE);
+  return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
+}
+
+/**
+ * Workspaces of the configuration file by name.
+ * @throws `config_invalid` if the file cannot be read
+ */
+export function declaredWorkspaces(
+  folder: string,
+): Readonly<Record<string, { readonly baseUrl: string; readonly apiKeyVariable: string }>> {
+  return readConfigFile(folder).workspaces ?? {};
+}
+
+/**
+ * Umask for everything that is written to data folders.
+ * @throws `config_invalid`
+ */
+export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>): number {
+  return readPermissions(environment, readConfigFile(folder)) === 'group' ? 0o027 : 0o077;
+}
+
+/**
+ * Reads the settings of the runner of jobs.
+ * @throws `config_invalid` if the file cannot be read or the URL of the queue is not set
+ */
+export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): RunnerSettings {
+  return readRunnerSettings(readConfigFile(folder).runner, environment, folder);
+}
+
+/**
+ * Checks the form of a workspace name.
+ * @throws `config_invalid`
+ */
+export function checkWorkspaceName(name: string): void {
+  if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
+}
+
+/**
+ * All settings of a process, as text by name: SIGHTLINE_ variables, the variables that the configuration file names for keys,
+ * webhooks, budgets and the queue, and the text of the file itself. A secret that is kept in a file (`_FILE`) is replaced by
+ * its value. Variables that only choose the workspace are left out, because two processes of one workspace may set them
+ * differently.
+ */
+export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
+  const file = readConfigFile(folder);
+  const workspaces = Object.values(file.workspaces ?? {});
+  const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
+  const keys = workspaces.map(({ apiKeyVariable: name }) => name);
+  const ofTargets = targets.flatMap(({ urlVariable, secretVariable }) =>
+    secretVariable === undefined ? [urlVariable] : [urlVariable, secretVariable],
+  );
+  const ofBudgets = [file, ...workspaces].flatMap(({ budget }) =>
+    budget?.kind === 'postgres' ? [budget.urlVariable] : [],
+  );
+  const ofRunner = file.runner === undefined || file.runner.kind === 'process' ? [] : [file.runner.urlVariable];
+  const named = [...keys, ...ofTargets, ...ofBudgets, ...ofRunner];
+  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
+  const ours = Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && value.trim() !== '' && isOurs(name) && !CHOOSING.includes(name)
+      ? [[name, value.trim()] as const]
+      : [],
+  );
+  const text = readText(join(folder, CONFIG_FILE));
+  return {
+    ...withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder),
+    ...(text === undefined ? {} : { [CONFIG_FILE]: text }),
+  };
+}
+
+function chooseWorkspace(
+  flag: string | undefined,
+  environment: ConfigSources['environment'],
+  file: FileConfig,
+): string {
+  const { workspaces = {} } = file;
+  const wanted = flag ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
+  if (wanted !== undefined) checkWorkspaceName(wanted);
+  if (wanted !== undefined && Object.hasOwn(workspaces, wanted)) return wanted;
+  const known = Object.keys(workspaces);
+  if (wanted === undefined) {
+    if (known.length === 0 || nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined) return DEFAULT_WORKSPACE;
+    if (known.length === 1) return known[0] as string;
+    throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
+  }
+  const others = [DEFAULT_WORKSPACE, DEMO_WORKSPACE];
+  if (known.length === 0 || others.includes(wanted)) return wanted;
+  throw invalid('--workspace', wanted, `one of ${[...known, ...others].join(', ')}`);
+}
+
+function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {
+  const text = nonEmpty(environment['SIGHTLINE_PERMISSIONS']);
+  if (text === undefined) return file.permissions ?? 'private';
+  const known = PERMISSIONS.find((candidate) => candidate === text);
+  if (known === undefined) throw invalid('SIGHTLINE_PERMISSIONS', text, allowed.permissions);
+  return known;
+}
+
+function readKeep(
+  environment: ConfigSources['environment'],
+  declared: z.infer<typeof keep>,
+  common: z.infer<typeof keep>,
+): WorkspaceConfig['keep'] {
+  const read = (variable: string, period: keyof typeof KEEP): number => {
+    const text = nonEmpty(environment[variable]);
+    if (text === undefined) return declared[period] ?? common[period] ?? KEEP[period];
+    const parsed = snapshots.safeParse(toWholeNumber(text));
+    if (!parsed.success) throw invalid(variable, text, allowed[period]);
+    return parsed.data;
+  };
+  return {
+    daily: read('SIGHTLINE_KEEP_DAILY', 'daily'),
+    weekly: read('SIGHTLINE_KEEP_WEEKLY', 'weekly'),
+    monthly: read('SIGHTLINE_KEEP_MONTHLY', 'monthly'),
+  };
+}
+
+// DuckDB parses the text after a question mark as parameters and writes its WAL to another path.
+function checkFolder(folder: string): string {
+  if (!folder.includes('?')) return folder;
+  const message = `the data folder ${JSON.stringify(folder)} contains "?", which DuckDB does not support in paths; allowed: a folder without "?", set with SIGHTLINE_DATA_DIR or --data-dir`;
+  throw new SightlineError('config_invalid', message);
+}
+
+function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolean): string {
+  if (value === undefined) throw invalid(name, undefined, `${allowed.baseUrl}; \`sightline init\` asks for it`);
+  let url: URL;
+  try {
+    url = new URL(value);
+  } catch {
+    // The text before an @ may contain a password.
+    throw invalid(name, value.replace(/^.*@/s, '…@'), allowed.baseUrl);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new SightlineError(
+      'config_invalid',
+      `${name} contains a user name or password; allowed: a URL without them, with the key in its own variable`,
+    );
+  }
+  if (!isPrivateWay(url, allowHttp)) {
+    throw invalid(name, value, `${allowed.baseUrl}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`);
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw invalid(name, value, `${allowed.baseUrl}, without a query or fragment`);
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+// The rejected key is not shown: it may be a valid secret of another service.
+function checkKey(name: string, value: string | undefined): string {
+  const key = 'an API key of the workspace; it begins with gsk_';
+  if (value === undefined || value.trim() === '') throw invalid(name, undefined, key);
+  if (!/^gsk_[\x21-\x7e]+$/.test(value.trim())) {
+    throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${key}, without spaces`);
+  }
+  return value.trim();
+}
+
+// `Number()` is too lenient: `Number(' ') === 0`.
+function toWholeNumber(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function lowerCase(text: string): string {
+  return text.toLowerCase();
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : text;
+}

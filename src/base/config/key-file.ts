@@ -1,0 +1,74 @@
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { SightlineError } from '../errors.ts';
+
+/** Suffix of variables that contain the path of a file with the secret instead of the secret. */
+const ENDING = '_FILE';
+/** Larger files cannot be keys. */
+const FILE_BYTES_MAX = 64 * 1024;
+/** Mount point of container secrets. Every user of the container can read them, which is acceptable because it has one user. */
+const SECRETS_FOLDER = '/run/secrets/';
+
+/**
+ * Returns a secret from its variable, or from the file whose path (relative to `folder`) is in the variable with the suffix
+ * `_FILE`. Returns undefined if neither is set.
+ * @throws `config_invalid` if both are set, or if the file is unreadable, too large or readable by every user of the machine
+ */
+export function readSecret(
+  variable: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): string | undefined {
+  const value = environment[variable];
+  const name = `${variable}${ENDING}`;
+  const path = environment[name];
+  if (path === undefined || path === '') return value;
+  if (value !== undefined && value.trim() !== '') {
+    throw new SightlineError('config_invalid', `${variable} and ${name} are both set; allowed: one of the two`);
+  }
+  return readSecretFile(name, resolve(folder, path));
+}
+
+/** Removes the suffix `_FILE` from a variable's name. */
+export function withoutFile(variable: string): string {
+  return variable.endsWith(ENDING) ? variable.slice(0, -ENDING.length) : variable;
+}
+
+/** Replaces the `_FILE` variables of these secrets by their values. If a file cannot be read, its variable is left unchanged. */
+export function withSecrets(
+  settings: Readonly<Record<string, string>>,
+  variables: readonly string[],
+  folder: string,
+): Record<string, string> {
+  const result = { ...settings };
+  for (const variable of variables) {
+    try {
+      const secret = readSecret(variable, settings, folder);
+      if (secret === undefined || secret === settings[variable]) continue;
+      result[variable] = secret;
+      delete result[`${variable}${ENDING}`];
+    } catch {
+      // The code that needs the secret reports the unreadable file.
+    }
+  }
+  return result;
+}
+
+function readSecretFile(name: string, path: string): string {
+  try {
+    const { mode, size } = statSync(path);
+    const isOpen = process.platform !== 'win32' && (mode & 0o004) !== 0 && !path.startsWith(SECRETS_FOLDER);
+    if (isOpen)
+      throw refusal(name, path, 'is readable by every user of this machine; remove that permission with chmod o-r');
+    if (size > FILE_BYTES_MAX)
+      throw refusal(name, path, `is too large for a key: ${size} bytes; allowed: up to ${FILE_BYTES_MAX}`);
+    return readFileSync(path, 'utf8').trim();
+  } catch (thrown) {
+    if (thrown instanceof SightlineError) throw thrown;
+    throw refusal(name, path, `cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+}
+
+function refusal(name: string, path: string, what: string): SightlineError {
+  return new SightlineError('config_invalid', `${name}: the file ${path} ${what}`);
+}

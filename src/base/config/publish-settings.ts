@@ -1,0 +1,140 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { SightlineError } from '../errors.ts';
+import { isPrivateWay } from './notify-settings.ts';
+
+/** Destinations to which snapshots can be published. */
+export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
+/** Server-side encryption of objects. */
+export const ENCRYPTIONS = ['AES256', 'aws:kms'] as const;
+
+/** An S3-compatible object store. Credentials are not settings: the AWS SDK finds them by its own rules. */
+export interface S3Target {
+  readonly bucket: string;
+  /** Without a leading or trailing slash; empty if there is no prefix. */
+  readonly prefix: string;
+  /** Null leaves the region to the settings of the AWS SDK. */
+  readonly region: string | null;
+  /** URL of the store; null for AWS. */
+  readonly endpoint: string | null;
+  /** True if the bucket is part of the URL's path, false if it is part of the host name. */
+  readonly pathStyle: boolean;
+  /** Null for the default of the bucket. */
+  readonly encryption: (typeof ENCRYPTIONS)[number] | null;
+  /** Null for the default key of the store. */
+  readonly kmsKeyId: string | null;
+}
+
+/** Location of published files or tables: a folder (absolute path) or a bucket. */
+export type PublishPlace = { readonly kind: 'folder'; readonly path: string } | ({ readonly kind: 's3' } & S3Target);
+
+/** Destination and format of published snapshots. The workspace's folder always has them too. */
+export type PublishTarget =
+  | { readonly kind: 'folder' }
+  | ({ readonly kind: 's3' } & S3Target)
+  | { readonly kind: 'iceberg'; readonly place: PublishPlace };
+
+// Rejects the segments `.` and `..`, which would resolve to another path in a folder.
+const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
+
+/** Schema of the `publish` setting in the configuration file. */
+export const publishSchema = z.strictObject({
+  kind: z.enum(PUBLISH_KINDS),
+  path: z.string().min(1).max(1024).optional(),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
+    .optional(),
+  prefix: z.string().max(512).regex(PREFIX).optional(),
+  region: z
+    .string()
+    .regex(/^[a-zA-Z0-9-]{1,64}$/)
+    .optional(),
+  endpoint: z.string().optional(),
+  pathStyle: z.boolean().optional(),
+  encryption: z.enum(ENCRYPTIONS).optional(),
+  kmsKeyId: z
+    .string()
+    .regex(/^[\w:/-]{1,2048}$/)
+    .optional(),
+});
+
+/** Allowed values of each member of `publish`, for error messages. */
+export const publishAllowed = {
+  kind: PUBLISH_KINDS.join(' or '),
+  path: 'a folder, with "kind": "iceberg" and without a bucket',
+  bucket: 'the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
+  prefix: 'folder names separated by /, such as lake/sightline, of letters, digits and _ . = + @ -',
+  region: 'the name of a region, such as eu-central-1',
+  endpoint: 'the https URL of an S3-compatible object store',
+  pathStyle: 'true or false',
+  encryption: ENCRYPTIONS.join(' or '),
+  kmsKeyId: 'the id or the ARN of a key, with "encryption": "aws:kms"',
+} as const;
+
+/**
+ * Validates `publish` and resolves it with defaults; a path is relative to `folder`.
+ * @throws `config_invalid` with the setting and its allowed values
+ */
+export function readPublish(
+  given: z.infer<typeof publishSchema>,
+  { allowHttp, folder }: { readonly allowHttp: boolean; readonly folder: string },
+): PublishTarget {
+  const { kind, path, ...bucket } = given;
+  if (kind === 'folder') {
+    const extra = Object.keys(given).find((name) => name !== 'kind');
+    if (extra === undefined) return { kind };
+    const other = extra === 'path' ? 'iceberg' : 's3';
+    throw refuse(`publish.${extra}`, 'is set, but publish.kind is "folder"', `it with "kind": "${other}"`);
+  }
+  if (path === undefined) {
+    const target = { kind: 's3', ...readS3Target('publish', bucket, allowHttp) } as const;
+    return kind === 's3' ? target : { kind, place: target };
+  }
+  if (kind === 's3')
+    throw refuse('publish.path', 'is set, but publish.kind is "s3", which uses publish.prefix', publishAllowed.path);
+  const extra = Object.keys(bucket)[0];
+  if (extra !== undefined)
+    throw refuse(`publish.${extra}`, 'cannot be combined with publish.path', 'one of path and bucket');
+  return { kind, place: { kind: 'folder', path: resolve(folder, path) } };
+}
+
+/**
+ * Validates the object store of the setting `setting` (`publish` or `home`) and resolves it with defaults.
+ * @throws `config_invalid` with the setting and its allowed values
+ */
+export function readS3Target(
+  setting: string,
+  given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
+  allowHttp: boolean,
+): S3Target {
+  const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;
+  if (bucket === undefined) throw refuse(`${setting}.bucket`, 'is not set', publishAllowed.bucket);
+  if (kmsKeyId !== undefined && encryption !== 'aws:kms') {
+    throw refuse(`${setting}.kmsKeyId`, 'is set without "encryption": "aws:kms"', publishAllowed.kmsKeyId);
+  }
+  return {
+    bucket,
+    prefix,
+    region: region ?? null,
+    endpoint: endpoint === undefined ? null : readEndpoint(`${setting}.endpoint`, endpoint, allowHttp),
+    // Stores with their own endpoint seldom support bucket names as host names.
+    pathStyle: pathStyle ?? endpoint !== undefined,
+    encryption: encryption ?? null,
+    kmsKeyId: kmsKeyId ?? null,
+  };
+}
+
+// The rejected value is not shown: it may contain a password.
+function readEndpoint(name: string, text: string, allowHttp: boolean): string {
+  const allowed = `${publishAllowed.endpoint}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, 'is not the URL of an object store', allowed);
+  if (url.username !== '' || url.password !== '') throw refuse(name, 'contains a user name or password', allowed);
+  if (url.search !== '' || url.hash !== '') throw refuse(name, 'has a query or a fragment', allowed);
+  return url.href.replace(/\/+$/, '');
+}
+
+function refuse(name: string, problem: string, allowed: string): SightlineError {
+  return new SightlineError('config_invalid', `${name} ${problem}; allowed: ${allowed}`);
+}

@@ -1,0 +1,134 @@
+import { systemClock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { EXIT, SightlineError } from '../../base/errors.ts';
+import { visibleLine } from '../../base/visible.ts';
+import { readWorkspaceStatus, type WorkspaceStatus } from '../../operations/status.ts';
+import type { WarehouseStatus } from '../../warehouse/ledger/warehouse-status.ts';
+import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
+import { HELD_HINT, heldText } from '../output/held-text.ts';
+import { count, duration, plural, printData, size } from '../output/output.ts';
+import { toReported } from '../reported.ts';
+
+/** Items of a list that are shown. The JSON has all of them. */
+const SHOWN_MAX = 5;
+
+/** Flags of `status`. */
+export interface StatusFlags extends WorkspaceFlags {
+  readonly all?: boolean;
+}
+
+/** Runs `sightline status` and returns its exit code. */
+export async function status(flags: StatusFlags): Promise<number> {
+  if (flags.all === true) return statusOfAll(flags);
+  const one = await readWorkspaceStatus(readConfig(flags), systemClock);
+  printData(flags.json === true ? JSON.stringify(one) : describe(one));
+  return EXIT.done;
+}
+
+// Continues after an unreadable workspace. A workspace that was never synced does not affect the exit code.
+async function statusOfAll(flags: StatusFlags): Promise<number> {
+  let worst: number = EXIT.done;
+  for (const one of readAllConfigs(flags)) {
+    const result = 'error' in one ? one.error : await statusOrError(one.config);
+    const isError = result instanceof SightlineError;
+    if (isError && result.code !== 'no_data') worst = EXIT.failed;
+    if (flags.json === true) {
+      const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
+      printData(JSON.stringify({ ...shown, workspace: one.name }));
+    } else printData(isError ? `${one.name}: ${result.message}` : describe(result));
+  }
+  return worst;
+}
+
+async function statusOrError(config: WorkspaceConfig): Promise<WorkspaceStatus | SightlineError> {
+  try {
+    return await readWorkspaceStatus(config, systemClock);
+  } catch (thrown) {
+    return toReported(thrown);
+  }
+}
+
+function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: WorkspaceStatus): string {
+  const lines = [`${workspace}  ${folder}`];
+  const add = (label: string, text: string): void => {
+    lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
+  };
+  if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
+  if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has newer data`);
+  add(
+    'size',
+    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, copy ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
+  );
+  if (data === null) add('data', 'none yet: the first sync is running');
+  else describeData(data, add);
+  for (const { job, status: ended, startedAt, steps } of jobs) {
+    const why = steps.find(({ status: of, error }) => of === ended && ended !== 'done' && error !== null);
+    add('job', `${job} ${ended} at ${toMinute(startedAt)}${why === undefined ? '' : `: ${why.step}: ${why.error}`}`);
+  }
+  return lines.join('\n');
+}
+
+function describeData(data: WarehouseStatus, add: (label: string, text: string) => void): void {
+  const { lastRun, resources, brands, quarantined, drift, unlearned, key, differing, heldDeletions } = data;
+  if (lastRun === null) add('last run', 'none');
+  else {
+    const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
+    const why = lastRun.error === null ? '' : `: ${lastRun.error}`;
+    add(
+      'last run',
+      `${lastRun.status} at ${toMinute(lastRun.endedAt ?? lastRun.startedAt)}, ${plural(lastRun.requests, 'request')}${took}${why}`,
+    );
+  }
+  add('key', describeKey(key));
+  const width = Math.max(...resources.map(({ resource }) => resource.length));
+  for (const { resource, readAt, gaps, gapDays, unfinished } of resources) {
+    const missing =
+      gapDays === 0 ? '' : `, ${plural(gapDays, 'day')} missing: ${gaps.slice(0, SHOWN_MAX).map(toRange).join(', ')}`;
+    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
+    add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${missing}${begun}`);
+  }
+  const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
+  for (const { resource, brandId, day, counted, stored, isPermanent, nextRetryAt } of differing.slice(0, SHOWN_MAX)) {
+    const when = nextRetryAt === null ? 'the next sync' : toMinute(nextRetryAt);
+    const next = isPermanent ? 'permanent' : `next retry: ${when}`;
+    const figures = `${count(counted)} counted by upstream, ${count(stored)} stored`;
+    add('differs', `${resource}  ${names.get(brandId) ?? brandId}  ${day}: ${figures}; ${next}`);
+  }
+  if (differing.length > SHOWN_MAX) add('', `and ${plural(differing.length - SHOWN_MAX, 'day')} more`);
+  for (const held of heldDeletions) add('held back', heldText(held));
+  if (heldDeletions.length > 0) add('', HELD_HINT);
+  for (const { brandId, name, verifiedThrough, verifiedAt, differingDays } of brands) {
+    const differ =
+      differingDays === 0 ? '' : `, ${plural(differingDays, 'day')} differ${differingDays === 1 ? 's' : ''}`;
+    const through = verifiedThrough === null ? 'not yet from its first day' : `through ${verifiedThrough}`;
+    add(
+      'verified',
+      `${name ?? brandId}: ${verifiedAt === null ? 'never' : `${through} (at ${toMinute(verifiedAt)}${differ})`}`,
+    );
+  }
+  add('quarantine', quarantined === 0 ? 'empty' : `${plural(quarantined, 'item')}; see select * from sync.quarantine`);
+  const fresh = drift.filter(({ isNew }) => isNew).length;
+  add(
+    'drift',
+    drift.length === 0 ? 'none' : `${count(drift.length)}, ${count(fresh)} new; see select * from sync.drift`,
+  );
+  for (const { resource, path, kind, detail } of drift.slice(0, SHOWN_MAX)) {
+    add('', `${resource} ${path}: ${kind}${detail === null ? '' : ` (${detail})`}`);
+  }
+  const conventions = unlearned.map(({ name }) => name).join(', ');
+  add('conventions', unlearned.length === 0 ? 'calibrated as far as the data allow' : `not calibrated: ${conventions}`);
+}
+
+function describeKey({ state, lastRefusal }: WarehouseStatus['key']): string {
+  const refusal = lastRefusal === null ? '' : `upstream returned ${lastRefusal.status} at ${toMinute(lastRefusal.at)}`;
+  if (state === 'refused') return `refused: ${refusal}`;
+  return `${state}${refusal === '' ? '' : `; ${refusal}`}`;
+}
+
+function toRange({ from, to }: { readonly from: string; readonly to: string }): string {
+  return from === to ? from : `${from} to ${to}`;
+}
+
+function toMinute(time: string | null): string {
+  return time === null ? 'no time' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}

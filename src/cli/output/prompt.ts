@@ -1,0 +1,100 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { SightlineError } from '../../base/errors.ts';
+import { visible } from '../../base/visible.ts';
+
+/** Longest accepted input, in characters. */
+const ANSWER_CHARACTERS_MAX = 4_096;
+
+/** Asks the user questions on a terminal, one at a time. */
+export interface Prompt {
+  /** Returns the trimmed input, or `standard` if it is empty. */
+  ask(question: string, standard?: string): Promise<string>;
+  /** Like `ask`, but does not show the typed text. */
+  askHidden(question: string): Promise<string>;
+  /** Asks a yes-or-no question. Empty input means `standard`. */
+  askWhether(question: string, standard: boolean): Promise<boolean>;
+  close(): void;
+}
+
+/** Whether standard input and standard error are a terminal. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/**
+ * Opens the terminal for questions. Pending and later questions throw the signal's reason once it is aborted, and `interrupted`
+ * when the input ends.
+ */
+export function openPrompt(signal: AbortSignal): Prompt {
+  let isHidden = false;
+  const shown = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (!isHidden) process.stderr.write(chunk);
+      done();
+    },
+  });
+  const lines: string[] = [];
+  let asked = '';
+  let waiting: { resolve: (line: string) => void; reject: (reason: unknown) => void } | null = null;
+  let isOver = false;
+  const terminal = createInterface({ input: process.stdin, output: shown, terminal: true, historySize: 0 });
+  const fail = (reason: unknown): void => {
+    isHidden = false;
+    waiting?.reject(reason);
+    waiting = null;
+  };
+  const ended = (): SightlineError =>
+    new SightlineError('interrupted', 'the input ended before all questions were answered');
+  terminal.on('line', (line) => {
+    if (waiting === null) lines.push(line);
+    else waiting.resolve(line);
+    waiting = null;
+  });
+  // readline receives Ctrl-C as a key. Send the signal that the user expects.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  // After Ctrl-Z the terminal stays paused and the process would end, so that the shell would receive the typed text, which
+  // may be a key.
+  terminal.on('SIGCONT', () => {
+    terminal.resume();
+    if (waiting !== null) process.stderr.write(asked);
+  });
+  terminal.on('close', () => {
+    isOver = true;
+    fail(ended());
+  });
+  const stop = (): void => fail(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+
+  const read = async (question: string, hide: boolean): Promise<string> => {
+    signal.throwIfAborted();
+    if (isOver) throw ended();
+    asked = visible(question);
+    process.stderr.write(asked);
+    isHidden = hide;
+    try {
+      const early = lines.shift();
+      const line = early ?? (await new Promise<string>((resolve, reject) => (waiting = { resolve, reject })));
+      return line.trim().slice(0, ANSWER_CHARACTERS_MAX);
+    } finally {
+      if (hide) process.stderr.write('\n');
+      isHidden = false;
+    }
+  };
+  return {
+    ask: async (question, standard = '') => {
+      const answer = await read(`${question}${standard === '' ? '' : ` [${standard}]`}: `, false);
+      return answer === '' ? standard : answer;
+    },
+    askHidden: (question) => read(`${question} (hidden): `, true),
+    askWhether: async (question, standard) => {
+      const answer = await read(`${question} ${standard ? '[Y/n]' : '[y/N]'} `, false);
+      return answer === '' ? standard : /^y(es)?$/i.test(answer);
+    },
+    close: () => {
+      signal.removeEventListener('abort', stop);
+      terminal.close();
+      process.stdin.pause();
+    },
+  };
+}

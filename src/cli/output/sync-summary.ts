@@ -1,0 +1,68 @@
+import { EXIT } from '../../base/errors.ts';
+import { visibleLine } from '../../base/visible.ts';
+import type { SyncSummary } from '../../sync/run-sync.ts';
+import type { WorkspaceFlags } from '../context.ts';
+import { driftLine } from './drift-text.ts';
+import { count, duration, plural, say } from './output.ts';
+
+/** Failures and warnings that are listed one by one. */
+const LISTED_MAX = 10;
+
+/** Flags of `sync`. */
+export interface SyncFlags extends WorkspaceFlags {
+  readonly only?: readonly string[];
+  readonly brand?: readonly string[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly all?: boolean;
+  readonly full?: boolean;
+  readonly acceptPlan?: boolean;
+  readonly acceptExpiry?: boolean;
+  readonly acceptDeletions?: boolean;
+  readonly maxRequests?: string;
+  readonly maxMinutes?: string;
+  readonly until?: string;
+}
+
+/** The JSON form of a run. */
+export function toJson({ error, failures, warnings, ...result }: SyncSummary) {
+  const reported = error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
+  return { ...result, failures, warnings, ...reported };
+}
+
+/** The exit code of a run. */
+export function exitCodeOf({ status, error }: SyncSummary): number {
+  if (error !== null) return error.exit;
+  return status === 'partial' ? EXIT.partial : EXIT.done;
+}
+
+/** Prints the result of a run. Each line begins with `prefix`. */
+export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): void {
+  const { status, requests, retries, tables, quarantined, failures, warnings } = summary;
+  const sums = { inserted: 0, updated: 0, deleted: 0 };
+  for (const table of Object.values(tables)) {
+    sums.inserted += table.inserted;
+    sums.updated += table.updated;
+    sums.deleted += table.deleted;
+  }
+  say(
+    `${prefix}sync ${status}: ${plural(sums.inserted, 'row')} inserted, ${count(sums.updated)} updated, ${count(sums.deleted)} deleted; ` +
+      `${plural(requests, 'request')} (${count(retries)} repeated) in ${duration(elapsedMs)}`,
+  );
+  if (summary.allowance !== null) {
+    say(`${prefix}stopped: ${summary.allowance}; about ${plural(summary.left, 'request')} left; the next run resumes`);
+  }
+  if (quarantined > 0)
+    say(
+      `${prefix}${plural(quarantined, 'item')} quarantined (at most 100 per page are stored); see select * from sync.quarantine`,
+    );
+  const news = driftLine(summary.drift);
+  if (news !== null) say(`${prefix}${news}`);
+  list(`${prefix}not finished`, failures);
+  list(`${prefix}note`, warnings);
+}
+
+function list(label: string, troubles: readonly { chain: string; message: string }[]): void {
+  for (const { chain, message } of troubles.slice(0, LISTED_MAX)) say(`${label}: ${chain}: ${visibleLine(message)}`);
+  if (troubles.length > LISTED_MAX) say(`${label}: and ${count(troubles.length - LISTED_MAX)} more`);
+}

@@ -1,0 +1,107 @@
+import { existsSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
+import { isServed } from '../../session/borrow.ts';
+import { noData } from '../../session/newest-replica.ts';
+import { refreshCopy } from '../../session/remote-session.ts';
+import { type Context, withWarehouse } from '../../session/workspace.ts';
+import { agesOf, type Layout, layoutOf } from '../../snapshot/layout.ts';
+import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../../warehouse/file/copy-check.ts';
+import { checkDatabasePath } from '../../warehouse/file/copy-database.ts';
+import { checkNotOwnFile } from '../own-files.ts';
+
+const RESOURCES = { memoryLimitMb: 256 } as const;
+
+/** Result of a backup. */
+export interface Backup {
+  readonly path: string;
+  readonly bytes: number;
+  /** Number of tables, and their rows in total. */
+  readonly tables: number;
+  readonly rows: number;
+  /** Age of the data, ISO 8601. */
+  readonly asOf: string;
+  /** Whether the live file of another process has newer data. */
+  readonly stale: boolean;
+}
+
+/**
+ * Copies a workspace's warehouse into one file, checks it and puts it in place by rename. Copies the live file, or the replica
+ * if another process owns the live file.
+ *
+ * @throws `usage` if the file exists and `force` is false, `no_data`, and `warehouse_invalid` if the copy lacks rows.
+ */
+export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
+  const layout = layoutOf(context.config.folder);
+  const path = await checkTarget(output, context.config.folder, force);
+  // The last checked-in version of a remote warehouse is complete and readable without the lease.
+  await refreshCopy(context);
+  const { copy, live } = agesOf(layout);
+  if (copy === 0 && live === 0) throw noData(context.config);
+  await ensureWritableFolder(dirname(path));
+  const aside = `${path}.new`;
+  try {
+    await removeFile(aside);
+    const { tables, asOfMs, stale } = await copyNewest(context, layout, aside);
+    context.signal.throwIfAborted();
+    await checkCopy(aside, tables);
+    await syncToDisk(aside);
+    await publishByRename(aside, path);
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    const asOf = new Date(asOfMs).toISOString();
+    return { path, bytes: statSync(path).size, tables: tables.length, rows, asOf, stale };
+  } catch (thrown) {
+    const error = toSightlineError(thrown);
+    if (error.code !== 'disk_full') throw thrown;
+    throw new SightlineError('disk_full', `not enough disk space for the backup ${path}: ${error.message}`, {
+      cause: thrown,
+    });
+  } finally {
+    await removeFile(aside);
+  }
+}
+
+async function checkTarget(output: string, folder: string, force: boolean): Promise<string> {
+  const path = await checkNotOwnFile(folder, output, output);
+  checkDatabasePath(path);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw new SightlineError('usage', `${output} is a folder; allowed: a file`);
+  if (existsSync(path) && !force) {
+    throw new SightlineError('usage', `${output} already exists; --force overwrites it`);
+  }
+  return path;
+}
+
+interface Copied {
+  readonly tables: readonly CountedTable[];
+  readonly asOfMs: number;
+  readonly stale: boolean;
+}
+
+async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
+  const { copy, live } = agesOf(layout);
+  // A serving process opens the live file whenever a job is due, so it must not be locked here.
+  const isHere = context.config.home.kind === 'local';
+  if (isHere && live > 0 && !(await isServed(context.config.folder))) {
+    try {
+      return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {
+        return { tables: await copyOpened(warehouse.database, aside), asOfMs: context.clock.now(), stale: false };
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_locked') throw thrown;
+    }
+  }
+  if (copy === 0) {
+    const message = `workspace ${context.config.name} has nothing published yet: its first sync is still running`;
+    throw new SightlineError('no_data', message);
+  }
+  const tables = await copyClosed(layout.analytics, aside, { temporaryFolder: `${aside}.temporary`, forReaders: true });
+  return { tables, asOfMs: copy, stale: isHere && copy < live };
+}
+
+async function removeFile(path: string): Promise<void> {
+  for (const each of [path, `${path}.wal`]) await rm(each, { force: true });
+  await rm(`${path}.temporary`, { recursive: true, force: true });
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { isAbsolute, join, normalize } from 'node:path';
+import { SightlineError } from '../../base/errors.ts';
+import type { WarehouseTable } from '../../contract/catalogue.ts';
+import type { HistoryTable } from '../../contract/histories.ts';
+import { catalogue } from '../../session/workspace.ts';
+import { hashedSql, sameSums, sumsSql, toSums } from '../../snapshot/fingerprint.ts';
+import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../../snapshot/manifest.ts';
+import type { Session } from '../../warehouse/database.ts';
+import { hashFile } from '../../warehouse/file/hash-file.ts';
+import { noteOrigin } from '../../warehouse/ledger/origin.ts';
+import { fileLiteral, quoted, SCHEMA_VERSION, sqlTypes } from '../../warehouse/schema.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { backfillSql } from '../../warehouse/write/history.ts';
+
+/** Counts of a restored snapshot. */
+export interface RestoredSnapshot {
+  readonly tables: number;
+  readonly rows: number;
+  /** Tables of this version that the snapshot lacks. They start empty; a history starts with the current rows. */
+  readonly missing: readonly string[];
+  /** Tables of the snapshot that this version does not know. */
+  readonly unknown: readonly string[];
+}
+
+/** Reads a snapshot's manifest. Throws `warehouse_invalid` if there is none, `warehouse_newer` if its schema is newer. */
+export async function readSnapshot(folder: string): Promise<Manifest> {
+  const manifest = await readManifest(folder);
+  if (manifest === null) {
+    throw new SightlineError('warehouse_invalid', `${folder} is not a snapshot: it has no readable manifest`);
+  }
+  if (manifest.schemaVersion > SCHEMA_VERSION) {
+    const found = `${folder} has schema version ${manifest.schemaVersion}; this version of sightline supports up to ${SCHEMA_VERSION}`;
+    throw new SightlineError('warehouse_newer', found);
+  }
+  return manifest;
+}
+
+/** Describes each file of a snapshot that is missing or differs from the manifest, one sentence per file. */
+export async function findDamagedFiles(folder: string, manifest: Manifest): Promise<string[]> {
+  const damages: string[] = [];
+  for (const { path, bytes, sha256 } of manifest.tables.flatMap(({ files }) => files)) {
+    const full = join(folder, path);
+    const isWithin = !isAbsolute(path) && !normalize(path).startsWith('..');
+    if (!isWithin || !existsSync(full)) damages.push(`${path} is missing`);
+    else if ((await stat(full)).size !== bytes) damages.push(`${path} does not have the size recorded in the manifest`);
+    else if ((await hashFile(full)) !== sha256)
+      damages.push(`${path} does not have the SHA-256 recorded in the manifest`);
+  }
+  return damages;
+}
+
+/**
+ * Fills an empty warehouse from a snapshot's files, cast to the column types of the warehouse.
+ *
+ * @throws `warehouse_invalid` if a file is damaged or the restored rows differ from the manifest.
+ */
+export async function fillFromSnapshot(
+  warehouse: Warehouse,
+  folder: string,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<RestoredSnapshot> {
+  const damages = await findDamagedFiles(folder, manifest);
+  if (damages.length > 0) throw new SightlineError('warehouse_invalid', `snapshot ${folder}: ${damages.join('; ')}`);
+  const known: readonly (WarehouseTable | HistoryTable)[] = [...catalogue.tables, ...catalogue.histories];
+  const sources = new Map(manifest.tables.map((table) => [table.name, table]));
+  let rows = 0;
+  await warehouse.database.transaction(async (session) => {
+    for (const table of known) {
+      signal.throwIfAborted();
+      const source = sources.get(table.name);
+      if (source !== undefined) rows += await fillTable(session, table, source, folder);
+      // The snapshot is older than this history, so the history starts with the current rows.
+      else if ('of' in table && sources.has(table.of)) await session.run(backfillSql(table));
+    }
+    await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
+  });
+  const names = new Set(known.map(({ name }) => name));
+  return {
+    tables: known.filter(({ name }) => sources.has(name)).length,
+    rows,
+    missing: known.map(({ name }) => name).filter((name) => !sources.has(name)),
+    unknown: [...sources.keys()].filter((name) => !names.has(name)),
+  };
+}
+
+async function fillTable(
+  session: Session,
+  table: WarehouseTable,
+  { name, rows, files, columns }: SnapshotTable,
+  folder: string,
+): Promise<number> {
+  if (files.length === 0) return 0;
+  const source = sourceOf(files, folder);
+  const there = new Set(columns.map((column) => column.name));
+  const taken = table.columns.filter((column) => there.has(column.name));
+  const list = taken.map((column) => quoted(column.name)).join(', ');
+  const values = taken.map((column) => `CAST(${quoted(column.name)} AS ${sqlTypes[column.kind]})`).join(', ');
+  await session.run(`INSERT INTO ${quoted(name)} (${list}) SELECT ${values} FROM ${source}`);
+  const part = { ...table, columns: taken };
+  const [read, written] = [await sumsOf(session, part, source), await sumsOf(session, part, quoted(name))];
+  if (read.rows === rows && sameSums(read, written)) return rows;
+  const counts = `the manifest counts ${rows} rows, its files have ${read.rows}, and ${written.rows} were restored`;
+  throw new SightlineError('warehouse_invalid', `${name} was not restored completely: ${counts}`);
+}
+
+async function sumsOf(session: Session, table: WarehouseTable, source: string) {
+  const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
+  return toSums(row ?? {});
+}
+
+function sourceOf(files: readonly SnapshotFile[], folder: string): string {
+  const paths = files.map(({ path }) => fileLiteral(join(folder, path))).join(', ');
+  return `read_parquet([${paths}], hive_partitioning = false, union_by_name = true)`;
+}

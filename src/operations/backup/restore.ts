@@ -1,0 +1,177 @@
+import { existsSync, statSync } from 'node:fs';
+import { realpath, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { learnConventions } from '../../analytics/calibration/calibrate.ts';
+import { SightlineError } from '../../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
+import { removeMark } from '../../remote/folder-owner.ts';
+import { isServed } from '../../session/borrow.ts';
+import { homeState, withHome } from '../../session/remote-session.ts';
+import { type Context, catalogue, publish, withWarehouse } from '../../session/workspace.ts';
+import { type Layout, layoutOf } from '../../snapshot/layout.ts';
+import type { Manifest } from '../../snapshot/manifest.ts';
+import { DamagedFile } from '../../warehouse/errors.ts';
+import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../../warehouse/file/copy-check.ts';
+import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
+import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './restore-snapshot.ts';
+
+const NOTHING_MISSING = { missing: [], unknown: [] } as const;
+
+/** A validated source for a restore. `asOf` is ISO 8601; null if the file does not record it. */
+export type RestoreSource = { readonly path: string; readonly asOf: string | null } & (
+  | { readonly kind: 'backup'; readonly file: BackupFile }
+  | { readonly kind: 'snapshot'; readonly manifest: Manifest }
+);
+
+/** Result of a restore. */
+export interface Restored extends RestoredSnapshot {
+  readonly source: string;
+  readonly kind: RestoreSource['kind'];
+  /** Age of the data, ISO 8601; null if the file does not record it. */
+  readonly asOf: string | null;
+  /** Path of the workspace's warehouse. */
+  readonly path: string;
+  /** Path under which the replaced warehouse is kept; null if there was none. */
+  readonly kept: string | null;
+  /** Whether the next sync resumes; false for a snapshot, which does not contain the sync state. */
+  readonly continues: boolean;
+}
+
+/**
+ * Validates the source of a restore and checks that the workspace may be restored. `given` is a path of the user.
+ *
+ * @throws `usage` if the source does not exist or the workspace has data and `force` is false, `warehouse_locked` while it is
+ * served, `warehouse_invalid` and `warehouse_newer`.
+ */
+export async function readRestoreSource(
+  { config, clock }: Context,
+  given: string,
+  force: boolean,
+): Promise<{ source: RestoreSource; hasData: boolean }> {
+  const layout = layoutOf(config.folder);
+  const found = statSync(given, { throwIfNoEntry: false });
+  if (found === undefined) {
+    throw new SightlineError(
+      'usage',
+      `${given} does not exist; allowed: a file written by \`backup\`, or a snapshot folder`,
+    );
+  }
+  const path = await realpath(resolve(given));
+  if (path === (await realpath(layout.warehouse).catch(() => null))) {
+    throw new SightlineError('usage', `${given} is the workspace's own warehouse; allowed: another file`);
+  }
+  const source: RestoreSource = found.isDirectory() ? await ofSnapshot(path) : await ofBackup(path);
+  if (await isServed(config.folder)) {
+    throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`);
+  }
+  const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
+  const isAway = config.home.kind !== 'local';
+  const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
+  const hasData = isAway ? (await homeState({ config, clock }))?.savedAt != null : isHere;
+  if (hasData && !force) {
+    const found = `workspace ${config.name} has data in ${isAway ? 'its home' : config.folder}`;
+    throw new SightlineError('usage', `${found}; --force replaces it and keeps the old files`);
+  }
+  return { source, hasData };
+}
+
+async function ofSnapshot(path: string): Promise<RestoreSource> {
+  const manifest = await readSnapshot(path);
+  return { kind: 'snapshot', path, manifest, asOf: manifest.createdAt };
+}
+
+async function ofBackup(path: string): Promise<RestoreSource> {
+  const file = await readBackupFile(path, catalogue).catch((thrown: unknown) => refuseSource(path, thrown));
+  return { kind: 'backup', path, file, asOf: file.asOf };
+}
+
+// Replaces the repair advice, which `withRemedy` would otherwise add for any file called `warehouse.duckdb`.
+function refuseSource(path: string, thrown: unknown): never {
+  if (!(thrown instanceof DamagedFile) || thrown.path !== path) throw thrown;
+  const message = `${thrown.message}; restore from another backup or from a snapshot`;
+  throw new SightlineError('warehouse_invalid', message, { cause: thrown });
+}
+
+/**
+ * Builds the workspace's warehouse from a backup or a snapshot, checks it, puts it in place by rename, and publishes the replica.
+ * Keeps the old file. An error before the rename changes nothing.
+ */
+export function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
+  return withHome(context, null, (inside) => restore(inside, source));
+}
+
+async function restore(context: Context, source: RestoreSource): Promise<Restored> {
+  const { config, clock } = context;
+  const layout = layoutOf(config.folder);
+  await ensureWritableFolder(config.folder);
+  const aside = join(config.folder, '.restore.duckdb');
+  // `home_failed`: the folder has only a copy of a remote warehouse. Replace it; the folder becomes the local warehouse.
+  const despite = ['warehouse_invalid', 'warehouse_newer', 'home_failed'] as const;
+  const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
+    settle(context, source, layout, aside, replaceable),
+  );
+  await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
+    // A snapshot does not contain the calibration.
+    await learnConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
+    await publish(warehouse, layout, copy);
+  });
+  const { kind, path, asOf } = source;
+  return { source: path, kind, asOf, path: layout.warehouse, kept, continues: kind === 'backup', ...built };
+}
+
+interface Replaced {
+  readonly built: RestoredSnapshot;
+  readonly kept: string | null;
+}
+
+async function settle(
+  context: Context,
+  source: RestoreSource,
+  layout: Layout,
+  aside: string,
+  { old, stamp, refuseIfTaken }: Replaceable,
+): Promise<Replaced> {
+  const built = await build(context, source, aside);
+  context.signal.throwIfAborted();
+  await syncToDisk(aside);
+  refuseIfTaken();
+  const kept = await keepData(context.config.folder, layout, source, { old, stamp });
+  await publishByRename(aside, layout.warehouse);
+  if (context.config.home.kind === 'local') await removeMark(context.config.folder);
+  return { built, kept };
+}
+
+async function keepData(
+  folder: string,
+  { warehouse, analytics }: Layout,
+  source: RestoreSource,
+  { old, stamp }: Pick<Replaceable, 'old' | 'stamp'>,
+): Promise<string | null> {
+  if (existsSync(warehouse)) {
+    const kept = join(folder, `warehouse.${stamp}.duckdb`);
+    await keepOld(warehouse, kept, old);
+    return kept;
+  }
+  // If the warehouse file was lost, the replica is the only data left, and publishing would replace it.
+  await rm(`${warehouse}.wal`, { force: true });
+  if (!existsSync(analytics) || source.path === (await realpath(analytics))) return null;
+  const kept = join(folder, `analytics.${stamp}.duckdb`);
+  await rename(analytics, kept);
+  return kept;
+}
+
+async function build(context: Context, source: RestoreSource, aside: string): Promise<RestoredSnapshot> {
+  const { temporary } = layoutOf(context.config.folder);
+  if (source.kind === 'backup') return copyBackup(source.path, aside, temporary);
+  return inWarehouse(aside, (warehouse) => fillFromSnapshot(warehouse, source.path, source.manifest, context.signal));
+}
+
+async function copyBackup(from: string, aside: string, temporaryFolder: string): Promise<RestoredSnapshot> {
+  const options = { temporaryFolder, forReaders: false };
+  const tables = await copyClosed(from, aside, options).catch((thrown: unknown) => refuseSource(from, thrown));
+  await checkCopy(aside, tables);
+  // Opening the file migrates it from an older schema version before it is put in place.
+  await inWarehouse(aside, () => Promise.resolve());
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  return { tables: tables.length, rows, ...NOTHING_MISSING };
+}

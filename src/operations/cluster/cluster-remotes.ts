@@ -1,0 +1,42 @@
+import PQueue from 'p-queue';
+import type { Clock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { toSightlineError } from '../../base/errors.ts';
+import type { HomeState } from '../../remote/remote.ts';
+import { homeState } from '../../session/remote-session.ts';
+
+/** Remote warehouses whose state is read at the same time. */
+const HOMES_AT_A_TIME = 16;
+
+/** State of a workspace's remote warehouse. */
+export interface ClusterHome extends HomeState {
+  readonly workspace: string;
+}
+
+/**
+ * Reads the lease and the last check-in of each remote warehouse. Leased ones come first. An unreadable one is left out and
+ * reported to `warn`.
+ */
+export async function readClusterHomes(
+  configs: readonly WorkspaceConfig[],
+  clock: Clock,
+  warn: (sentence: string) => void,
+): Promise<ClusterHome[]> {
+  const queue = new PQueue({ concurrency: HOMES_AT_A_TIME });
+  const away = configs.filter(({ home }) => home.kind !== 'local');
+  const found: ClusterHome[] = [];
+  await Promise.all(
+    away.map((config) =>
+      queue.add(async () => {
+        try {
+          const state = await homeState({ config, clock });
+          if (state !== null) found.push({ workspace: config.name, ...state });
+        } catch (thrown) {
+          warn(`workspace ${config.name}: ${toSightlineError(thrown).message}`);
+        }
+      }),
+    ),
+  );
+  const rank = ({ claim, workspace }: ClusterHome): string => `${claim === null ? 1 : 0} ${workspace}`;
+  return found.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+}

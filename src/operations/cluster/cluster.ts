@@ -1,0 +1,125 @@
+import PQueue from 'p-queue';
+import type { Clock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { toSightlineError } from '../../base/errors.ts';
+import { budgetName } from '../../budget/postgres-store.ts';
+import { readSharedBudgetUses } from '../../budget/shared-use.ts';
+import { readJobRuns, readSettled } from '../../scheduler/job-log.ts';
+import { lastRun } from '../../scheduler/next-run.ts';
+import type { EndedTask } from '../../scheduler/runner.ts';
+import { jobsOf } from '../job-list.ts';
+
+/** Job logs that are read at the same time. */
+const BOOKS_AT_A_TIME = 16;
+/** Leading characters of a budget's name that are shown. */
+const SHOWN_CHARACTERS = 8;
+
+/** How late a workspace's jobs are. Times are ISO 8601, UTC. */
+export interface Lag {
+  readonly workspace: string;
+  /** End of the last job run that completed all its steps; null if none is known. */
+  readonly lastWholeRun: string | null;
+  /** Due time of the oldest run that has not happened; null if none is due. `overdue` lists its jobs. */
+  readonly overdueSince: string | null;
+  readonly overdue: readonly string[];
+}
+
+/** Requests that all workers together sent with one API key in the last minute. */
+export interface ClusterBudget {
+  /** First characters of the budget's name in the database. They distinguish keys without revealing them. */
+  readonly budget: string;
+  readonly workspaces: readonly string[];
+  /** Requests per minute that upstream allows; null if upstream has not reported it recently. */
+  readonly limit: number | null;
+  readonly lastMinute: number;
+}
+
+/**
+ * Reads how late each workspace's jobs are, most overdue first. Uses the job logs in this machine's folders and `ended`, the
+ * runs that the queue records for all machines.
+ */
+export async function readLags(
+  configs: readonly WorkspaceConfig[],
+  ended: readonly EndedTask[],
+  clock: Clock,
+): Promise<Lag[]> {
+  const queue = new PQueue({ concurrency: BOOKS_AT_A_TIME });
+  const last = new Map<string, EndedTask>();
+  for (const one of ended) if (one.status === 'done' && !last.has(one.workspace)) last.set(one.workspace, one);
+  const lags = await Promise.all(
+    configs.map((config) => queue.add(() => readLag(config, last.get(config.name)?.endedAt ?? null, ended, clock))),
+  );
+  return lags.sort(
+    (a, b) =>
+      compare(a.overdueSince ?? '~', b.overdueSince ?? '~') ||
+      compare(a.lastWholeRun ?? '', b.lastWholeRun ?? '') ||
+      compare(a.workspace, b.workspace),
+  );
+}
+
+async function readLag(
+  config: WorkspaceConfig,
+  endedAt: string | null,
+  ended: readonly EndedTask[],
+  clock: Clock,
+): Promise<Lag> {
+  const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
+  const lastDone = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
+  const missed = jobsOf(config).flatMap((job) => {
+    const through = settled.get(job.name);
+    const elsewhere = ended.find((one) => one.workspace === config.name && one.job === job.name)?.endedAt;
+    const sinceMs = Math.max(through ?? 0, elsewhere === undefined ? 0 : Date.parse(elsewhere));
+    if (!job.enabled || sinceMs === 0) return [];
+    const dueMs = lastRun(job.cron, job.timeZone, sinceMs, clock.now());
+    return dueMs === null ? [] : [{ name: job.name, dueMs }];
+  });
+  const since = missed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
+  return {
+    workspace: config.name,
+    lastWholeRun: [lastDone, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
+    overdueSince: since === Infinity ? null : new Date(since).toISOString(),
+    overdue: missed.map(({ name }) => name),
+  };
+}
+
+/**
+ * Reads the requests of the last minute per API key from PostgreSQL budgets, most used first. Unreadable settings or databases
+ * are left out and reported to `warn`.
+ */
+export async function readClusterBudgets(
+  configs: readonly WorkspaceConfig[],
+  clock: Clock,
+  signal: AbortSignal,
+  warn: (sentence: string) => void,
+): Promise<ClusterBudget[]> {
+  const databases = new Map<string, { address: { url: string; urlVariable: string }; keys: Map<string, string[]> }>();
+  for (const config of configs) {
+    try {
+      const budget = config.budget();
+      if (budget.kind !== 'postgres') continue;
+      const { key } = config.upstream();
+      const database = databases.get(budget.url) ?? { address: budget, keys: new Map<string, string[]>() };
+      databases.set(budget.url, database);
+      database.keys.set(key, [...(database.keys.get(key) ?? []), config.name]);
+    } catch (thrown) {
+      warn(`workspace ${config.name}: ${toSightlineError(thrown).message}`);
+    }
+  }
+  const found: ClusterBudget[] = [];
+  for (const { address, keys } of databases.values()) {
+    const list = [...keys];
+    const uses = await readSharedBudgetUses(address, [...keys.keys()], clock, signal).catch((thrown: unknown) => {
+      warn(toSightlineError(thrown).message);
+      return [];
+    });
+    for (const [index, use] of uses.entries()) {
+      const [key, workspaces] = list[index] as [string, string[]];
+      found.push({ budget: budgetName(key).slice(0, SHOWN_CHARACTERS), workspaces, ...use });
+    }
+  }
+  return found.sort((a, b) => b.lastMinute - a.lastMinute);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

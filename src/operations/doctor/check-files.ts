@@ -1,0 +1,213 @@
+import { existsSync, lstatSync, type Stats, statSync } from 'node:fs';
+import { access, chmod, constants, opendir, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SightlineError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
+import { DAY_MS } from '../../contract/time.ts';
+import { claimPath, octal, parseClaim, readClaim } from '../../session/owner-file.ts';
+import { keyFilePath } from '../../session/stored-keys.ts';
+import { readOwner, withWarehouse } from '../../session/workspace.ts';
+import { readManifest } from '../../snapshot/manifest.ts';
+import { counted, type Finding, isAlive, type Patient } from './check-context.ts';
+
+const MEGABYTE = 1_000_000;
+/** Free space that is required in any case. */
+const FREE_BYTES_LEAST = 100 * MEGABYTE;
+const GROUP = 0o070;
+const OTHERS = 0o007;
+/** Files and folders of a workspace whose permissions are checked, at most. */
+const ENTRIES_MAX = 1_000_000;
+/** Permissions of a file with secrets. */
+const PRIVATE = 0o600;
+/** Temporary files that a killed process leaves in a workspace's folder. A database has a write-ahead log beside it. */
+const ASIDE = /^(\.(compact|replay|restore)\.duckdb(\.wal)?|analytics\.duckdb\.new(\.wal)?|\.temporary)$/;
+const SPILL = /\.spill-[0-9a-f-]{36}$/;
+/** Temporary entries that a killed process leaves among the snapshots. */
+const SNAPSHOT_ASIDE = /^(\.new-.+|\.old-.+|\.\d+-\d+-link)$/;
+
+/** Checks that the workspace's folder, or its nearest existing parent, is writable. */
+export async function checkFolder({ context }: Patient): Promise<Finding[]> {
+  const { folder } = context.config;
+  const there = nearest(folder);
+  try {
+    await access(there, constants.W_OK | constants.X_OK);
+  } catch (thrown) {
+    const message = `cannot write to ${there} (${(thrown as NodeJS.ErrnoException).code})`;
+    return [{ status: 'failure', message, advice: new SightlineError('folder_unwritable', '').hint }];
+  }
+  if (there === folder) return [{ status: 'ok', message: `${folder} is writable` }];
+  return [{ status: 'warning', message: `${folder} does not exist yet`, advice: 'Run `sightline sync`.' }];
+}
+
+/** Checks free space for the next replica, a snapshot in which every file changes, and a backup. */
+export async function checkDisk({ context, layout }: Patient): Promise<Finding[]> {
+  const { bavail, bsize } = await statfs(nearest(context.config.folder));
+  const free = bavail * bsize;
+  const manifest = await readManifest(layout.latest);
+  const snapshot = manifest?.tables.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
+  const database = Math.max(sizeOf(layout.warehouse), sizeOf(layout.analytics));
+  const needed = Math.max(FREE_BYTES_LEAST, snapshot + 2 * database);
+  const message = `${megabytes(free)} free; the next copy, snapshot and backup may take ${megabytes(needed)}`;
+  if (free >= 2 * needed) return [{ status: 'ok', message }];
+  const advice = 'Free disk space, or keep fewer snapshots (`keep` in sightline.config.json) and raw pages.';
+  return [{ status: free < needed ? 'failure' : 'warning', message, advice }];
+}
+
+/** Checks that other users cannot read secrets or data, or connect to the process that owns the workspace. */
+export async function checkPermissions({ context, folder, fix }: Patient): Promise<Finding[]> {
+  if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not checked on Windows' }];
+  const claimText = await readFile(claimPath(context.config.folder), 'utf8').catch(() => '');
+  const socket = parseClaim(claimText)?.socket ?? null;
+  const claim = claimPath(context.config.folder);
+  const paths = [join(folder, '.env'), keyFilePath(context.config.folder), claim, ...(socket === null ? [] : [socket])];
+  const findings: Finding[] = [];
+  for (const path of paths) {
+    const mode = statOf(path)?.mode ?? 0;
+    if ((mode & (GROUP | OTHERS)) === 0) continue;
+    const open = `${path} has permissions ${octal(mode & 0o777)}; allowed: access for its owner only`;
+    if (fix) {
+      await chmod(path, PRIVATE);
+      findings.push({
+        status: 'ok',
+        message: `${path} was accessible to other users; its permissions are now 0600`,
+        fixed: true,
+      });
+    } else {
+      const status = (mode & OTHERS) === 0 ? 'warning' : 'failure';
+      findings.push({ status, message: open, advice: `Run \`chmod 600 ${path}\`, or \`sightline doctor --fix\`.` });
+    }
+  }
+  findings.push(...(await checkDataPermissions(context.config, paths, fix)));
+  // Loose permissions that are already listed are the usual cause, so do not report the same problem twice.
+  if (findings.every(({ fixed }) => fixed)) findings.push(...(await checkOwnerTrust(context.config)));
+  return findings.length > 0 ? findings : [{ status: 'ok', message: 'only their owner can access secrets and data' }];
+}
+
+async function checkDataPermissions(
+  { folder, permissions }: Patient['context']['config'],
+  secrets: readonly string[],
+  fix: boolean,
+): Promise<Finding[]> {
+  const forbidden = permissions === 'group' ? 0o027 : GROUP | OTHERS;
+  const loose: { readonly path: string; readonly mode: number; readonly isFolder: boolean }[] = [];
+  const look = (path: string): void => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isSymbolicLink() || stats.isSocket() || secrets.includes(path)) return;
+    if ((stats.mode & forbidden) !== 0) loose.push({ path, mode: stats.mode & 0o7777, isFolder: stats.isDirectory() });
+  };
+  for (const root of [folder, join(dirname(folder), '.budgets')]) {
+    if (!existsSync(root)) continue;
+    look(root);
+    let entries = 0;
+    for await (const entry of await opendir(root, { recursive: true })) {
+      entries += 1;
+      if (entries > ENTRIES_MAX) break;
+      look(join(entry.parentPath, entry.name));
+    }
+  }
+  const [first] = loose;
+  if (first === undefined) return [];
+  const folders = loose.filter(({ isFolder }) => isFolder).length;
+  const counts = `${counted(loose.length - folders, 'file')} and ${counted(folders, 'folder')} of ${folder}`;
+  const users = permissions === 'group' ? 'users outside its group' : 'other users';
+  if (!fix) {
+    const message = `${counts} are accessible to ${users}, such as ${first.path} (${octal(first.mode)})`;
+    const advice =
+      'Run `sightline doctor --fix`. If programs of other users read the data, see "Who may read the data" in SECURITY.md first.';
+    return [{ status: 'warning', message, advice }];
+  }
+  for (const { path, mode } of loose) await chmod(path, mode & ~forbidden).catch(ignoreMissing);
+  return [{ status: 'ok', message: `${counts} were accessible to ${users}; access was removed`, fixed: true }];
+}
+
+function ignoreMissing(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'ENOENT') throw thrown;
+}
+
+async function checkOwnerTrust({ folder }: Patient['context']['config']): Promise<Finding[]> {
+  try {
+    await readClaim(folder);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof SightlineError) || thrown.code !== 'owner_untrusted') throw thrown;
+    return [{ status: 'failure', message: thrown.message, advice: thrown.hint }];
+  }
+}
+
+/** Checks for temporary files of killed processes. */
+export async function checkLeftovers(patient: Patient): Promise<Finding[]> {
+  const { context, layout, owner, fix } = patient;
+  if (owner !== null) {
+    return [
+      {
+        status: 'ok',
+        message: `${owner} owns the workspace; its temporary files cannot be distinguished from leftovers`,
+      },
+    ];
+  }
+  const found = await findLeftovers(patient);
+  if (found.length === 0) return [{ status: 'ok', message: 'no files left by killed processes' }];
+  const names = found.join(', ');
+  if (!fix) {
+    const advice = 'Run `sightline doctor --fix`; the next sync or export also removes most of them.';
+    return [{ status: 'warning', message: `files left by killed processes: ${names}`, advice }];
+  }
+  const remove = async (): Promise<void> => {
+    for (const path of found) await rm(path, { recursive: true, force: true });
+  };
+  // Only the process that owns the warehouse makes such files. While this process owns it, none of them is in use.
+  if (existsSync(layout.warehouse)) await withWarehouse(context, {}, remove);
+  else await remove();
+  return [{ status: 'ok', message: `removed files left by killed processes: ${names}`, fixed: true }];
+}
+
+async function findLeftovers({ context, layout }: Patient): Promise<string[]> {
+  const { folder } = context.config;
+  const now = context.clock.now();
+  const found: string[] = [];
+  const hasWarehouse = existsSync(layout.warehouse);
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name);
+    // Without a warehouse there is no lock to take, and a first restore may be running. Require an old file then.
+    const isOld = (statOf(path)?.mtimeMs ?? now) < now - DAY_MS;
+    if (ASIDE.test(name) && (hasWarehouse || isOld)) found.push(path);
+    // Readers of the replica spill here without a lock, so only old files are certainly unused.
+    if (SPILL.test(name) && isOld) found.push(path);
+  }
+  for (const name of await namesIn(layout.snapshots)) {
+    if (SNAPSHOT_ASIDE.test(name)) found.push(join(layout.snapshots, name));
+  }
+  const owner = await readOwner(layout.owner);
+  if (existsSync(layout.owner) && (owner === null || !isAlive(owner.pid))) found.push(layout.owner);
+  const claim = claimPath(folder);
+  const claimed = await readFile(claim, 'utf8')
+    .then(JSON.parse)
+    .catch(() => null);
+  if (existsSync(claim) && !(isRecord(claimed) && isAlive(Number(claimed['pid'])))) {
+    found.push(claim);
+    if (existsSync(join(folder, 'owner.sock'))) found.push(join(folder, 'owner.sock'));
+  }
+  return found;
+}
+
+/** Formats a size as MB, such as `1,234 MB`. */
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / MEGABYTE).toLocaleString('en-US')} MB`;
+}
+
+function nearest(folder: string): string {
+  const parent = dirname(folder);
+  return existsSync(folder) || parent === folder ? folder : nearest(parent);
+}
+
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
+}
+
+function sizeOf(path: string): number {
+  return statOf(path)?.size ?? 0;
+}

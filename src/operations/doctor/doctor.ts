@@ -1,0 +1,130 @@
+import { type SightlineError, toSightlineError } from '../../base/errors.ts';
+import { isServed } from '../../session/borrow.ts';
+import { type Owner, readOwner } from '../../session/workspace.ts';
+import { layoutOf } from '../../snapshot/layout.ts';
+import { DamagedFile } from '../../warehouse/errors.ts';
+import { remedyOf } from '../damage-remedy.ts';
+import { checkBudget } from './check-budget.ts';
+import { type Finding, isAlive, type Patient } from './check-context.ts';
+import { checkCopy, checkSnapshots, checkWarehouseFile } from './check-data.ts';
+import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './check-files.ts';
+import { checkRecords } from './check-implausible.ts';
+import { checkPublishing } from './check-publishing.ts';
+import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks } from './check-records.ts';
+import { checkHome } from './check-remote.ts';
+import { checkUpstream } from './check-upstream.ts';
+
+/** A finding and the name of the check that reported it. */
+export interface CheckResult {
+  readonly check: string;
+  readonly status: Finding['status'];
+  readonly message: string;
+  readonly advice: string | null;
+  readonly fixed: boolean;
+}
+
+/** Input of `examine`. */
+export type Examination = Omit<Patient, 'layout' | 'owner'>;
+
+/** A configured workspace. `error` is null if its settings are valid. */
+export interface ConfiguredWorkspace {
+  readonly name: string;
+  readonly error: SightlineError | null;
+}
+
+/** The oldest supported Node version. */
+const NODE_LEAST = [20, 19] as const;
+
+/** Runs one check. `earlier` has the results of the checks before it. */
+type Check = (patient: Patient, earlier: readonly CheckResult[]) => Promise<Finding[]>;
+
+const checks: readonly { readonly name: string; readonly run: Check }[] = [
+  { name: 'data folder', run: checkFolder },
+  { name: 'disk', run: checkDisk },
+  { name: 'permissions', run: checkPermissions },
+  { name: 'leftovers', run: checkLeftovers },
+  { name: 'budget', run: checkBudget },
+  { name: 'upstream', run: (patient, earlier) => checkUpstream(patient, hasFailed(earlier, 'budget')) },
+  { name: 'home', run: checkHome },
+  { name: 'warehouse', run: checkWarehouseFile },
+  { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
+  { name: 'records', run: (patient, earlier) => checkRecords(patient, hasFailed(earlier, 'warehouse')) },
+  { name: 'snapshots', run: (patient, earlier) => checkSnapshots(patient, hasFailed(earlier, 'warehouse')) },
+  { name: 'publishing', run: checkPublishing },
+  {
+    name: 'completeness',
+    run: (patient, earlier) =>
+      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'copy') ? Promise.resolve([]) : checkCompleteness(patient),
+  },
+  { name: 'raw pages', run: checkRawPages },
+  { name: 'keys', run: checkKeys },
+  { name: 'jobs', run: checkJobs },
+  { name: 'webhooks', run: checkWebhooks },
+];
+
+/** Checks that need no workspace: the Node version, the settings of every workspace, and the queue. Does not throw. */
+export async function examineSurroundings(
+  configured: readonly ConfiguredWorkspace[],
+  checkQueue: () => Promise<Finding[]> = async () => [],
+  version: string = process.versions.node,
+): Promise<CheckResult[]> {
+  return [
+    ...(await perform('node', () => Promise.resolve([checkNode(version)]))),
+    ...(await perform('configuration', () => Promise.resolve(configured.map(checkSettings)))),
+    ...(await perform('queue', checkQueue)),
+  ];
+}
+
+/** Runs every check on a workspace. An error of a check becomes its failure. Throws only the signal's reason. */
+export async function examine(examination: Examination): Promise<CheckResult[]> {
+  const { config, signal } = examination.context;
+  const patient = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
+  const results: CheckResult[] = [];
+  for (const { name, run } of checks) {
+    results.push(...(await perform(name, () => run(patient, results), examination.folder)));
+    signal.throwIfAborted();
+  }
+  return results;
+}
+
+function hasFailed(results: readonly CheckResult[], check: string): boolean {
+  return results.some((result) => result.check === check && result.status === 'failure');
+}
+
+// `folder` is the user's current directory, used in the repair command for a damaged file.
+async function perform(
+  check: string,
+  run: () => Promise<Finding[]>,
+  folder: string | null = null,
+): Promise<CheckResult[]> {
+  const toResult = ({ status, message, advice, fixed }: Finding): CheckResult => {
+    return { check, status, message, advice: advice ?? null, fixed: fixed ?? false };
+  };
+  try {
+    return (await run()).map(toResult);
+  } catch (thrown) {
+    const { message, hint } = toSightlineError(thrown);
+    const remedy = thrown instanceof DamagedFile && folder !== null ? await remedyOf(thrown.path, folder) : null;
+    return [toResult({ status: 'failure', message, advice: remedy === null ? hint : `R${remedy.slice(1)}.` })];
+  }
+}
+
+async function findOwner(folder: string): Promise<string | null> {
+  // `checkPermissions` reports an owner that is not trusted.
+  if (await isServed(folder).catch(() => false)) return '`sightline serve`';
+  const owner: Owner | null = await readOwner(layoutOf(folder).owner);
+  return owner !== null && isAlive(owner.pid) ? `\`${owner.command}\` (process ${owner.pid})` : null;
+}
+
+function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [least, leastMinor] = NODE_LEAST;
+  if (major > least || (major === least && minor >= leastMinor)) return { status: 'ok', message: `Node ${version}` };
+  const message = `Node ${version} is older than ${NODE_LEAST.join('.')}`;
+  return { status: 'failure', message, advice: 'Install a newer Node.' };
+}
+
+function checkSettings({ name, error }: ConfiguredWorkspace): Finding {
+  if (error === null) return { status: 'ok', message: `workspace ${name}: settings are valid` };
+  return { status: 'failure', message: `workspace ${name}: ${error.message}`, advice: error.hint };
+}

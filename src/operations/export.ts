@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { inSpan } from '../base/trace/trace.ts';
+import { noData } from '../session/newest-replica.ts';
+import { withHome } from '../session/remote-session.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { exportSnapshot, type Snapshot } from '../snapshot/snapshot-export.ts';
+import { checkPublishable, type Publication, publishSnapshot } from './publish.ts';
+
+/** Enough to sort and write one month; a larger sort spills to disk. The second thread reads back the files already written. */
+const EXPORT_RESOURCES = { memoryLimitMb: 320, threads: 2 };
+
+/** Progress of an export: `table` is the table being written, or null while files are uploaded. */
+export interface ExportProgress {
+  readonly table: string | null;
+  readonly done: number;
+  readonly of: number;
+}
+
+type Exported = Snapshot & { readonly published: Publication | null };
+
+/** Writes a Parquet snapshot to the workspace folder, then uploads it if `publish` names another place. */
+export function exportWorkspace(
+  context: Context,
+  onProgress: (progress: ExportProgress) => void,
+  changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
+): Promise<Exported> {
+  // Publish before the lease is released. A later holder publishes newer data, so the order stays correct.
+  return withHome(context, null, (inside) => exportHere(inside, onProgress, changes));
+}
+
+async function exportHere(
+  context: Context,
+  onProgress: (progress: ExportProgress) => void,
+  changes: Partial<Pick<WorkspaceConfig, 'compression'>>,
+): Promise<Exported> {
+  const { clock, signal } = context;
+  const config = { ...context.config, ...changes };
+  if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
+  const work = async ({ warehouse, layout, copy }: Opened): Promise<Snapshot> => {
+    // A killed sync may have committed pages after the last replica was published.
+    if (!copy.isCurrent) await publish(warehouse, layout, copy);
+    const { compression, keep } = config;
+    return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
+  };
+  return inSpan('export', {}, async () => {
+    await checkPublishable(context);
+    const snapshot = await withWarehouse(context, EXPORT_RESOURCES, work);
+    // A snapshot is immutable, so other processes may use the warehouse during the upload.
+    const published = await publishSnapshot(context, snapshot, (sent) => onProgress({ table: null, ...sent }));
+    return { ...snapshot, published };
+  });
+}

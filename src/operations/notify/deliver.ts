@@ -1,0 +1,162 @@
+import { createHmac } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Clock } from '../../base/clock.ts';
+import type { NotifyTarget } from '../../base/config/notify-settings.ts';
+import { hideKeys } from '../../base/errors.ts';
+import { VERSION } from '../../base/version.ts';
+
+/** Limits of one delivery. */
+export interface DeliveryLimits {
+  readonly attemptsMax: number;
+  /** Maximum duration of one attempt. */
+  readonly attemptMs: number;
+  /** Maximum duration of all attempts and waits together. */
+  readonly totalMs: number;
+  /** First wait between two attempts; doubles with each attempt. */
+  readonly backoffMs: number;
+}
+
+/** Limits that bound how long a command waits for its message. */
+export const DELIVERY_LIMITS: DeliveryLimits = {
+  attemptsMax: 4,
+  attemptMs: 10_000,
+  totalMs: 30_000,
+  backoffMs: 1_000,
+};
+
+const SAID_BYTES_MAX = 2_048;
+const SAID_CHARACTERS_MAX = 200;
+
+/** Result of a delivery. */
+export interface Delivery {
+  readonly isDelivered: boolean;
+  /** Whether a later attempt may succeed. */
+  readonly mayRetry: boolean;
+  readonly attempts: number;
+  /** HTTP status of the last response; null if there was none. */
+  readonly status: number | null;
+  /** The result in words, without the address. */
+  readonly said: string;
+}
+
+/**
+ * Headers that identify and sign a message, after Standard Webhooks 1.0.0
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): the signature is
+ * `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, the timestamp in seconds since the epoch.
+ */
+export function signatureHeaders(
+  secret: Uint8Array | null,
+  id: string,
+  nowMs: number,
+  body: string,
+): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+  if (secret === null) return headers;
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { ...headers, 'webhook-signature': `v1,${signature}` };
+}
+
+/** Sends a message and retries within the limits if a retry may succeed. Does not throw. Does not follow redirects. */
+export async function deliver(
+  target: NotifyTarget,
+  { id, body }: { readonly id: string; readonly body: string },
+  { clock, signal, limits = DELIVERY_LIMITS }: { clock: Clock; signal: AbortSignal; limits?: DeliveryLimits },
+): Promise<Delivery> {
+  const startedAt = clock.monotonic();
+  let last: Delivery = { isDelivered: false, mayRetry: true, attempts: 0, status: null, said: 'it was not sent' };
+  for (let attempt = 1; attempt <= limits.attemptsMax && !signal.aborted; attempt++) {
+    const headers = signatureHeaders(target.secret, id, clock.now(), body);
+    const answer = await post(target.url, headers, body, limits.attemptMs, signal);
+    last = { ...judge(answer), attempts: attempt };
+    if (last.isDelivered || !last.mayRetry || attempt === limits.attemptsMax) return last;
+    const bound = limits.backoffMs * 2 ** (attempt - 1);
+    const asked = toWaitMs(answer.retryAfter, clock.now());
+    const waitMs = Math.max(asked, bound / 2 + (clock.random() * bound) / 2);
+    const spentMs = clock.monotonic() - startedAt;
+    if (spentMs + waitMs + limits.attemptMs > limits.totalMs) return last;
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+  }
+  return last;
+}
+
+interface Answered {
+  readonly status: number | null;
+  readonly said: string;
+  readonly retryAfter: string | undefined;
+}
+
+function judge({ status, said }: Answered): Omit<Delivery, 'attempts'> {
+  if (status === null) return { isDelivered: false, mayRetry: true, status, said };
+  const isDelivered = status >= 200 && status < 300;
+  // https://www.rfc-editor.org/rfc/rfc9110#section-15: statuses for which a retry may succeed.
+  const mayRetry = !isDelivered && (status === 408 || status === 425 || status === 429 || status >= 500);
+  const redirect = status >= 300 && status < 400 ? ', a redirect, which sightline does not follow' : '';
+  return { isDelivered, mayRetry, status, said: `answered ${status}${redirect}${said === '' ? '' : `: ${said}`}` };
+}
+
+function post(
+  url: URL,
+  signed: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'user-agent': `sightline/${VERSION}`,
+    ...signed,
+  };
+  const deadline = AbortSignal.timeout(timeoutMs);
+  return new Promise((resolve) => {
+    // Set once the status has arrived. An error in the rest of the body then does not change the result.
+    let endWith: (() => void) | null = null;
+    const fail = (thrown: unknown): void => {
+      if (endWith !== null) {
+        endWith();
+        return;
+      }
+      const { code = 'network error' } = thrown as NodeJS.ErrnoException;
+      const why = deadline.aborted ? `did not answer within ${timeoutMs / 1000} s` : `could not be reached (${code})`;
+      resolve({ status: null, said: signal.aborted ? 'it was stopped' : why, retryAfter: undefined });
+    };
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const options = { method: 'POST', headers, agent: false, signal: AbortSignal.any([signal, deadline]) } as const;
+    const sent = send(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const end = (): void => {
+        const said = Buffer.concat(chunks).subarray(0, SAID_BYTES_MAX).toString();
+        const retryAfter = response.headers['retry-after'];
+        resolve({ status: response.statusCode ?? null, said: excerpt(said), retryAfter });
+        response.destroy();
+      };
+      endWith = end;
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes > SAID_BYTES_MAX) end();
+      });
+      response.once('end', end).once('error', end);
+    });
+    sent.once('error', fail);
+    sent.end(body);
+  });
+}
+
+// Seconds or a date: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+function toWaitMs(header: string | undefined, nowMs: number): number {
+  if (header === undefined) return 0;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? 0 : Math.max(0, at - nowMs);
+}
+
+function excerpt(text: string): string {
+  return hideKeys(text)
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, SAID_CHARACTERS_MAX);
+}

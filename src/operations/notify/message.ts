@@ -1,0 +1,109 @@
+import type { NotifyTarget } from '../../base/config/notify-settings.ts';
+import { hideKeys } from '../../base/errors.ts';
+import type { Draft } from './judge.ts';
+import type { Waiting } from './notify-state.ts';
+
+/** Version of the payload. It changes if a member is removed or changes its meaning. */
+const PAYLOAD_VERSION = 1;
+/** Slack accepts 3,000 characters in a block, counted after escaping. */
+const SLACK_CHARACTERS_MAX = 2_900;
+const TEXT_CHARACTERS_MAX = 1_000;
+/** URL parts of at least this length are probably secret. */
+const TOKEN_CHARACTERS_MIN = 16;
+
+/** Formats an event as one or two sentences. */
+export function textOf(workspace: string, event: string, data: Draft['data']): string {
+  const of = `Workspace ${workspace}`;
+  const job = data['job'] === null || data['job'] === undefined ? '' : ` (job ${String(data['job'])})`;
+  const what = String(data['what']);
+  const still = data['reminder'] === true ? 'still ' : '';
+  switch (event) {
+    case 'failure': {
+      const how = data['status'] === 'partial' ? 'is partial' : 'fails';
+      const since = data['reminder'] === true ? ` since ${String(data['since'])}` : '';
+      return `${of}: ${what}${job} ${still}${how}${since}: ${String(data['message'])}`;
+    }
+    case 'recovery':
+      return `${of}: ${what}${job} ${what === 'data' ? 'are current again; they were stale' : 'works again; it had failed'} since ${String(data['since'])}.`;
+    case 'drift':
+      return `${of}: upstream's responses have changed: ${String(data['summary'])}.`;
+    case 'stale': {
+      const last =
+        data['lastCompleteAt'] === null ? 'there has been none' : `the last was at ${String(data['lastCompleteAt'])}`;
+      return `${of}: data are ${still}stale: no complete sync for ${String(data['ageHours'])} hours; ${last}.`;
+    }
+    default:
+      return `${of}: this is a test message of the webhook.`;
+  }
+}
+
+/** The request body in the target's format. */
+export function bodyOf(target: NotifyTarget, workspace: string, waiting: Waiting): string {
+  const { id, event, createdAt, text, data } = waiting;
+  if (target.format === 'slack') return JSON.stringify(slackOf(text, event, createdAt));
+  const payload = { version: PAYLOAD_VERSION, type: event, id, timestamp: createdAt, workspace, text, data };
+  return JSON.stringify(payload);
+}
+
+/**
+ * Returns content without API keys and without the targets' addresses and secrets. Shortens each text to
+ * `TEXT_CHARACTERS_MAX` characters.
+ */
+export function withoutSecrets<T>(content: T, targets: readonly NotifyTarget[]): T {
+  const secrets = targets.flatMap(secretsOf).sort((a, b) => b.length - a.length);
+  const clean = (text: string): string =>
+    secrets
+      .reduce((cleaned, secret) => cleaned.replaceAll(secret, '…'), hideKeys(text))
+      .slice(0, TEXT_CHARACTERS_MAX)
+      .toWellFormed();
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return clean(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), walk(inner)]));
+  };
+  return walk(content) as T;
+}
+
+// Includes parts of the address, because receivers often repeat an unknown token in their error message.
+function secretsOf({ url, secretText }: NotifyTarget): string[] {
+  const steps = url.pathname.split('/').filter((step) => step.length >= TOKEN_CHARACTERS_MIN);
+  const values = [...url.searchParams.values()].filter((value) => value.length >= TOKEN_CHARACTERS_MIN);
+  return [
+    url.href,
+    ...(url.pathname.length > 8 ? [`${url.host}${url.pathname}`, url.pathname] : []),
+    ...(url.search.length > 8 ? [url.search] : []),
+    ...steps,
+    ...values,
+    ...(secretText === null ? [] : [secretText, secretText.replace(/^whsec_/, '')]),
+  ];
+}
+
+/** Removes line breaks, control characters and direction marks, because the text contains strings from upstream. */
+export function inOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]+/gu, ' ');
+}
+
+// https://docs.slack.dev/messaging/formatting-message-text: only these three must be escaped. Slack-compatible receivers may
+// also treat a plain @channel as a mention, so break it up.
+function escapeSlack(text: string): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return escaped.replace(/@(?=(channel|here|all|everyone)\b)/gi, '@\u200B');
+}
+
+function slackOf(text: string, event: string, createdAt: string): object {
+  const escaped = escapeSlack(text);
+  // Cut before escaping, because a cut afterwards could split an escape sequence.
+  const fitting =
+    escaped.length <= SLACK_CHARACTERS_MAX
+      ? escaped
+      : escapeSlack(text.slice(0, SLACK_CHARACTERS_MAX / 5).toWellFormed());
+  const note = `${event} · ${createdAt}`;
+  return {
+    text: fitting,
+    blocks: [
+      { type: 'section', text: { type: 'mrkdwn', text: fitting, verbatim: true } },
+      { type: 'context', elements: [{ type: 'mrkdwn', text: note, verbatim: true }] },
+    ],
+  };
+}

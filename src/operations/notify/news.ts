@@ -1,0 +1,81 @@
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { SightlineError } from '../../base/errors.ts';
+import type { JobRun } from '../../scheduler/job-log.ts';
+import type { SyncOptions, SyncSummary } from '../../sync/run-sync.ts';
+import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
+import { readLastWholeRun } from '../../warehouse/ledger/runs.ts';
+import { readNewest } from '../status.ts';
+import { type Outcome, outcomeOfSync } from './judge.ts';
+import type { News } from './notify.ts';
+
+/** Drift findings that a message lists. The summary counts all of them. */
+const FINDINGS_MAX = 10;
+const COUNTED = {
+  unknownFields: 'unknown',
+  vanishedFields: 'vanished',
+  changedTypes: 'of another type',
+  newValues: 'new',
+  implausibleValues: 'implausible',
+};
+
+/** Collects the outcome, drift and freshness of a sync. `job` is the job whose step it was, or null. */
+export async function newsOfSync(
+  config: WorkspaceConfig,
+  { only, range, brands }: SyncOptions,
+  result: SyncSummary | SightlineError,
+  job: string | null,
+  nowMs: number,
+): Promise<News> {
+  const isWhole = only === null && range === null && brands === null;
+  const scope = isWhole ? null : JSON.stringify({ only, range, brands });
+  const outcome = outcomeOfSync(result, scope, job);
+  const outcomes = outcome === null ? [] : [outcome];
+  if (result instanceof SightlineError) return { outcomes };
+  const drift = await driftOf(config, result);
+  const isComplete = isWhole && result.status === 'complete';
+  return { outcomes, drift, ...(isComplete ? { lastCompleteMs: nowMs } : {}) };
+}
+
+/** Collects the outcomes of a job's steps and the freshness of the data. Skips syncs, which send their own notifications. */
+export async function newsOfJob(config: WorkspaceConfig, run: JobRun): Promise<News> {
+  const outcomes = run.steps.flatMap(({ step, status, exitCode, error }): Outcome[] => {
+    const of = { what: step, scope: null, job: run.job, runId: null };
+    if (step === 'sync') return [];
+    if (status === 'done') return [{ ...of, failure: null }];
+    if (status !== 'failed' && status !== 'partial') return [];
+    const message = error ?? `it ended with exit code ${exitCode}; see the log for the reason`;
+    return [{ ...of, failure: { status, code: null, message } }];
+  });
+  return { outcomes, ...(await newsOfFreshness(config)) };
+}
+
+/** Reads the end of the last complete sync of all resources. */
+export async function newsOfFreshness(config: WorkspaceConfig): Promise<News> {
+  try {
+    return { lastCompleteMs: (await readNewest(config, readLastWholeRun)).value };
+  } catch (thrown) {
+    // Nothing was ever published, so the age counts from the first check.
+    if (thrown instanceof SightlineError && thrown.code === 'no_data') return { lastCompleteMs: null };
+    return {};
+  }
+}
+
+async function driftOf(
+  config: WorkspaceConfig,
+  { drift, runId }: SyncSummary,
+): Promise<NonNullable<News['drift']> | null> {
+  const counts = Object.entries(COUNTED).map(
+    ([kind, words]) => [drift?.[kind as keyof typeof COUNTED] ?? 0, words] as const,
+  );
+  const total = counts.reduce((sum, [count]) => sum + count, 0);
+  if (total === 0) return null;
+  const parts = counts.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]));
+  const wanted = Math.min(total, FINDINGS_MAX);
+  const rows = await readNewest(config, (query) => readDrift(query, wanted)).catch(() => null);
+  const findings = (rows?.value ?? []).map(({ resource, path, kind, detail }) => ({ resource, path, kind, detail }));
+  const named = findings
+    .slice(0, 3)
+    .map(({ resource, path, kind }) => `${`${resource} ${path}`.trim()} (${kind.replace('_', ' ')})`);
+  const summary = `${total} ${total === 1 ? 'finding' : 'findings'}, ${parts.join(', ')}${named.length === 0 ? '' : `: ${named.join(', ')}`}`;
+  return { summary, runId, findings };
+}

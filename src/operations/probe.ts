@@ -1,0 +1,67 @@
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import type { ErrorCode } from '../base/errors.ts';
+import { itemsOf } from '../contract/body.ts';
+import { providerOf } from '../contract/catalogue.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import { catalogue } from '../session/workspace.ts';
+import { createClient } from '../upstream/client.ts';
+import { toWorkspaceError, UpstreamError } from '../upstream/errors.ts';
+import { openBudget } from './sync.ts';
+
+/** Upstream's response to one request for the brands of a workspace. */
+export interface Asked {
+  readonly baseUrl: string;
+  readonly items: readonly unknown[];
+  /** `date` is upstream's clock and `sentAt` the local clock at the time of the request, in epoch milliseconds. */
+  readonly date: number;
+  readonly sentAt: number;
+  /** Requests per minute that upstream allows. */
+  readonly rateLimit: number;
+}
+
+/**
+ * Requests the brands of the workspace through the budget, without retries, so that a waiting user sees the first error.
+ *
+ * @throws `UpstreamError`, or the signal's reason if it is aborted.
+ */
+export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Asked> {
+  const upstream = config.upstream();
+  const { budget, close } = await openBudget({ config, clock, signal });
+  const client = createClient({ ...upstream, budget, clock, connections: 1 });
+  const provider = providerOf(catalogue, 'brand');
+  const failed = new AbortController();
+  let sentAt = Number.NaN;
+  try {
+    const { value, date } = await client.get(
+      { path: provider.path, query: provider.ask ?? {} },
+      (body) => itemsOf(provider, provider.derived[0] as ResourceTable, body),
+      {
+        signal: AbortSignal.any([signal, failed.signal]),
+        onAttempt: (attempt) => {
+          ({ sentAt } = attempt);
+          const { error, status } = attempt;
+          if (error !== null) failed.abort(new UpstreamError(codeOf(status), error, { status }));
+        },
+      },
+    );
+    return {
+      baseUrl: upstream.baseUrl,
+      items: value ?? [],
+      date: date ?? clock.now(),
+      sentAt,
+      rateLimit: budget.state().limit,
+    };
+  } catch (thrown) {
+    throw toWorkspaceError(thrown);
+  } finally {
+    await client.close();
+    await close();
+  }
+}
+
+// Codes of errors that the client would retry. Errors that are not retried have their own code.
+function codeOf(status: number | null): ErrorCode {
+  if (status === null) return 'unreachable';
+  return status === 200 ? 'bad_answer' : 'upstream_failed';
+}

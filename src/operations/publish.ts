@@ -1,0 +1,107 @@
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { inSpan } from '../base/trace/trace.ts';
+import type { StoredSnapshot } from '../lake/store-publisher.ts';
+import { heldHome } from '../session/remote-session.ts';
+import { withStore } from '../session/storage-location.ts';
+import { type Context, catalogue } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { readManifest } from '../snapshot/manifest.ts';
+import type { Publisher } from '../snapshot/publisher.ts';
+import type { Snapshot } from '../snapshot/snapshot-export.ts';
+import type { Tally } from '../snapshot/table-export.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+
+/** Result of publishing a snapshot beyond the workspace's folder. */
+export interface Publication {
+  readonly kind: 's3' | 'iceberg';
+  /** S3 bucket; null for a folder. */
+  readonly bucket: string | null;
+  /** Key prefix of the workspace, ending in a slash; null for a folder. */
+  readonly prefix: string | null;
+  /** Address of the folder that contains `latest.json`. */
+  readonly location: string;
+  /** Key of the snapshot's manifest, below the prefix. */
+  readonly manifest: string;
+  /** `moved` if `latest.json` points to this snapshot, `superseded` if it points to one with newer data. */
+  readonly pointer: 'moved' | 'superseded';
+  /** ID of the snapshot that `latest.json` points to. */
+  readonly latest: string;
+  readonly sent: Readonly<Tally>;
+  /** IDs of the snapshots whose files were deleted there. */
+  readonly deleted: readonly string[];
+}
+
+/**
+ * Publishes a snapshot to the place beyond the folder that the settings name. Returns null if they name none.
+ *
+ * @throws `publish_failed`, and `config_invalid` if a required package is not installed.
+ */
+export async function publishSnapshot(
+  context: Context,
+  snapshot: Pick<Snapshot, 'id' | 'path'>,
+  onProgress: (progress: { done: number; of: number }) => void,
+): Promise<Publication | null> {
+  const { config, clock } = context;
+  return withStore(context, (store, place) =>
+    inSpan('publish', {}, async () => {
+      const manifest = await readManifest(snapshot.path);
+      if (manifest === null) throw new SightlineError('publish_failed', `${snapshot.path} no longer has a manifest`);
+      const publisher = await openPublisher(context, store, onProgress);
+      const placed = await publisher.put({ folder: snapshot.path, manifest });
+      const pointer = await publisher.point(placed);
+      const latest = pointer === 'moved' ? manifest.id : ((await publisher.latest())?.id ?? manifest.id);
+      const bucket = place.kind === 's3' ? place.bucket : null;
+      const prefix = bucket === null ? null : store.location.slice(`s3://${bucket}/`.length);
+      const key = placed.location.slice(store.location.length);
+      const deleted = await retained(() => publisher.retain(config.keep, clock.now()));
+      const kind = config.publish.kind === 'iceberg' ? 'iceberg' : 's3';
+      const where = { kind, bucket, prefix, location: store.location } as const;
+      return { ...where, manifest: key, pointer, latest, sent: placed.sent, deleted };
+    }),
+  );
+}
+
+/** Checks without network access that publishing is possible. Throws `config_invalid` if a required package is missing. */
+export async function checkPublishable(context: Context): Promise<void> {
+  await withStore(context, async () => {
+    if (context.config.publish.kind === 'iceberg') (await import('../lake/iceberg/manifest-engine.ts')).findEngine();
+  });
+}
+
+/** Deletes expired snapshots from the place beyond the folder and returns their IDs. Throws `publish_failed`. */
+export async function retainPublished(context: Context): Promise<string[]> {
+  const { config, clock, signal } = context;
+  const deleted = await withStore(context, async (store) => {
+    const { retainStored } = await import('../lake/lake-retention.ts');
+    return retainStored(store, config.keep, clock.now(), { clock, signal });
+  });
+  return deleted ?? [];
+}
+
+async function openPublisher(
+  { config, clock, signal }: Context,
+  store: ObjectStore,
+  onProgress: (progress: { done: number; of: number }) => void,
+): Promise<Publisher<StoredSnapshot>> {
+  const epoch = heldHome(config.folder)?.epoch ?? null;
+  const options = { clock, signal, onProgress, epoch };
+  if (config.publish.kind !== 'iceberg') {
+    const { createStorePublisher } = await import('../lake/store-publisher.ts');
+    return createStorePublisher(store, options);
+  }
+  const { createIcebergPublisher } = await import('../lake/iceberg/iceberg-publisher.ts');
+  const times = new Map([...catalogue.tables, ...catalogue.histories].map(({ name, time }) => [name, time ?? null]));
+  const timeOf = (table: string): string | null => times.get(table) ?? null;
+  const { sending } = layoutOf(config.folder);
+  return createIcebergPublisher(store, { ...options, keep: config.keep, timeOf, sending });
+}
+
+async function retained(work: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    const explanation = `the snapshot is published, but older ones could not be deleted: ${message}`;
+    throw code === 'interrupted' ? thrown : new SightlineError(code, explanation, { cause: thrown });
+  }
+}

@@ -1,0 +1,109 @@
+import { rm } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import { constrainedMemory } from 'node:process';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { openCopyWith, openNewestWith } from '../session/newest-replica.ts';
+import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import type { QueryResult } from '../warehouse/reader.ts';
+import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
+import { type GuardedSql, openGuardedSql } from '../warehouse/sql/guarded-sql.ts';
+
+const MEMORY_MB_MAX = 4_096;
+const MEMORY_MB_LEAST = 512;
+
+/** Limits for SQL of the files' owner, which only guard against mistakes. Callers over the network need narrower ones. */
+export function ownerLimits(changes: Partial<QueryLimits> = {}): QueryLimits {
+  // A container may have less memory than the machine. Without a limit the system reports 0, or more than the machine has.
+  const machineMb = Math.min(totalmem(), constrainedMemory() || Number.POSITIVE_INFINITY) / 1024 ** 2;
+  return {
+    timeoutMs: 3_600_000,
+    memoryMb: Math.floor(Math.max(MEMORY_MB_LEAST, Math.min(MEMORY_MB_MAX, machineMb / 2))),
+    rowsMax: Number.MAX_SAFE_INTEGER,
+    bytesMax: 256 * 1024 ** 2,
+    ...changes,
+  };
+}
+
+/** Options for SQL of the files' owner. */
+export interface QueryOptions {
+  readonly signal?: AbortSignal;
+  readonly limits?: QueryLimits;
+  /** Maximum number of statements that return rows. SQL with more is rejected before it runs. */
+  readonly resultsMax?: number;
+}
+
+/**
+ * Runs read-only SQL on a workspace's newest data, even while another process uses them. Returns the result of each statement.
+ *
+ * @throws the errors of `GuardedSql`, and the signal's reason when it is aborted.
+ */
+export async function queryWorkspace(
+  config: WorkspaceConfig,
+  sql: string,
+  { signal, limits = ownerLimits(), resultsMax }: QueryOptions = {},
+): Promise<QueryResult[]> {
+  const open = (path: string): Promise<GuardedSql> => openGuardedSql(path, { audience: 'owner', limits });
+  const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
+  return interruptible(opened, signal, () => opened.query(sql, resultsMax));
+}
+
+/**
+ * Writes one query's rows to a Parquet file of flat columns by rename. Returns the number of rows. Throws like `queryWorkspace`.
+ */
+export async function saveQuery(
+  config: WorkspaceConfig,
+  sql: string,
+  path: string,
+  { signal, limits = ownerLimits() }: Omit<QueryOptions, 'resultsMax'> = {},
+): Promise<number> {
+  const target = resolve(path);
+  const output = `${target}.${process.pid}.new`;
+  await ensureWritableFolder(resolve(target, '..'));
+  const open = (file: string): Promise<GuardedSql> => openGuardedSql(file, { audience: 'owner', limits, output });
+  const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
+  try {
+    const rows = await interruptible(opened, signal, () => opened.writeParquet(sql));
+    await syncToDisk(output);
+    await publishByRename(output, target);
+    return rows;
+  } finally {
+    await rm(output, { force: true });
+  }
+}
+
+/** An open database for SQL, with the age of its data. */
+export interface QuerySession {
+  readonly sql: GuardedSql;
+  /** Time of the last change to the data, epoch milliseconds. */
+  readonly asOf: number;
+  /** Whether the warehouse has newer data, which the next export or sync publishes. */
+  readonly isBehind: boolean;
+}
+
+/**
+ * Opens the replica for an interactive session, which would block syncs if it opened the warehouse.
+ *
+ * @throws `no_data` before the first replica is published.
+ */
+export async function openSession(config: WorkspaceConfig, limits = ownerLimits()): Promise<QuerySession> {
+  const layout = layoutOf(config.folder);
+  const sql = await openCopyWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
+  const { copy, live } = agesOf(layout);
+  return { sql, asOf: copy, isBehind: config.home.kind === 'local' && live > copy };
+}
+
+async function interruptible<T>(sql: GuardedSql, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  const interrupt = (): void => sql.interrupt();
+  signal?.addEventListener('abort', interrupt, { once: true });
+  try {
+    return await work();
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    throw thrown;
+  } finally {
+    signal?.removeEventListener('abort', interrupt);
+    sql.close();
+  }
+}

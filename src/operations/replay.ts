@@ -1,0 +1,176 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { learnConventions } from '../analytics/calibration/calibrate.ts';
+import { SightlineError } from '../base/errors.ts';
+import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { withHome } from '../session/remote-session.ts';
+import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
+import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { listRawFiles } from '../sync/raw/raw-log.ts';
+import { type ReplayResult, replayPages } from '../sync/raw/replay-pages.ts';
+import { openRecords } from '../sync/recorder.ts';
+import { DamagedFile } from '../warehouse/errors.ts';
+import { checkDatabasePath, removeDatabase } from '../warehouse/file/copy-database.ts';
+import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/file/rebuild.ts';
+import {
+  inWarehouse,
+  keepOld,
+  REPLACEMENT_RESOURCES,
+  type Replaceable,
+  replaceWarehouse,
+} from './backup/replacement.ts';
+import { checkNotOwnFile } from './own-files.ts';
+
+/** Options of `replayWorkspace`. */
+export interface ReplayRequest {
+  /** First and last day (UTC, inclusive) on which the pages were received; null for no bound. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Names of resources; null for all. Resources that fill the same tables are added. */
+  readonly only: readonly string[] | null;
+  /** Path of a new file; null to rebuild the workspace's warehouse. */
+  readonly into: string | null;
+  /** Whether to use the new warehouse even if it lacks rows of the old one or pages were damaged. */
+  readonly acceptMissing: boolean;
+}
+
+/** Result of a replay. */
+export interface ReplaySummary extends ReplayResult {
+  readonly status: 'complete' | 'partial';
+  /** Path of the new file. */
+  readonly path: string;
+  /** Whether the new file has replaced the workspace's warehouse. */
+  readonly replaced: boolean;
+  /** Path under which the replaced warehouse is kept, or null. */
+  readonly kept: string | null;
+  /** Rows of the old warehouse that the new one lacks. */
+  readonly missing: readonly MissingRows[];
+}
+
+type OnProgress = (done: number, of: number) => void;
+
+/**
+ * Rebuilds tables from the stored raw pages in a new file, replaces the workspace's warehouse with it by rename, and keeps the
+ * old file. If the new file lacks rows or pages were damaged, it is kept beside the warehouse instead.
+ */
+export function replayWorkspace(
+  context: Context,
+  request: ReplayRequest,
+  onProgress: OnProgress,
+): Promise<ReplaySummary> {
+  return withHome(context, null, (inside) => replay(inside, request, onProgress));
+}
+
+async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {
+  const layout = layoutOf(context.config.folder);
+  if ((await listRawFiles(layout.raw)).length === 0) {
+    throw new SightlineError('no_data', `workspace ${context.config.name} has no raw pages in ${layout.raw}`);
+  }
+  const only = request.only === null ? null : withSharedTables(request.only);
+  if (request.into !== null) return replayInto(context, request, only, resolve(request.into), onProgress);
+  const aside = join(context.config.folder, '.replay.duckdb');
+  // A file that cannot be opened is kept but not compared.
+  const summary = await replaceWarehouse(context, { aside, despite: ['warehouse_invalid'] }, (replaceable) =>
+    settle(context, request, { layout, aside, ...replaceable }, only, onProgress),
+  );
+  if (summary.replaced) {
+    await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
+      await learnConventions(warehouse.database, { now: context.clock.now(), onlyIfNone: true }).catch(() => undefined);
+      await publish(warehouse, layout, copy);
+    });
+  }
+  return summary;
+}
+
+async function replayInto(
+  context: Context,
+  request: ReplayRequest,
+  only: ReadonlySet<string> | null,
+  path: string,
+  onProgress: OnProgress,
+): Promise<ReplaySummary> {
+  checkDatabasePath(path);
+  await checkNotOwnFile(context.config.folder, path, `--into ${path}`);
+  if (existsSync(path)) throw new SightlineError('usage', `--into ${path} already exists; allowed: a new file`);
+  await ensureWritableFolder(resolve(path, '..'));
+  try {
+    const result = await build(context, path, { ...request, only, runs: true }, onProgress);
+    const status = result.damages.length > 0 ? 'partial' : 'complete';
+    return { ...result, status, path, replaced: false, kept: null, missing: [] };
+  } catch (thrown) {
+    await removeDatabase(path);
+    throw thrown;
+  }
+}
+
+interface Target extends Replaceable {
+  readonly layout: Layout;
+  /** Path at which the new file is built. */
+  readonly aside: string;
+}
+
+async function settle(
+  context: Context,
+  request: ReplayRequest,
+  { layout, aside, old, stamp, refuseIfTaken }: Target,
+  only: ReadonlySet<string> | null,
+  onProgress: OnProgress,
+): Promise<ReplaySummary> {
+  if (old === null && existsSync(layout.warehouse) && (request.only ?? request.from ?? request.to) !== null) {
+    throw new DamagedFile(
+      layout.warehouse,
+      `${layout.warehouse} is damaged, so a replay must include all resources and days`,
+    );
+  }
+  // A replay of some resources copies the runs and all other resources from the old file.
+  const isPart = old !== null && only !== null;
+  if (isPart) {
+    await copyWarehouse(old.database, aside);
+    await inWarehouse(aside, ({ database }) => emptyResources(database, catalogue, only));
+  }
+  const result = await build(context, aside, { ...request, only, runs: !isPart }, onProgress);
+  const missing = old === null ? [] : await findMissing(old.database, aside, catalogue);
+  if (old !== null) await carryOver(old.database, aside);
+  const isComplete = missing.length === 0 && result.damages.length === 0;
+  const summary = { ...result, status: isComplete ? 'complete' : 'partial', missing } as const;
+  await syncToDisk(aside);
+  // Without an old warehouse, use an incomplete one; the next sync fetches the rest.
+  if (!isComplete && old !== null && !request.acceptMissing) {
+    const path = join(context.config.folder, `warehouse.replayed-${stamp}.duckdb`);
+    await publishByRename(aside, path);
+    return { ...summary, path, replaced: false, kept: null };
+  }
+  refuseIfTaken();
+  const kept = existsSync(layout.warehouse) ? join(context.config.folder, `warehouse.${stamp}.duckdb`) : null;
+  if (kept !== null) await keepOld(layout.warehouse, kept, old);
+  await publishByRename(aside, layout.warehouse);
+  return { ...summary, path: layout.warehouse, replaced: true, kept };
+}
+
+async function build(
+  { clock, signal, config }: Context,
+  path: string,
+  options: Parameters<typeof replayPages>[1],
+  onProgress: OnProgress,
+): Promise<ReplayResult> {
+  return inWarehouse(path, async (opened) => {
+    const records = await openRecords({ catalogue, warehouse: opened, clock, raw: null });
+    const folder = layoutOf(config.folder).raw;
+    const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal, onProgress };
+    const result = await replayPages(parts, options);
+    await records.close();
+    return result;
+  });
+}
+
+// A table that several resources fill must be rebuilt from all of them.
+function withSharedTables(names: readonly string[]): ReadonlySet<string> {
+  const known = catalogue.resources.map((resource) => resource.name);
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    throw new SightlineError('usage', `unknown resource ${JSON.stringify(name)}; allowed: ${known.join(', ')}`);
+  }
+  const tablesOf = (name: string): string[] => catalogue.get(name).derived.map((table) => table.name);
+  const tables = new Set(names.flatMap(tablesOf));
+  return new Set(known.filter((name) => tablesOf(name).some((table) => tables.has(table))));
+}

@@ -1,0 +1,189 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { providerOf } from '../contract/catalogue.ts';
+import { noData } from '../session/newest-replica.ts';
+import { withHome } from '../session/remote-session.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import {
+  type ProgressState,
+  readProgressState,
+  replaceProgressState,
+  resetProgressState,
+  type StateScope,
+} from '../warehouse/ledger/progress-state.ts';
+import { readMembers } from '../warehouse/ledger/slice-state.ts';
+import { checkNotOwnFile } from './own-files.ts';
+import { readNewest } from './status.ts';
+
+/** Value of `format` in a state file. */
+const FORMAT = 'sightline-state';
+const VERSION = 1;
+const EVERYTHING: StateScope = { resources: null, brands: null };
+
+const day = z.iso.date().nullable();
+const moment = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/);
+const scope = {
+  chain: z.string().min(1),
+  resource: z.string().min(1),
+  brandId: z.guid().nullable(),
+  from: day,
+  to: day,
+  passId: z.guid(),
+};
+const fileSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.literal(VERSION),
+  workspace: z.string(),
+  exportedAt: moment,
+  brands: z.array(z.guid()),
+  coverage: z.array(
+    z.strictObject({ ...scope, runId: z.guid(), closedAt: moment, rows: z.int().min(0), state: z.string().nullable() }),
+  ),
+  checkpoints: z.array(
+    z.strictObject({
+      ...scope,
+      page: z.int().min(1),
+      table: z.string().min(1),
+      next: z.string().nullable(),
+      seen: z.array(z.string()),
+      unidentified: z.int().min(0),
+      readAt: moment,
+    }),
+  ),
+});
+
+type StateFile = z.infer<typeof fileSchema>;
+
+/** Reads a workspace's sync state, or part of it. `stale` means it is from the last replica. Throws `usage` for unknown names. */
+export async function readState(config: WorkspaceConfig, wanted: StateScope) {
+  return readNewest(config, async (query) => {
+    const state = await readProgressState(query, EVERYTHING);
+    const brands = [...new Set(state.coverage.flatMap(({ brandId }) => brandId ?? []))];
+    return readProgressState(query, checkScope(wanted, brands));
+  });
+}
+
+/** Writes a workspace's sync state to a file. Throws `usage` if the file exists, unless `force`. */
+export async function exportState(config: WorkspaceConfig, clock: Clock, path: string, force: boolean) {
+  await checkNotOwnFile(config.folder, path, path);
+  if (existsSync(path) && !force) {
+    throw new SightlineError('usage', `${path} already exists; --force overwrites it`);
+  }
+  const { value: state, stale } = await readState(config, EVERYTHING);
+  const brands = [...new Set(state.coverage.flatMap(({ brandId }) => brandId ?? []))].sort();
+  const exportedAt = new Date(clock.now()).toISOString();
+  const file: StateFile = {
+    format: FORMAT,
+    version: VERSION,
+    workspace: config.name,
+    exportedAt,
+    brands,
+    coverage: [...state.coverage],
+    checkpoints: state.checkpoints.map((row) => ({ ...row, seen: [...row.seen] })),
+  };
+  const aside = `${path}.${process.pid}`;
+  try {
+    await writeFile(aside, `${JSON.stringify(file, null, 1)}\n`, { flag: 'wx' });
+    await rename(aside, path);
+  } catch (thrown) {
+    await rm(aside, { force: true });
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'EISDIR' && code !== 'ENOTDIR') throw thrown;
+    throw new SightlineError('usage', `cannot write ${path} (${code})`, { cause: thrown });
+  }
+  return { path, coverage: file.coverage.length, checkpoints: file.checkpoints.length, stale };
+}
+
+/** Reads and validates a state file. Throws `usage` with the reason and its location. */
+export function readStateFile(path: string): StateFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (thrown) {
+    const { code, message } = thrown as NodeJS.ErrnoException;
+    throw new SightlineError(
+      'usage',
+      code === undefined ? `${path} is not JSON: ${message}` : `cannot read ${path} (${code})`,
+      {
+        cause: thrown,
+      },
+    );
+  }
+  const version = (json as { version?: unknown } | null)?.version;
+  if ((json as { format?: unknown } | null)?.format === FORMAT && version !== VERSION) {
+    throw new SightlineError('usage', `${path} has version ${String(version)}; allowed: ${VERSION}`);
+  }
+  const parsed = fileSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const location = issue?.path.join('.') || 'the file';
+    throw new SightlineError('usage', `${path} is not a file of \`state export\`: ${location}: ${issue?.message}`);
+  }
+  for (const { resource } of [...parsed.data.coverage, ...parsed.data.checkpoints]) checkResource(resource, path);
+  return parsed.data;
+}
+
+/** Replaces a workspace's sync state with that of a file. Throws `usage` if the file has unknown brands, unless `force`. */
+export async function importState(context: Context, file: StateFile, force: boolean): Promise<ProgressState> {
+  return changing(context, async (opened) => {
+    const known = await readBrandIds(opened);
+    const named = new Set([...file.brands, ...file.coverage.flatMap(({ brandId }) => brandId ?? [])]);
+    const strange = [...named].filter((id) => !known.includes(id.toLowerCase()));
+    if (strange.length > 0 && !force) {
+      const origin = file.workspace === context.config.name ? '' : ` of workspace ${file.workspace}`;
+      const message = `the file${origin} has brands that workspace ${context.config.name} does not have, such as ${strange[0]}; --force imports it anyway`;
+      throw new SightlineError('usage', message);
+    }
+    await replaceProgressState(opened.warehouse.database, file);
+    return file;
+  });
+}
+
+/** Deletes the sync state of a workspace, or part of it. Returns the number of deleted slices. Throws `usage`. */
+export async function resetState(context: Context, wanted: StateScope): Promise<number> {
+  return changing(context, async (opened) => {
+    const checked = checkScope(wanted, await readBrandIds(opened));
+    return resetProgressState(opened.warehouse.database, checked);
+  });
+}
+
+function changing<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
+  return withHome(context, null, (inside) => change(inside, work));
+}
+
+async function change<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
+  if (!existsSync(layoutOf(context.config.folder).warehouse)) throw noData(context.config);
+  return withWarehouse(context, {}, async (opened) => {
+    const result = await work(opened);
+    opened.copy.isCurrent = false;
+    await publish(opened.warehouse, opened.layout, opened.copy);
+    return result;
+  });
+}
+
+async function readBrandIds({ warehouse }: Opened): Promise<string[]> {
+  const provider = providerOf(catalogue, 'brand');
+  const members = await readMembers(warehouse.database, provider, null, { id: provider.provides?.id as string });
+  return members.map(({ id }) => id);
+}
+
+function checkScope({ resources, brands }: StateScope, known: readonly string[]): StateScope {
+  for (const name of resources ?? []) checkResource(name);
+  for (const id of brands ?? []) {
+    if (known.includes(id.toLowerCase())) continue;
+    throw new SightlineError('usage', `unknown brand ${id}; allowed: ${known.join(', ') || 'none'}`);
+  }
+  return { resources, brands: brands?.map((id) => id.toLowerCase()) ?? null };
+}
+
+function checkResource(name: string, path?: string): void {
+  if (catalogue.resources.some((resource) => resource.name === name)) return;
+  const names = catalogue.resources.map((resource) => resource.name).join(', ');
+  const prefix = path === undefined ? '' : `${path}: `;
+  throw new SightlineError('usage', `${prefix}unknown resource ${JSON.stringify(name)}; allowed: ${names}`);
+}

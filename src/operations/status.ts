@@ -1,0 +1,135 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
+import { openNewestWith } from '../session/newest-replica.ts';
+import { catalogue, type Owner, readOwner } from '../session/workspace.ts';
+import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import type { Query } from '../warehouse/database.ts';
+import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
+import { readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
+import { openReader } from '../warehouse/reader.ts';
+
+/** Files whose sizes are added up, at most. Beyond that the sum is too small. */
+const FILES_MAX = 100_000;
+
+/** A workspace's status. */
+export interface WorkspaceStatus {
+  readonly workspace: string;
+  readonly folder: string;
+  /** The process that owns the warehouse; null if there is none. */
+  readonly owner: Owner | null;
+  /** Time of the last change to the data shown here. `stale` is true if the live file has newer data. */
+  readonly asOf: string | null;
+  readonly stale: boolean;
+  readonly bytes: {
+    readonly warehouse: number;
+    readonly copy: number;
+    readonly snapshots: number;
+    readonly all: number;
+  };
+  /** The last run of each job that has run. */
+  readonly jobs: readonly JobRun[];
+  /** Null before the first sync has ended. */
+  readonly data: WarehouseStatus | null;
+}
+
+/** Reads a workspace's status, even while another process owns the warehouse. Throws `no_data` if it was never synced. */
+export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock): Promise<WorkspaceStatus> {
+  const layout = layoutOf(config.folder);
+  const owner = await readLiveOwner(layout.owner);
+  const counted = new Set<number>();
+  const snapshots = sizeOf(layout.snapshots, counted);
+  const bytes = {
+    warehouse: sizeOf(layout.warehouse, counted) + sizeOf(`${layout.warehouse}.wal`, counted),
+    copy: sizeOf(layout.analytics, counted),
+    snapshots,
+    all: sizeOf(config.folder, new Set()),
+  };
+  const runs = await readJobRuns(config.folder);
+  const jobs = runs.filter((run, index) => runs.findIndex(({ job }) => job === run.job) === index);
+  const beside = { workspace: config.name, folder: config.folder, owner, bytes, jobs };
+  try {
+    const { value, stale, asOfMs } = await readNewest(config, (query) => readStatus(query, catalogue, clock.now()));
+    return { ...beside, asOf: new Date(asOfMs).toISOString(), stale, data: value };
+  } catch (thrown) {
+    const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
+    if (!isFirst) throw thrown;
+    return { ...beside, asOf: null, stale: false, data: null };
+  }
+}
+
+/** Reads the mass deletions that await confirmation. Throws `no_data`. */
+export async function readHeld(config: WorkspaceConfig): Promise<HeldDeletionRow[]> {
+  return (await readNewest(config, readHeldDeletions)).value;
+}
+
+/** A value read from the newest readable data, with their age. */
+export interface ReadNewest<T> {
+  readonly value: T;
+  /** Whether the value is from a replica that is older than the live file. */
+  readonly stale: boolean;
+  readonly asOfMs: number;
+}
+
+/**
+ * Reads a workspace's newest data, even while another process uses them.
+ *
+ * @throws `no_data`
+ * @example
+ * const { value: runs } = await readNewest(config, (query) => readRuns(query, 20));
+ */
+export async function readNewest<T>(
+  config: WorkspaceConfig,
+  read: (query: Query) => Promise<T>,
+): Promise<ReadNewest<T>> {
+  const layout = layoutOf(config.folder);
+  const { opened: reader, stale } = await openNewestWith(config, layout, openReader);
+  try {
+    const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
+    const { copy, live } = agesOf(layout);
+    return {
+      value: await read(query),
+      stale,
+      asOfMs: stale || config.home.kind !== 'local' ? copy : Math.max(copy, live),
+    };
+  } finally {
+    reader.close();
+  }
+}
+
+// Ignores owner files of dead processes.
+async function readLiveOwner(path: string): Promise<Owner | null> {
+  const owner = await readOwner(path);
+  if (owner === null) return null;
+  try {
+    process.kill(owner.pid, 0);
+    return owner;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM' ? owner : null;
+  }
+}
+
+/**
+ * Size of a file or folder in bytes. Skips inodes that are in `counted` and adds new ones, because snapshots share files by hard
+ * links, which take space once.
+ */
+export function sizeOf(path: string, counted: Set<number>): number {
+  let files = 0;
+  let bytes = 0;
+  const pending = [path];
+  for (let next = pending.pop(); next !== undefined && files < FILES_MAX; next = pending.pop()) {
+    const found = statSync(next, { throwIfNoEntry: false });
+    files += 1;
+    if (found?.isDirectory()) {
+      const entries = readdirSync(next, { withFileTypes: true });
+      for (const entry of entries) if (!entry.isSymbolicLink()) pending.push(join(next, entry.name));
+    } else if (found !== undefined && !counted.has(found.ino)) {
+      counted.add(found.ino);
+      bytes += found.size;
+    }
+  }
+  return bytes;
+}

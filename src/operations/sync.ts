@@ -1,0 +1,172 @@
+import { learnConventions } from '../analytics/calibration/calibrate.ts';
+import type { Clock } from '../base/clock.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import type { Budget } from '../budget/budget.ts';
+import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
+import { withHome } from '../session/remote-session.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { progressOf } from '../sync/progress.ts';
+import { keepProgress } from '../sync/progress-file.ts';
+import { openRecords } from '../sync/recorder.ts';
+import { runSync, type SyncOptions, type SyncSummary } from '../sync/run-sync.ts';
+import { createTally, type Tally } from '../sync/sync-stats.ts';
+import { withAllowance } from '../upstream/allowance.ts';
+import { type Client, createClient } from '../upstream/client.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+/** Called with the sync stats and the budget while a sync runs. */
+export type OnProgress = (tally: Tally, budget: Budget) => void;
+
+/** Pages are small: two threads write them no faster than one, and everything beyond this memory is on disk already. */
+export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
+
+/** Syncs a workspace, then publishes the replica. */
+export async function syncWorkspace(
+  context: Context,
+  options: SyncOptions,
+  onProgress: OnProgress,
+): Promise<SyncSummary> {
+  // Throws before anything is opened if the API key is missing.
+  context.config.upstream();
+  for (const name of options.only ?? []) checkResource(name);
+  return withHome(context, null, (inside) =>
+    withWarehouse(inside, SYNC_RESOURCES, async (opened) => {
+      const [summary] = await syncOpened(inside, opened, [options], onProgress);
+      await publish(opened.warehouse, opened.layout, opened.copy);
+      return summary as SyncSummary;
+    }),
+  );
+}
+
+/**
+ * Runs one sync per element of `runs` in an open warehouse, with one client and one budget. The allowance of the first element
+ * applies to all. Stops after a run that ends with an error. The caller publishes the replica.
+ */
+export async function syncOpened(
+  context: Context,
+  opened: Opened,
+  runs: readonly SyncOptions[],
+  onProgress: OnProgress,
+): Promise<SyncSummary[]> {
+  const { config, clock } = context;
+  opened.copy.isCurrent = false;
+  const { budget, close } = await openBudget(context);
+  const [first] = runs;
+  const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
+  const client = createClient({ ...config.upstream(), budget: allowed, clock, connections: config.connections });
+  try {
+    return await syncThrough(context, opened, runs, { client, budget, onProgress });
+  } finally {
+    await client.close();
+    await close();
+  }
+}
+
+async function syncThrough(
+  { config, clock, signal, command }: Context,
+  { warehouse, layout, durable }: Opened,
+  runs: readonly SyncOptions[],
+  { client, budget, onProgress }: { readonly client: Client; readonly budget: Budget; readonly onProgress: OnProgress },
+): Promise<SyncSummary[]> {
+  const { connections } = config;
+  const summaries: SyncSummary[] = [];
+  const removesExpired = runs.some(({ acceptExpiry }) => acceptExpiry === true);
+  const raw = { folder: layout.raw, limits: config.raw, removesExpired };
+  const records = await openRecords({ catalogue, warehouse, clock, raw });
+  const startedAt = clock.monotonic();
+  let tally: Tally = createTally();
+  const progressFile = keepProgress({ folder: config.folder, clock, command }, () =>
+    progressOf(tally, budget.state(), clock.monotonic() - startedAt),
+  );
+  const take = (latest: Tally): void => {
+    tally = latest;
+    onProgress(latest, budget);
+  };
+  try {
+    const parts = {
+      catalogue,
+      warehouse: withDurablePages(records.warehouse, durable),
+      client,
+      clock,
+      clockPolicy: config.clock,
+      connections,
+      signal,
+      onProgress: take,
+    };
+    for (const options of runs) {
+      const summary = await runSync(parts, options);
+      const notes = await calibrate(warehouse, summary, clock);
+      const error = withAddress(summary.error, config.upstream().baseUrl);
+      const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
+      summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
+      if (error !== null) break;
+    }
+  } finally {
+    await progressFile.close();
+    await records.close();
+  }
+  // Closing the records may add warnings, which belong to the last run.
+  const last = summaries.pop();
+  return last === undefined ? [] : [...summaries, { ...last, warnings: [...last.warnings, ...records.takeWarnings()] }];
+}
+
+// Makes each page durable before the next one is requested, so that another machine can resume after this one is lost.
+function withDurablePages(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
+  return {
+    ...warehouse,
+    commitPage: async (page) => {
+      const result = await warehouse.commitPage(page);
+      await durable();
+      return result;
+    },
+  };
+}
+
+/**
+ * Opens the budget of a workspace. Workspaces with the same API key share it, within one data folder or one PostgreSQL database.
+ * `onTrouble` is called once when that database becomes unreachable, and once when it is back.
+ */
+export async function openBudget({
+  config,
+  clock,
+  signal,
+  onTrouble: say = () => undefined,
+}: Pick<Context, 'config' | 'clock' | 'signal' | 'onTrouble'>): Promise<OpenedBudget> {
+  const { key, baseUrl } = config.upstream();
+  const settings = config.budget();
+  const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
+  const home = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
+  return openBudgetAt(home, { key, baseUrl, share: config.budgetShare, clock, say, signal });
+}
+
+// Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
+async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
+  if (summary.error !== null) return [];
+  const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
+  const note = { chain: 'conventions', code: 'bad_answer' };
+  try {
+    const { database } = warehouse;
+    const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
+    if (unexplained.length === 0) return [];
+    const names = unexplained.join(', ');
+    const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.conventions for the reasons`;
+    return [{ ...note, message }];
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    return [{ ...note, code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
+  }
+}
+
+// Adds the base URL to the message, because a wrong URL is a common cause of an unexpected response.
+function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
+  if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
+  return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
+}
+
+function checkResource(name: string): void {
+  if (catalogue.resources.some((resource) => resource.name === name)) return;
+  const known = catalogue.resources.map((resource) => resource.name).join(', ');
+  throw new SightlineError('usage', `unknown resource ${JSON.stringify(name)}; allowed: ${known}`);
+}

@@ -1,0 +1,112 @@
+import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
+import { readReportedBrand } from '../analytics/numbers/brand.ts';
+import { computeReport } from '../analytics/numbers/reports.ts';
+import { SightlineError } from '../base/errors.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { Fields } from '../contract/fields.ts';
+import { FORMS } from '../contract/formats.ts';
+import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import type { Query } from '../warehouse/database.ts';
+import type { Position } from './cursor-signer.ts';
+import type { Edition } from './open-replica.ts';
+import { toRowSet } from './row-set.ts';
+import type { Answer, RowSet } from './service.ts';
+import { readStored, type StoredItems } from './stored-items.ts';
+
+/** Name of the list in the bodies of paged and tabular responses. */
+const LIST = 'data';
+
+/** A validated request and the open replica that serves it. */
+export interface AnswerRequest {
+  readonly catalogue: Catalogue;
+  readonly edition: Edition;
+  readonly resource: Resource;
+  readonly brandId: string | null;
+  readonly member: string | null;
+  readonly asked: CheckedQuery;
+  readonly after: Position | null;
+  readonly nowMs: number;
+}
+
+/** Computes a response. `cursorAfter` writes the cursor for the items after a position. */
+export async function computeAnswer(
+  query: Query,
+  request: AnswerRequest,
+  cursorAfter: (last: Pick<Position, 'at' | 'id'>) => string,
+): Promise<Answer> {
+  const { resource } = request;
+  if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
+  const tables = await readStored({ ...request, query, timeDigits: timeDigitsOf(request) });
+  const [last] = tables.flatMap((table) => table.last ?? []);
+  const nextCursor = last === undefined ? null : cursorAfter(last);
+  return { body: storedBody(request, tables, nextCursor), nextCursor, rows: rowSetOf(tables) };
+}
+
+async function computedAnswer(
+  query: Query,
+  { catalogue, edition, resource, brandId, asked, nowMs }: AnswerRequest,
+  computes: NonNullable<Resource['computes']>,
+): Promise<Answer> {
+  const id = brandId as string;
+  const brand = await readReportedBrand(query, catalogue, id, edition.brands.get(id)?.since ?? null);
+  const { conventions } = edition;
+  const mayRepeat = edition.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat };
+  const report = await computeReport(computes, given);
+  const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
+  return {
+    body: { ...report.beside, [LIST]: report.rows },
+    nextCursor: null,
+    rows: toRowSet(table?.declaration.fields ?? {}, report.rows),
+  };
+}
+
+// A detail may have no timestamp from which the digits were learned; then use those of its list.
+function timeDigitsOf({ edition: { shapes }, resource }: AnswerRequest): number | null {
+  const list = resource.change.kind === 'detail' ? resource.change.of : resource.name;
+  const digits = shapes.get(resource.name, FORMS.timeDigits) ?? shapes.get(list, FORMS.timeDigits);
+  return digits === null ? null : Number(digits);
+}
+
+function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {
+  const { resource, edition } = request;
+  const shape = (name: string): string | null => edition.shapes.get(resource.name, name);
+  const [first] = tables;
+  if (first !== undefined && first.table.declaration.at === 'body') {
+    if (first.items.length === 0) throw nothingStored(request);
+    return shape(FORMS.envelope) === LIST ? { [LIST]: first.items[0] } : first.items[0];
+  }
+  if (resource.envelopeUnknown === true && shape(FORMS.envelope) === 'bare') return first?.items ?? [];
+  const body: Record<string, unknown> = {};
+  for (const { table, items } of tables) {
+    if (table.declaration.at !== 'body') body[table.declaration.at.list] = items;
+  }
+  if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
+  return body;
+}
+
+function nothingStored({ resource, member }: AnswerRequest): SightlineError {
+  if (resource.change.kind === 'detail') return notFound(resource.change.parameter, member ?? '');
+  return new SightlineError('no_data', 'this resource is not synced yet; run `sightline sync`');
+}
+
+function rowSetOf(tables: readonly StoredItems[]): RowSet | null {
+  const list = tables.find(({ table: { declaration } }) => declaration.at !== 'body' && declaration.at.list === LIST);
+  if (list === undefined) return null;
+  return toRowSet(flatFields(list), list.items);
+}
+
+// Items of `whole` tables are served as received, so their fields come from the items; declared fields are used if
+// there are none.
+function flatFields({ table: { declaration }, items }: StoredItems): Fields {
+  const { whole, fields } = declaration;
+  if (whole === undefined) return fields;
+  const known = Object.entries(fields).filter(([name]) => name !== whole);
+  return items.length === 0 ? Object.fromEntries(known) : {};
+}
+
+/** Returns the `not_found` error for an unknown id; `parameter` is the path parameter, such as `brandId`. */
+export function notFound(parameter: string, id: string): SightlineError {
+  const shown = id.length > 80 ? `${id.slice(0, 80)}…` : id;
+  return new SightlineError('not_found', `the ${parameter.replace(/Id$/, '')} ${shown} does not exist`);
+}

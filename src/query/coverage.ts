@@ -1,0 +1,155 @@
+import { rangeBefore } from '../analytics/numbers/report-request.ts';
+import { looksBack, sourcesOf } from '../analytics/numbers/reports.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import { DAY_MS, eachDay } from '../contract/time.ts';
+import type { Query } from '../warehouse/database.ts';
+
+/** When the data behind a response were last read completely, and whether any part was never read completely. */
+export interface Covered {
+  /** Epoch milliseconds of the oldest part; null if no part was read. */
+  readonly asOf: number | null;
+  readonly partial: boolean;
+}
+
+/** Which data have been read completely, and when. Times are upstream's. */
+export interface Coverage {
+  /** A full list or singleton of the workspace or of a brand. */
+  list(resource: Resource, brandId: string | null): Covered;
+  /** The detail of one row of a list. */
+  detail(resource: Resource, brandId: string | null, id: string): Covered;
+  /**
+   * The days of a range, starting at `since`, the first day with data. A day that was still open when it was fetched,
+   * but is over now, counts as partial.
+   */
+  days(resource: Resource, brandId: string | null, range: CoveredRange, nowMs: number): Covered;
+}
+
+/** An inclusive range of days, and the first day with data, or null if that is not known. */
+export interface CoveredRange {
+  readonly from: string;
+  readonly to: string;
+  readonly since: string | null;
+}
+
+interface ClosedSlice {
+  readonly id: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly closedAt: number;
+}
+
+/** Reads the coverage of all slices. */
+export async function readCoverage(query: Query): Promise<Coverage> {
+  const rows = await query(
+    // Days whose stored data agree with upstream's day counts also count as read.
+    `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
+       epoch_ms(closed_at) AS at_ms FROM sync.coverage
+     UNION ALL SELECT 'census', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
+       epoch_ms(checked_at) FROM sync.audits WHERE agreed
+     ORDER BY at_ms`,
+  );
+  const slices = new Map<string, ClosedSlice[]>();
+  for (const [id, resource, brandId, from, to, closedAt] of rows) {
+    const key = keyOf(String(resource), brandId as string | null);
+    const list = slices.get(key) ?? [];
+    slices.set(key, list);
+    list.push({ id: String(id), from: from as string | null, to: to as string | null, closedAt: Number(closedAt) });
+  }
+  const of = (resource: Resource, brandId: string | null): ClosedSlice[] =>
+    slices.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
+  const dayMaps = new Map<string, Map<string, number>>();
+  const daysOf = (resource: Resource, brandId: string | null): Map<string, number> => {
+    const key = keyOf(resource.name, brandId);
+    const known = dayMaps.get(key) ?? toDays(of(resource, brandId));
+    dayMaps.set(key, known);
+    return known;
+  };
+  return {
+    list: (resource, brandId) => newest(of(resource, brandId)),
+    detail: (resource, brandId, id) => {
+      const own = newest(of(resource, brandId).filter((slice) => slice.id.endsWith(`id=${id}`)));
+      if (own.asOf === null || resource.change.kind !== 'detail') return own;
+      // A detail is fetched again when its row in the list changes, so a newer list confirms the detail.
+      const list = newest(slices.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
+      return { ...own, asOf: Math.max(own.asOf, list.asOf ?? 0) };
+    },
+    days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
+  };
+}
+
+/** The parts of a request that determine its coverage. */
+export interface CoveredRequest {
+  readonly catalogue: Catalogue;
+  readonly resource: Resource;
+  readonly brandId: string | null;
+  readonly member: string | null;
+  readonly asked: CheckedQuery;
+  /** First day with data of the brand; null if not known. */
+  readonly since: string | null;
+  readonly nowMs: number;
+}
+
+/** Returns the coverage of all data behind the response to a request. */
+export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered {
+  const { catalogue, resource, brandId, member, asked, since, nowMs } = request;
+  if (member !== null) return coverage.detail(resource, resource.scope === 'brand' ? brandId : null, member);
+  const { computes } = resource;
+  const own = computes === undefined ? [resource] : sourcesOf(computes).map((name) => catalogue.get(name));
+  const filters = Object.entries(resource.query).flatMap(([name, { filter }]) =>
+    filter?.by === 'list' && asked.values[name] !== undefined ? [catalogue.get(filter.resource)] : [],
+  );
+  const from = computes !== undefined && looksBack(computes) ? rangeBefore(asked).from : asked.from;
+  return worstOf(
+    [...own, ...filters].map((source) =>
+      source.change.kind === 'window' || source.change.kind === 'report'
+        ? coverage.days(source, brandId, { from, to: asked.to, since }, nowMs)
+        : coverage.list(source, brandId),
+    ),
+  );
+}
+
+/** Combines several parts: the oldest time, and partial if any part is. */
+export function worstOf(parts: readonly Covered[]): Covered {
+  const times = parts.flatMap(({ asOf }) => asOf ?? []);
+  return {
+    asOf: times.length === 0 ? null : Math.min(...times),
+    partial: parts.some(({ partial }) => partial),
+  };
+}
+
+function keyOf(resource: string, brandId: string | null): string {
+  return `${resource} ${brandId ?? ''}`;
+}
+
+function newest(slices: readonly ClosedSlice[]): Covered {
+  const last = slices.at(-1);
+  return last === undefined ? { asOf: null, partial: true } : { asOf: last.closedAt, partial: false };
+}
+
+// Slices are ordered by closing time, so the latest slice determines the time of its days.
+function toDays(slices: readonly ClosedSlice[]): Map<string, number> {
+  const days = new Map<string, number>();
+  for (const { from, to, closedAt } of slices) {
+    if (from === null || to === null) continue;
+    for (const day of eachDay(from, to)) days.set(day, closedAt);
+  }
+  return days;
+}
+
+function coveredDays(days: ReadonlyMap<string, number>, { from, to, since }: CoveredRange, nowMs: number): Covered {
+  let asOf: number | null = null;
+  let partial = false;
+  const first = since !== null && since > from ? since : from;
+  for (const day of eachDay(first, to)) {
+    const startMs = Date.parse(`${day}T00:00:00Z`);
+    if (startMs > nowMs) break;
+    const closedAt = days.get(day);
+    const endMs = startMs + DAY_MS;
+    if (closedAt === undefined || (closedAt < endMs && endMs <= nowMs)) partial = true;
+    if (closedAt !== undefined) asOf = Math.min(asOf ?? closedAt, closedAt);
+  }
+  // A range before the first day with data is as current as the newest day.
+  if (asOf === null && !partial && days.size > 0) asOf = Math.max(...days.values());
+  return { asOf, partial };
+}

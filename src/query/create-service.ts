@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto';
+import type { Conventions } from '../analytics/calibration/conventions.ts';
+import type { Clock } from '../base/clock.ts';
+import { SightlineError } from '../base/errors.ts';
+import { inSpan } from '../base/trace/trace.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import {
+  type Query as CheckedQuery,
+  isUuid,
+  ParameterError,
+  readQuery,
+  servedName,
+} from '../contract/query-parameters.ts';
+import { dayOf } from '../contract/time.ts';
+import type { Query } from '../warehouse/database.ts';
+import type { ReplicaOptions } from '../warehouse/replica.ts';
+import { type AnswerRequest, computeAnswer, notFound } from './answer.ts';
+import { type Covered, coveredBy, worstOf } from './coverage.ts';
+import { createCursorSigner, type Position } from './cursor-signer.ts';
+import type { Edition } from './open-replica.ts';
+import { createRemembered } from './remembered.ts';
+import { createShelf } from './replica-holder.ts';
+import type { Freshness, Question, Service } from './service.ts';
+
+/** Dependencies and settings of the query layer. */
+export interface ServiceOptions {
+  readonly catalogue: Catalogue;
+  /** Path of the replica. The file may be replaced at any time, and may not exist yet. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** 256-bit secret that signs cursors. */
+  readonly cursorSecret: Uint8Array;
+  readonly replica: ReplicaOptions;
+  /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
+  readonly readConventions: (query: Query) => Promise<Conventions>;
+}
+
+/** Creates the query layer over a replica. */
+export function createService(options: ServiceOptions): Service {
+  const { catalogue, path, clock, replica, readConventions } = options;
+  const shelf = createShelf(path, { catalogue, replica, readConventions });
+  const signer = createCursorSigner(options.cursorSecret);
+
+  const remembered = createRemembered<Question>();
+
+  // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
+  const ask: Service['ask'] = async (resource, given, parameters) => {
+    const edition = await shelf.current();
+    const nowMs = clock.now();
+    const key = `${resource.name} ${Object.values(given).join(' ')} ${parameters}`;
+    return remembered(edition, dayOf(nowMs), key, () => check(edition, resource, given, parameters, nowMs));
+  };
+
+  const check = (
+    edition: Edition,
+    resource: Resource,
+    given: Readonly<Record<string, string>>,
+    parameters: URLSearchParams,
+    nowMs: number,
+  ): Question => {
+    const ids = checkPath(catalogue, edition, resource, given);
+    const checked = checkQuery(edition, resource, parameters, nowMs);
+    const binding = (range: { from: string; to: string }): string => bindingOf(resource, ids, checked, range);
+    const after = readCursor(checked, (cursor) => signer.read(cursor, binding));
+    const asked = after === null ? checked : { ...checked, from: after.from, to: after.to };
+    const request: AnswerRequest = { catalogue, edition, resource, ...ids, asked, after, nowMs };
+    const { from, to, values } = asked;
+    const upTo = (limit?: number): AnswerRequest =>
+      limit === undefined ? request : { ...request, asked: { ...asked, values: { ...values, limit } } };
+    return {
+      resource,
+      version: versionOf(edition, request),
+      ...coveredBy(edition.coverage, { ...request, since: sinceOf(edition, ids.brandId) }),
+      answer: (signal, rowsMax) =>
+        inSpan('query', { 'sightline.resource': resource.name }, () =>
+          edition.replica.work(
+            (query) => computeAnswer(query, upTo(rowsMax), (last) => signer.write({ ...last, from, to }, binding)),
+            signal,
+          ),
+        ),
+    } satisfies Question;
+  };
+
+  return {
+    catalogue,
+    ask,
+    namesOf: (resource) => shelf.opened()?.namesOf(resource) ?? {},
+    load: () => shelf.opened()?.replica.load() ?? { running: 0, waiting: 0 },
+    newest: () => shelf.current(),
+    freshness: async () => {
+      try {
+        return describe(catalogue, await shelf.current(), clock.now());
+      } catch (thrown) {
+        if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
+        return { ready: false, syncedAt: null, status: null, dataVersion: null, resources: [] };
+      }
+    },
+    close: () => shelf.close(),
+  };
+}
+
+interface Ids {
+  readonly brandId: string | null;
+  /** Id of the row, for a detail request. */
+  readonly member: string | null;
+}
+
+// Rejects an unknown brand immediately; the row of a detail is looked up when the response is computed.
+function checkPath(
+  catalogue: Catalogue,
+  edition: Edition,
+  resource: Resource,
+  given: Readonly<Record<string, string>>,
+): Ids {
+  const provider = providerOf(catalogue, 'brand');
+  const ids: { brandId: string | null; member: string | null } = { brandId: null, member: null };
+  for (const [name, value] of Object.entries(given)) {
+    const id = value.toLowerCase();
+    const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
+    const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider.name);
+    if (!isUuid(id) || (isBrand && !edition.brands.has(id))) throw notFound(name, value);
+    if (isMember) ids.member = id;
+    else ids.brandId = id;
+  }
+  return ids;
+}
+
+function checkQuery(edition: Edition, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
+  const names = edition.namesOf(resource);
+  try {
+    const asked = readQuery(resource.query, given, nowMs, names);
+    for (const [name, parameter] of Object.entries(resource.query)) {
+      const [value, values] = [asked.values[name], edition.valuesOf(parameter)];
+      if (typeof value === 'string' && values !== null && !values.includes(value)) {
+        throw new ParameterError(servedName(name, parameter, names), value, `one of ${values.join(', ')}`);
+      }
+    }
+    return asked;
+  } catch (thrown) {
+    throw toInvalid(thrown);
+  }
+}
+
+function readCursor({ values }: CheckedQuery, read: (cursor: string) => Position): Position | null {
+  const cursor = values['cursor'];
+  if (typeof cursor !== 'string') return null;
+  try {
+    return read(cursor);
+  } catch (thrown) {
+    throw toInvalid(thrown);
+  }
+}
+
+// Everything that must stay the same from page to page. If no range is given, use the range of the first page, because
+// a default range would move at midnight.
+function bindingOf(
+  resource: Resource,
+  { brandId, member }: Ids,
+  { values, given, from, to }: CheckedQuery,
+  resolved: { from: string; to: string },
+): string {
+  const kept = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'cursor' && kind !== 'day');
+  const isGiven = Object.entries(resource.query).some(([name, { kind }]) => kind === 'day' && given.includes(name));
+  const range = isGiven ? [from, to] : [resolved.from, resolved.to];
+  return JSON.stringify([resource.name, brandId, member, kept.map(([name]) => values[name] ?? null), range]);
+}
+
+function versionOf(edition: Edition, { resource, brandId, member, asked, nowMs }: AnswerRequest): string {
+  const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
+  const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
+  const values = others.map(([name]) => asked.values[name] ?? null);
+  const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
+  const question = JSON.stringify([edition.version, resource.name, brandId, member, values, range]);
+  return createHash('sha256').update(question).digest('hex').slice(0, 32);
+}
+
+function describe(catalogue: Catalogue, edition: Edition, nowMs: number): Freshness {
+  const brands = [...edition.brands.keys()];
+  const today = dayOf(nowMs);
+  const resources = catalogue.resources
+    .filter(({ change }) => change.kind !== 'detail')
+    .map((resource) => {
+      const scopes = resource.scope === 'brand' ? brands : [null];
+      const asked = readQuery(resource.query, new URLSearchParams(), nowMs);
+      const parts = scopes.map((brandId): Covered => {
+        const question = { catalogue, resource, brandId, member: null, asked, nowMs };
+        return coveredBy(edition.coverage, { ...question, since: sinceOf(edition, brandId) ?? today });
+      });
+      return { name: resource.name, ...worstOf(parts) };
+    });
+  const { lastRun, dataVersion } = edition;
+  return { ready: true, syncedAt: lastRun?.endedAt ?? null, status: lastRun?.status ?? null, dataVersion, resources };
+}
+
+function sinceOf(edition: Edition, brandId: string | null): string | null {
+  return brandId === null ? null : (edition.brands.get(brandId)?.since ?? null);
+}
+
+function toInvalid(thrown: unknown): unknown {
+  if (!(thrown instanceof ParameterError)) return thrown;
+  return new SightlineError('invalid_parameter', thrown.message, { cause: thrown });
+}

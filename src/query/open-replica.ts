@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import type { Conventions } from '../analytics/calibration/conventions.ts';
+import { SightlineError } from '../base/errors.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { parameterForm } from '../contract/formats.ts';
+import type { Parameter } from '../contract/parameters.ts';
+import type { ServedNames } from '../contract/query-parameters.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import { columnAt } from '../warehouse/conditions.ts';
+import type { Query } from '../warehouse/database.ts';
+import { readOrigin } from '../warehouse/ledger/origin.ts';
+import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
+import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
+import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
+import { type Coverage, readCoverage } from './coverage.ts';
+
+/** An open replica, with the metadata that every response needs. */
+export interface Edition {
+  readonly replica: Replica;
+  /** Hex digits that change with the data, their order, upstream's response formats or the calibration. */
+  readonly version: string;
+  readonly conventions: Conventions;
+  readonly shapes: Shapes;
+  readonly coverage: Coverage;
+  /** Current brands by id. `since` is the first day with data, or null if not known. */
+  readonly brands: ReadonlyMap<string, { readonly since: string | null }>;
+  readonly lastRun: LastRun | null;
+  readonly dataVersion: number;
+  /** Returns the served names of parameters whose name the specification leaves open. */
+  namesOf(resource: Resource): ServedNames;
+  /** Returns the allowed values of a parameter; null if they are not known. */
+  valuesOf(parameter: Parameter): readonly string[] | null;
+}
+
+/** The newest sync run. */
+export interface LastRun {
+  readonly status: string;
+  /** Epoch milliseconds. */
+  readonly endedAt: number | null;
+}
+
+/** Options for opening a replica. */
+export interface EditionOptions {
+  readonly catalogue: Catalogue;
+  readonly replica: ReplicaOptions;
+  /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
+  readonly readConventions: (query: Query) => Promise<Conventions>;
+}
+
+/**
+ * Opens a replica.
+ *
+ * @throws SightlineError `no_data` if the replica has the schema of another version of sightline
+ */
+export async function openEdition(path: string, options: EditionOptions): Promise<Edition> {
+  const replica = await openReplica(path, options.replica);
+  try {
+    return await replica.work((query) => readEdition(replica, query, options));
+  } catch (thrown) {
+    await replica.close();
+    throw thrown;
+  }
+}
+
+async function readEdition(replica: Replica, query: Query, options: EditionOptions): Promise<Edition> {
+  const { catalogue } = options;
+  await checkSchema(query);
+  const conventions = await options.readConventions(query);
+  const shapes = await readShapes(query);
+  const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
+  const lists = await readLists(query, catalogue);
+  const held = [await readOrigin(query), dataVersion.text, await readListingsHash(query)];
+  const seed = [...held, shapes.text, JSON.stringify(conventions)];
+  return {
+    replica,
+    version: createHash('sha256').update(seed.join('\n')).digest('hex').slice(0, 32),
+    conventions,
+    shapes,
+    coverage: await readCoverage(query),
+    brands: await readBrands(query, catalogue),
+    lastRun,
+    dataVersion: dataVersion.number,
+    namesOf: (resource) =>
+      Object.fromEntries(
+        Object.entries(resource.query).flatMap(([name, { nameUnknown }]) => {
+          const served = nameUnknown === true ? shapes.get(resource.name, parameterForm(name)) : null;
+          return served === null ? [] : [[name, served]];
+        }),
+      ),
+    valuesOf: ({ oneOf }) => (oneOf === undefined ? null : (lists.get(`${oneOf.resource}.${oneOf.field}`) ?? null)),
+  };
+}
+
+async function checkSchema(query: Query): Promise<void> {
+  const rows = await query("SELECT value FROM sync.meta WHERE name = 'schema_version'").catch(() => []);
+  const version = Number(rows[0]?.[0] ?? 0);
+  if (version === SCHEMA_VERSION) return;
+  const what =
+    version < SCHEMA_VERSION ? 'an older sightline; the next sync replaces it' : 'a newer sightline; upgrade this one';
+  throw new SightlineError('no_data', `the published copy is from ${what}`);
+}
+
+async function readLastRun(query: Query): Promise<LastRun | null> {
+  const rows = await query(
+    "SELECT status, epoch_ms(ended_at) FROM sync.runs WHERE status <> 'running' ORDER BY started_at DESC, rowid DESC LIMIT 1",
+  );
+  const [row] = rows;
+  return row === undefined ? null : { status: String(row[0]), endedAt: row[1] === null ? null : Number(row[1]) };
+}
+
+// The version counts the changes of one warehouse. The id of the run that made the last change identifies the
+// warehouse.
+async function readDataVersion(query: Query): Promise<{ number: number; text: string }> {
+  const [row] = await query(
+    `SELECT data_version, CAST(run_id AS VARCHAR) FROM sync.requests WHERE data_version IS NOT NULL
+     ORDER BY data_version DESC, rowid LIMIT 1`,
+  );
+  return { number: Number(row?.[0] ?? 0), text: JSON.stringify(row ?? null) };
+}
+
+async function readListingsHash(query: Query): Promise<string> {
+  const [row] = await query(
+    "SELECT md5(string_agg(text, '' ORDER BY text)) FROM (SELECT CAST(l AS VARCHAR) AS text FROM sync.listings l)",
+  );
+  return String(row?.[0] ?? '');
+}
+
+async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, { since: string | null }>> {
+  const provider = providerOf(catalogue, 'brand');
+  const table = provider.derived[0] as ResourceTable;
+  const [id, since] = [provider.provides?.id, provider.provides?.since].map((field) =>
+    quoted(columnAt(table, String(field))?.name ?? ''),
+  );
+  const rows = await query(
+    `SELECT CAST(${id} AS VARCHAR), strftime(${since}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE "_deleted_at" IS NULL`,
+  );
+  return new Map(rows.map(([brandId, day]) => [String(brandId), { since: day as string | null }]));
+}
+
+// Values that were ever listed stay allowed, because stored responses may contain them.
+async function readLists(query: Query, catalogue: Catalogue): Promise<Map<string, string[]>> {
+  const lists = new Map<string, string[]>();
+  const wanted = catalogue.resources.flatMap((resource) =>
+    Object.values(resource.query).flatMap(({ oneOf }) => oneOf ?? []),
+  );
+  for (const { resource, field } of wanted) {
+    const name = `${resource}.${field}`;
+    const table = catalogue.get(resource).derived[0] as ResourceTable;
+    const column = columnAt(table, field);
+    if (lists.has(name) || column === null) continue;
+    const rows = await query(
+      `SELECT CAST(${quoted(column.name)} AS VARCHAR) FROM ${quoted(table.name)} ORDER BY "_deleted_at" NULLS FIRST, rowid`,
+    );
+    if (rows.length > 0) lists.set(name, [...new Set(rows.map(([value]) => String(value)))]);
+  }
+  return lists;
+}

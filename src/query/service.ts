@@ -1,0 +1,81 @@
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { ColumnKind } from '../contract/fields.ts';
+import type { ServedNames } from '../contract/query-parameters.ts';
+import type { Edition } from './open-replica.ts';
+
+/** The query layer behind REST and MCP. Every response comes from the newest replica of the warehouse. */
+export interface Service {
+  readonly catalogue: Catalogue;
+  /**
+   * Validates a request and resolves its defaults.
+   *
+   * @throws SightlineError `invalid_parameter`, `not_found` (unknown brand) or `no_data` (no replica yet)
+   * @example
+   * const question = await service.ask(resource, { brandId }, new URLSearchParams('limit=10'));
+   * const { body, nextCursor } = await question.answer();
+   */
+  ask(resource: Resource, path: Readonly<Record<string, string>>, given: URLSearchParams): Promise<Question>;
+  /** Returns the served names of parameters whose name the specification leaves open. */
+  namesOf(resource: Resource): ServedNames;
+  /** Number of running and waiting queries. */
+  load(): { readonly running: number; readonly waiting: number };
+  /**
+   * Returns the newest replica, for information about the replica itself.
+   *
+   * @throws SightlineError `no_data` if there is none yet
+   */
+  newest(): Promise<Edition>;
+  /** Returns the freshness of the data, for /readyz and status displays. */
+  freshness(): Promise<Freshness>;
+  close(): Promise<void>;
+}
+
+/** A validated request. */
+export interface Question {
+  readonly resource: Resource;
+  /** Hex digits: equal for requests with equal responses, different if data or calibration differ. */
+  readonly version: string;
+  /** When upstream last confirmed the data of the response, epoch milliseconds; null if never. */
+  readonly asOf: number | null;
+  /** Whether part of the range or list was never read completely. */
+  readonly partial: boolean;
+  /**
+   * Computes the response. `rowsMax`, at most the requested limit, ends a page earlier; its cursor continues the same
+   * paged scan.
+   *
+   * @throws SightlineError `not_found`, `overloaded` or `query_timeout`; or the signal's reason
+   */
+  answer(signal?: AbortSignal, rowsMax?: number): Promise<Answer>;
+}
+
+/** A response, as JSON and as a flat table. */
+export interface Answer {
+  /** The body in upstream's format. */
+  readonly body: unknown;
+  readonly nextCursor: string | null;
+  /** The flattened rows of `data`; null if the endpoint has no `data`. */
+  readonly rows: RowSet | null;
+}
+
+/** Flat rows: nested values are JSON text, times and days are ISO 8601 text, other values are as in JSON. */
+export interface RowSet {
+  readonly columns: readonly { readonly name: string; readonly kind: ColumnKind }[];
+  /** Values in column order, created on demand. */
+  rows(): readonly (readonly unknown[])[];
+}
+
+/** Freshness of the data. */
+export interface Freshness {
+  /** False until the first sync has published a replica. */
+  readonly ready: boolean;
+  /** End of the newest sync run in epoch milliseconds, and its status. */
+  readonly syncedAt: number | null;
+  readonly status: string | null;
+  /** Version of the data; increases with every change. */
+  readonly dataVersion: number | null;
+  readonly resources: readonly {
+    readonly name: string;
+    readonly asOf: number | null;
+    readonly partial: boolean;
+  }[];
+}

@@ -1,0 +1,235 @@
+import { parseExactJson } from '../base/json.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { Fields } from '../contract/fields.ts';
+import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
+import {
+  type Bindings,
+  columnAt,
+  createBindings,
+  liveConditions,
+  ownKeyOf,
+  parameterConditions,
+  parentKeyOf,
+  rangeCondition,
+} from '../warehouse/conditions.ts';
+import type { Query } from '../warehouse/database.ts';
+import { createItemReader } from '../warehouse/items.ts';
+import { quoted, sqlTypes } from '../warehouse/schema.ts';
+import { listingOrder } from '../warehouse/write/listings.ts';
+import type { Position } from './cursor-signer.ts';
+
+/** Fraction digits of a second until upstream's are known. */
+const TIME_DIGITS = 3;
+
+/** A request for items stored as received from upstream. */
+export interface StoredRequest {
+  readonly catalogue: Catalogue;
+  readonly query: Query;
+  readonly resource: Resource;
+  readonly brandId: string | null;
+  /** Id of the row, for a detail. */
+  readonly member: string | null;
+  readonly asked: CheckedQuery;
+  /** End of the previous page; null for the first page. */
+  readonly after: Pick<Position, 'at' | 'id'> | null;
+  /** Fraction digits of a second as upstream writes them; null if unknown. */
+  readonly timeDigits: number | null;
+}
+
+/** The items of one table; `last` is the end of the page if more items follow, otherwise null. */
+export interface StoredItems {
+  readonly table: ResourceTable;
+  readonly items: readonly unknown[];
+  readonly last: Pick<Position, 'at' | 'id'> | null;
+}
+
+/** Reads the items of every table of a resource: one page if the resource is paged, otherwise all. */
+export async function readStored(request: StoredRequest): Promise<StoredItems[]> {
+  const { resource } = request;
+  const results: StoredItems[] = [];
+  for (const table of resource.derived) {
+    if (resource.paging === 'cursor') results.push(await readPage(request, table));
+    else results.push({ table, items: await readAll(request, table), last: null });
+  }
+  return results;
+}
+
+async function readAll(request: StoredRequest, table: ResourceTable): Promise<unknown[]> {
+  const bindings = createBindings();
+  const served = servedTable(request, table);
+  const { join, orderBy } = orderOf(request, table, bindings);
+  const limit = request.resource.change.kind === 'value' ? ' LIMIT 1' : '';
+  const where = conditionsOf(request, served, bindings).join(' AND ');
+  const sql = `SELECT ${selectOf(served).join(', ')} FROM ${quoted(table.name)} t ${join}
+    WHERE ${where} ORDER BY ${orderBy}${limit}`;
+  return toItems(request, served, await request.query(sql, bindings.values), []);
+}
+
+// Selects the keys of the page first, then its rows: sorting complete rows would take far longer.
+async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
+  const { asked, query } = request;
+  const served = servedTable(request, table);
+  const time = timeColumnOf(request, table);
+  const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
+  const limit = Number(asked.values['limit']);
+  const bindings = createBindings();
+  const conditions = [...conditionsOf(request, served, bindings), ...afterConditions(request, table, time, bindings)];
+  const places = await query(
+    `SELECT CAST(${id} AS VARCHAR), CAST(${at} AS VARCHAR) FROM ${quoted(table.name)} t
+     WHERE ${conditions.join(' AND ')} ORDER BY ${at} DESC NULLS LAST, ${id} DESC LIMIT ${bindings.bind(limit + 1)}`,
+    bindings.values,
+  );
+  const page = places.slice(0, limit) as [string, string | null][];
+  if (page.length === 0) return { table, items: [], last: null };
+  const ids = page.map(([key]) => key);
+  const times = page.flatMap(([, moment]) => moment ?? []);
+  const rows = createBindings();
+  const within = [
+    ...liveConditions('t', request.brandId, rows),
+    ...(times.length === page.length ? [betweenCondition(at, times, rows)] : []),
+    `${id} IN (SELECT CAST(unnest(${rows.bind(ids)}) AS UUID))`,
+  ];
+  const found = await query(
+    `SELECT ${selectOf(served).join(', ')} FROM ${quoted(table.name)} t
+     WHERE ${within.join(' AND ')} ORDER BY ${at} DESC NULLS LAST, ${id} DESC`,
+    rows.values,
+  );
+  const last = places.length > limit ? page.at(-1) : undefined;
+  const items = await toItems(request, served, found, times.length === page.length ? times : []);
+  return { table, items, last: last === undefined ? null : { id: last[0], at: last[1] } };
+}
+
+interface ServedTable {
+  readonly table: ResourceTable;
+  readonly fields: Fields;
+  readonly columns: readonly Column[];
+  readonly children: readonly ChildTable[];
+  readonly extra: string;
+}
+
+// A detail has the fields of its list and its own. Once the detail was read, its unknown fields replace the list's.
+function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTable): ServedTable {
+  const own = { table, fields: table.declaration.fields, columns: table.columns, children: table.children };
+  if (resource.change.kind !== 'detail') return { ...own, extra: 't."_extra"' };
+  const list = catalogue.get(resource.change.of).derived.find(({ name }) => name === table.name) as ResourceTable;
+  return {
+    table,
+    fields: { ...list.declaration.fields, ...own.fields },
+    columns: [...list.columns, ...own.columns.filter(({ name }) => !list.columns.some((c) => c.name === name))],
+    children: [...list.children, ...own.children],
+    extra: 'CASE WHEN t."_detail_hash" IS NULL THEN t."_extra" ELSE t."_detail_extra" END',
+  };
+}
+
+function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: Bindings): string[] {
+  const { catalogue, resource, brandId, member, asked } = request;
+  const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
+  if (member !== null) conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS UUID)`);
+  if (table.extent.kind === 'time') {
+    conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
+  }
+  const target = { catalogue, table, alias: 't', brandId, ...(table.extent.kind === 'time' ? { range: asked } : {}) };
+  return [...conditions, ...parameterConditions(target, resource.query, asked.values, bindings)];
+}
+
+function afterConditions(
+  { after }: StoredRequest,
+  table: ResourceTable,
+  time: Column,
+  bindings: Bindings,
+): readonly string[] {
+  if (after === null) return [];
+  const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
+  const lower = `${id} < CAST(${bindings.bind(after.id)} AS UUID)`;
+  if (after.at === null) return [`${at} IS NULL AND ${lower}`];
+  const moment = `CAST(${bindings.bind(after.at)} AS ${sqlTypes[time.kind]})`;
+  // The first condition alone allows DuckDB to skip newer row groups.
+  return [`(${at} <= ${moment} OR ${at} IS NULL)`, `(${at} < ${moment} OR ${at} IS NULL OR ${lower})`];
+}
+
+function betweenCondition(column: string, times: readonly string[], bindings: Bindings): string {
+  const ordered = times.toSorted();
+  const [from, to] = [bindings.bind(ordered[0] as string), bindings.bind(ordered.at(-1) as string)];
+  return `${column} BETWEEN CAST(${from} AS TIMESTAMP) AND CAST(${to} AS TIMESTAMP)`;
+}
+
+function orderOf(request: StoredRequest, table: ResourceTable, bindings: Bindings) {
+  const { resource, brandId } = request;
+  if (resource.change.kind === 'value') return { join: '', orderBy: `t.${quoted(OBSERVED_AT)} DESC` };
+  if (resource.change.kind === 'detail') return { join: '', orderBy: 't.rowid' };
+  if (resource.order === undefined) {
+    return listingOrder(resource.name, table, resource.scope === 'brand' ? brandId : null, bindings);
+  }
+  const at = quoted(timeColumnOf(request, table).name);
+  return { join: '', orderBy: `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC` };
+}
+
+// Lists with a declared order are read newest first, with ids as tie-breakers.
+function timeColumnOf({ resource }: StoredRequest, table: ResourceTable): Column {
+  const [first = '', ...others] = resource.order ?? [];
+  const column = first.startsWith('-') ? columnAt(table, first.slice(1)) : null;
+  if (column === null || others.length > 0)
+    throw new TypeError(`${resource.name} must be ordered by one descending column`);
+  return column;
+}
+
+function readerOf(timeDigits: number | null, { fields, columns, extra }: Omit<ServedTable, 'table' | 'children'>) {
+  return createItemReader({ fields, columns, alias: 't', extra, timeDigits: timeDigits ?? TIME_DIGITS });
+}
+
+// Selects the item as received, or its columns and, if it has child rows, its key.
+function selectOf(served: ServedTable): string[] {
+  const { table, columns } = served;
+  const { whole } = table.declaration;
+  const key = served.children.length === 0 ? 'NULL' : `CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`;
+  if (whole !== undefined) return ['NULL', `CAST(t.${quoted(columnAt({ columns }, whole)?.name ?? whole)} AS VARCHAR)`];
+  return [key, ...readerOf(null, served).select];
+}
+
+async function toItems(
+  request: StoredRequest,
+  served: ServedTable,
+  rows: readonly (readonly unknown[])[],
+  times: readonly string[],
+): Promise<unknown[]> {
+  if (served.table.declaration.whole !== undefined) return rows.map(([, item]) => parseExactJson(String(item)));
+  const reader = readerOf(request.timeDigits, served);
+  const keys = rows.map(([key]) => String(key));
+  const nested = new Map<string, Map<string, unknown[]>>();
+  for (const child of served.children) nested.set(child.field, await readChildren(request, served, child, keys, times));
+  return rows.map(([key, ...values]) => reader.read(values, (field) => nested.get(field)?.get(String(key)) ?? []));
+}
+
+async function readChildren(
+  request: StoredRequest,
+  { table }: ServedTable,
+  child: ChildTable,
+  keys: readonly string[],
+  times: readonly string[],
+): Promise<Map<string, unknown[]>> {
+  const found = new Map<string, unknown[]>();
+  if (keys.length === 0) return found;
+  const reader = readerOf(request.timeDigits, { fields: child.fields, columns: child.columns, extra: 't."_extra"' });
+  const parent = `t.${quoted(parentKeyOf(table, child))}`;
+  const bindings = createBindings();
+  const { brandId, resource, query } = request;
+  const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
+  const repeated = table.extent.kind === 'time' ? table.extent.field : null;
+  const time = child.columns.find(({ source }) => source.from === 'parent' && source.column === repeated);
+  if (time !== undefined && times.length > 0) {
+    conditions.push(betweenCondition(`t.${quoted(time.name)}`, times, bindings));
+  }
+  conditions.push(`${parent} IN (SELECT CAST(unnest(${bindings.bind(keys)}) AS UUID))`);
+  const rows = await query(
+    `SELECT CAST(${parent} AS VARCHAR), ${reader.select.join(', ')} FROM ${quoted(child.name)} t
+     WHERE ${conditions.join(' AND ')} ORDER BY t.ordinal`,
+    bindings.values,
+  );
+  for (const [key, ...values] of rows) {
+    const items = found.get(String(key)) ?? [];
+    found.set(String(key), items);
+    items.push(reader.read(values, () => []));
+  }
+  return found;
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Service } from '../../query/service.ts';
+import { createOpenApi } from '../openapi/openapi-document.ts';
+import { compress } from './content/compression.ts';
+import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
+import { type Encoding, encodingOf } from './content/negotiation.ts';
+
+/** Input of the document handler. */
+export interface DocumentParts {
+  readonly service: Service;
+  /** Base URL of the API: absolute, or only the path if the host is not known. */
+  readonly baseUrl: () => string;
+  readonly rateLimit: number | 'off';
+}
+
+interface Document {
+  readonly names: string;
+  readonly version: string;
+  readonly bytes: Map<Encoding, Buffer>;
+}
+
+/**
+ * Creates the handler of the OpenAPI document. The document is public, so it is written once, and again only when the
+ * data reveal a new parameter name.
+ */
+export function createDocumentHandler(parts: DocumentParts) {
+  const { service, baseUrl, rateLimit } = parts;
+  const { catalogue } = service;
+  let document: Document | null = null;
+  const write = (names: string): Document => {
+    const limit = rateLimit === 'off' ? null : rateLimit;
+    const value = createOpenApi({ catalogue, namesOf: service.namesOf, baseUrl: baseUrl(), rateLimit: limit });
+    const plain = Buffer.from(JSON.stringify(value));
+    const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
+    return { names, version, bytes: new Map([['identity', plain]]) };
+  };
+  const current = async (): Promise<Document> => {
+    // Parameter names learned from the data are known only after the replica was opened.
+    await service.freshness();
+    const names = JSON.stringify(catalogue.resources.map((resource) => service.namesOf(resource)));
+    if (document?.names !== names) document = write(names);
+    return document;
+  };
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { version, bytes } = await current();
+    const encoding = encodingOf(request.headers['accept-encoding']);
+    const tag = entityTag(version, 'json', encoding);
+    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+    const condition = request.headers['if-none-match'];
+    if (isNotModified(condition, tag) || matchesAnything(condition)) return reply.code(304).send();
+    const packed = bytes.get(encoding) ?? (await pack(bytes, encoding));
+    if (encoding !== 'identity') reply.header('content-encoding', encoding);
+    request.visit.bytes = request.method === 'HEAD' ? 0 : packed.length;
+    return reply.header('content-type', 'application/json; charset=utf-8').send(packed);
+  };
+}
+
+async function pack(bytes: Map<Encoding, Buffer>, encoding: Encoding): Promise<Buffer> {
+  const plain = bytes.get('identity') as Buffer;
+  const packed = encoding === 'identity' ? plain : await compress(plain, encoding);
+  bytes.set(encoding, packed);
+  return packed;
+}

@@ -1,0 +1,152 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SightlineError } from '../../base/errors.ts';
+import type { Service } from '../../query/service.ts';
+import type { Gate } from '../auth/access-control.ts';
+import type { McpHandler } from '../mcp/mcp-http.ts';
+import type { StatusPage } from '../pages/status-page.ts';
+import { createDocumentHandler } from './document-handler.ts';
+import { attempt } from './hooks.ts';
+import {
+  BASE_PATH,
+  type Endpoint,
+  LIVE_PATH,
+  MCP_PATH,
+  OPENAPI_PATH,
+  READY_PATH,
+  SNAPSHOT_FILE_PATHS,
+  SNAPSHOT_MANIFEST_PATH,
+  SNAPSHOTS_PATH,
+  toFastifyPath,
+} from './paths.ts';
+import { createReadHandler } from './read-handler.ts';
+import { nothingThere } from './refusal.ts';
+import { createOutbox } from './response-writer.ts';
+import type { Answers } from './responses.ts';
+import { createSnapshotHandlers } from './snapshots.ts';
+
+/** Dependencies of the routes. */
+export interface RouteParts {
+  readonly service: Service;
+  readonly answers: Answers;
+  readonly endpoints: readonly Endpoint[];
+  /** Returns the base URL of the API, once the server listens. */
+  readonly baseUrl: () => string;
+  readonly rateLimit: number | 'off';
+  readonly mcp: McpHandler;
+  readonly gate: Gate;
+  readonly bodyBytesMax: number;
+  /** Maximum number of concurrent MCP requests. */
+  readonly mcpRunningMax: number;
+  /** Value of the Vary header. */
+  readonly vary: string;
+  /** Whether any origin is allowed, so that responses may have CORS headers. */
+  readonly hasPages: boolean;
+  /** Folder of the published snapshots; null if none are served. */
+  readonly snapshots: string | null;
+  /** Null if there is no status page. */
+  readonly page: StatusPage | null;
+  readonly isStopping: () => boolean;
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+
+/** Adds every endpoint to Fastify. */
+export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
+  const { service, answers, endpoints, mcp, gate, vary, hasPages } = parts;
+  const add = (path: string, handler: Handler, bodyLimit?: number): void => {
+    const endpoint = endpoints.find((candidate) => candidate.path === path);
+    if (endpoint === undefined) throw new TypeError(`${path} is not a declared endpoint`);
+    app.route({
+      method: [...endpoint.methods],
+      url: toFastifyPath(path),
+      config: { endpoint },
+      onRequest: (request, _reply, done) => attempt(() => gate.admit(request, endpoint), done),
+      handler,
+      ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    });
+  };
+  const reading = { service, answers, outbox: createOutbox(), vary, hasPages };
+  for (const resource of service.catalogue.resources) {
+    add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
+  }
+  const snapshots = createSnapshotHandlers(parts.snapshots);
+  add(SNAPSHOTS_PATH, snapshots.list);
+  add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
+  for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
+  for (const [path, handler] of parts.page?.handlers(gate, snapshots) ?? []) add(path, handler);
+  add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
+  add(READY_PATH, createReadyHandler(service, parts.isStopping));
+  add(OPENAPI_PATH, createDocumentHandler(parts));
+  add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
+}
+
+/** Sends a value as JSON that must not be cached. */
+export function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
+  const bytes = Buffer.from(JSON.stringify(value));
+  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(bytes);
+}
+
+function createReadyHandler(service: Service, isStopping: () => boolean): Handler {
+  return async (request, reply) => {
+    if (isStopping()) throw new SightlineError('overloaded', 'The server is shutting down.');
+    const { ready, syncedAt, status } = await service.freshness();
+    if (!ready) throw new SightlineError('no_data', 'No data published yet: the first sync has not finished.');
+    const synced = syncedAt === null ? null : new Date(syncedAt).toISOString();
+    return sendJson(request, reply, { status: 'ready', syncedAt: synced, syncStatus: status });
+  };
+}
+
+function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
+  let running = 0;
+  return async (request, reply) => {
+    if (running >= runningMax) {
+      throw new SightlineError('overloaded', `${runningMax} MCP requests are in progress; allowed: ${runningMax}`);
+    }
+    const body = parseBody(request.body);
+    if (body instanceof SyntaxError) {
+      const error = { code: -32_700, message: 'Parse error: the body is not JSON.' };
+      return reply
+        .code(400)
+        .type('application/json')
+        .send(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+    }
+    running += 1;
+    try {
+      // The handler writes the response itself, so copy the headers that are already set.
+      for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...request.visit.headers })) {
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      }
+      reply.hijack();
+      await mcp(request.raw, reply.raw, body);
+    } catch (thrown) {
+      request.log.error({ id: request.id, err: thrown });
+      reply.raw.destroy();
+    } finally {
+      running -= 1;
+    }
+    return reply;
+  };
+}
+
+function parseBody(text: unknown): unknown {
+  if (typeof text !== 'string' || text === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+/** Reads bodies as text, and rejects unknown routes. */
+export function addBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  // As text for any content type: only MCP requests have bodies, and their handler validates them.
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.setNotFoundHandler(() => {
+    throw nothingThere();
+  });
+}

@@ -1,0 +1,119 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Monitored } from '../../query/observer.ts';
+import { createHostRules } from '../auth/hosts.ts';
+import { createLimiter } from '../auth/limiter.ts';
+import { createMetricsServer, METRICS_PATH } from '../telemetry/metrics-listener.ts';
+import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.ts';
+import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { stopServer } from './drain.ts';
+import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { BASE_PATH, MCP_PATH, PAGE_PATH } from './paths.ts';
+import { createAnswers } from './responses.ts';
+import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
+
+/** Dependencies of a server. */
+export interface ServerParts extends SiteParts {
+  /** The workspace whose metrics are served with the server's own. */
+  readonly monitored?: Monitored;
+  readonly log: LogTarget;
+}
+
+/** Options of a server. */
+export interface ServerOptions extends SiteOptions {
+  /** 0 selects a free port. */
+  readonly port: number;
+  /** Port of the metrics; null for none, 0 for a free port. */
+  readonly metricsPort: number | null;
+  /** Level of the log, unless `log` is already open. */
+  readonly logLevel: LogLevel;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** A running server. */
+export interface RunningServer {
+  readonly baseUrl: string;
+  readonly mcpUrl: string;
+  readonly metricsUrl: string | null;
+  /** URL of the status page; null if there is none. */
+  readonly statusUrl: string | null;
+  /** Rejects new requests, waits up to a limit for those in progress, and resolves when everything is closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a server and resolves when it listens.
+ *
+ * @throws Node's own error if it cannot listen
+ */
+export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  const state = { isStopping: false };
+  const answers = createAnswers(limits);
+  const { rateLimit, metricsPort } = options;
+  const { service, clock, monitored = null } = parts;
+  const telemetry = metricsPort === null ? null : createTelemetry(service, answers, clock, monitored);
+  const address = { baseUrl: '' };
+  const surroundings: SiteSurroundings = {
+    limits,
+    log: openLog(parts.log, options.logLevel, clock),
+    answers,
+    telemetry,
+    limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic: clock.monotonic }),
+    address,
+    isStopping: () => state.isStopping,
+  };
+  const site = await createSite(parts, options, surroundings);
+  return listenFor(site, options, { ...surroundings, address, telemetry }, () => {
+    state.isStopping = true;
+  });
+}
+
+/** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */
+export async function listenFor(
+  { app, page }: Site,
+  options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins'>,
+  surroundings: Pick<SiteSurroundings, 'limits' | 'log'> & {
+    readonly address: { baseUrl: string };
+    readonly telemetry: Telemetry | null;
+  },
+  stop: () => void,
+): Promise<RunningServer> {
+  const { limits, log, address, telemetry } = surroundings;
+  const metrics = telemetry === null ? null : createMetricsServer(telemetry, createHostRules(options));
+  try {
+    address.baseUrl = `${await listen(app.server, options.host, options.port)}${BASE_PATH}`;
+    const metricsOrigin = metrics === null ? null : await listen(metrics, options.host, options.metricsPort ?? 0);
+    const close = async (): Promise<void> => {
+      stop();
+      page?.close();
+      await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
+      await app.close();
+      log.stream.flush();
+    };
+    return {
+      baseUrl: address.baseUrl,
+      mcpUrl: `${new URL(address.baseUrl).origin}${MCP_PATH}`,
+      statusUrl: page === null ? null : new URL(PAGE_PATH, address.baseUrl).href,
+      metricsUrl: metricsOrigin === null ? null : `${metricsOrigin}${METRICS_PATH}`,
+      close,
+    };
+  } catch (thrown) {
+    await app.close();
+    throw thrown;
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  // A wildcard address cannot be used in a URL, so use loopback.
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`;
+}

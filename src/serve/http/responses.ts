@@ -1,0 +1,95 @@
+import { toExactJson } from '../../base/json.ts';
+import { encodeRows } from '../../query/formats/row-formats.ts';
+import type { Answer, Question } from '../../query/service.ts';
+import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
+import { type Content, createContentCache, toBody, toBytes } from './content/content-cache.ts';
+import { type Encoding, type Format, MEDIA_TYPES } from './content/negotiation.ts';
+import type { HttpLimits } from './http-limits.ts';
+import { createFlights } from './single-flight.ts';
+
+/** Encoded responses: cached, computed once for identical requests, and compressed once per encoding. */
+export interface Answers {
+  /** Returns a cached response, or undefined. */
+  kept(question: Question, format: Format, encoding: Encoding): Content | undefined;
+  /**
+   * Computes a response, or waits for the identical one being computed.
+   *
+   * @throws SightlineError `overloaded`; also whatever `Question.answer` throws
+   */
+  compute(question: Question, format: Format, encoding: Encoding, client: AbortSignal): Promise<Content>;
+  readonly running: number;
+  readonly waiting: number;
+  readonly cachedBytes: number;
+}
+
+/** Creates an empty response store. */
+export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'computationsMax'>): Answers {
+  const cache = createContentCache(limits.cacheBytesMax);
+  const plain = createFlights<Content>(limits.computationsMax);
+  // Not limited separately: each compression waits for a limited computation or already has its bytes.
+  const packed = createFlights<Content>(Number.POSITIVE_INFINITY);
+
+  const computePlain = async (question: Question, format: Format, client: AbortSignal): Promise<Content> => {
+    const key = keyOf(question, format, 'identity');
+    return (
+      cache.get(key) ??
+      plain.join(key, client, async (signal) => {
+        const content = await write(await question.answer(signal), format);
+        cache.set(key, content);
+        return content;
+      })
+    );
+  };
+  const compute = async (
+    question: Question,
+    format: Format,
+    encoding: Encoding,
+    client: AbortSignal,
+  ): Promise<Content> => {
+    if (encoding === 'identity') return computePlain(question, format, client);
+    const key = keyOf(question, format, encoding);
+    return packed.join(key, client, async (signal) => {
+      const content = await pack(await computePlain(question, format, signal), encoding);
+      cache.set(key, content);
+      return content;
+    });
+  };
+  return {
+    kept: (question, format, encoding) => cache.get(keyOf(question, format, encoding)),
+    compute,
+    get running() {
+      return plain.running;
+    },
+    get waiting() {
+      return plain.waiting + packed.waiting;
+    },
+    get cachedBytes() {
+      return cache.bytes;
+    },
+  };
+}
+
+function keyOf({ version }: Question, format: Format, encoding: Encoding): string {
+  return `${version} ${format} ${encoding}`;
+}
+
+// Endpoints without rows respond in JSON, whatever format was requested.
+async function write({ body, rows, nextCursor }: Answer, format: Format): Promise<Content> {
+  if (format === 'json' || rows === null) {
+    const bytes = Buffer.from(toExactJson(body));
+    return { body: toBody(bytes), mediaType: mediaTypeOf('json'), encoding: null, nextCursor };
+  }
+  const encoded = await encodeRows(format, rows);
+  const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
+  return { body: toBody(bytes), mediaType: mediaTypeOf(format), encoding: null, nextCursor };
+}
+
+// Parquet is already compressed internally, so compressing it again gains nothing.
+async function pack(content: Content, encoding: Exclude<Encoding, 'identity'>): Promise<Content> {
+  if (content.body.length < COMPRESSED_BYTES_MIN || content.mediaType === MEDIA_TYPES.parquet) return content;
+  return { ...content, body: toBody(await compress(toBytes(content.body), encoding)), encoding };
+}
+
+function mediaTypeOf(format: Format): string {
+  return format === 'json' || format === 'csv' ? `${MEDIA_TYPES[format]}; charset=utf-8` : MEDIA_TYPES[format];
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { readConventions } from '../analytics/calibration/findings.ts';
+import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { createService } from '../query/create-service.ts';
+import type { Service } from '../query/service.ts';
+import { catalogue } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
+import { readCursorSecret } from './auth/keys.ts';
+import { HTTP_LIMITS } from './http/http-limits.ts';
+
+/** Builds the query layer of a workspace. Works before the first sync; requests then fail with `no_data`. */
+export function openService(
+  config: WorkspaceConfig,
+  clock: Clock,
+  cursorSecret: Uint8Array,
+  timeoutMs: number,
+): Service {
+  const overrides = toOverrides(config.conventions);
+  return createService({
+    catalogue,
+    path: layoutOf(config.folder).analytics,
+    clock,
+    cursorSecret,
+    replica: { ...REPLICA_OPTIONS, timeoutMs },
+    readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
+  });
+}
+
+/**
+ * Returns the secret that signs a workspace's pagination cursors. If it may not or cannot be stored, returns a random one, and
+ * cursors become invalid when the process ends.
+ */
+export async function cursorSecretOf({ folder }: WorkspaceConfig, isKept: boolean): Promise<Uint8Array> {
+  if (!isKept) return randomBytes(32);
+  return readCursorSecret(folder).catch(() => randomBytes(32));
+}
+
+/** Idle timeout of a connection in milliseconds. A connection is idle while its query runs, so this exceeds the query timeout. */
+export function idleTimeoutFor(queryTimeoutMs: number): number {
+  return Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
+}

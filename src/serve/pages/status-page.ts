@@ -1,0 +1,176 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import { SightlineError } from '../../base/errors.ts';
+import type { Service } from '../../query/service.ts';
+import { type Asset, readAssets } from '../../web/operations/assets.ts';
+import { createCharts, toWidth } from '../../web/operations/drawn-charts.ts';
+import type { StatusParts } from '../../web/operations/page-parts.ts';
+import type { Gate } from '../auth/access-control.ts';
+import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
+import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
+import { type Encoding, encodingOf } from '../http/content/negotiation.ts';
+import { PAGE_PATH, STATUS_PATH, STATUS_PATHS, splitUrl } from '../http/paths.ts';
+import { Refusal } from '../http/refusal.ts';
+import type { SnapshotHandlers } from '../http/snapshots.ts';
+import { createFeed, type Feed, type FeedEvent, type Listener } from './feed.ts';
+import { createReporter } from './status-report.ts';
+
+/** Maximum number of listening pages. */
+const LISTENERS_MAX = 64;
+/** Unread bytes above which a page is considered disconnected. */
+const UNREAD_BYTES_MAX = 256 * 1024;
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+
+/** Dependencies of the status page. */
+export interface PageParts {
+  readonly status: StatusParts;
+  readonly service: Service;
+  readonly clock: Clock;
+  /** Last use of each key by id, epoch milliseconds. */
+  readonly usedAt: ReadonlyMap<string, number>;
+}
+
+/** The status page. */
+export interface StatusPage {
+  /** Paths of its files, including the page itself. */
+  readonly assets: readonly string[];
+  /** Returns the handler of each of its paths. */
+  handlers(gate: Gate, snapshots: SnapshotHandlers): ReadonlyMap<string, Handler>;
+  /** Ends the event streams of listening pages. */
+  close(): void;
+}
+
+/** Creates the status page. Its files are read now, everything else on request. */
+export function createStatusPage({ status, service, clock, usedAt }: PageParts): StatusPage {
+  const assets = new Map(readAssets().map((asset) => [pathOf(asset), asset]));
+  const charts = createCharts(service);
+  const open: { feed: Feed | null } = { feed: null };
+  const handlers: StatusPage['handlers'] = (gate, snapshots) => {
+    const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
+    const feed = createFeed(reporter, clock, LISTENERS_MAX);
+    open.feed = feed;
+    const access: Handler = (request, reply) => sendJson(request, reply, readAccess(gate, request));
+    const data: Handler = async (request, reply) => sendJson(request, reply, await reporter.read());
+    const chart: Handler = async (request, reply) => {
+      const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
+      const brandId = given.get('brand');
+      if (brandId === null)
+        throw new SightlineError('invalid_parameter', 'brand is missing; allowed: the id of a brand');
+      const days = { from: given.get('from'), to: given.get('to') };
+      return sendJson(request, reply, await charts({ brandId, ...days, width: toWidth(given.get('width')) }));
+    };
+    return new Map<string, Handler>([
+      ...[...assets].map(([path, asset]): [string, Handler] => [path, createAssetHandler(asset)]),
+      [STATUS_PATHS.access, access],
+      [STATUS_PATHS.data, data],
+      [STATUS_PATHS.chart, chart],
+      [STATUS_PATHS.events, createEventsHandler(feed, gate)],
+    ]);
+  };
+  return { assets: [...assets.keys()], handlers, close: () => open.feed?.close() };
+}
+
+function pathOf({ name }: Asset): string {
+  return name === '' ? PAGE_PATH : `${STATUS_PATH}/${name}`;
+}
+
+// Always responds 200: browsers log every error response to the console, and a missing key is not an error here.
+function readAccess(gate: Gate, request: FastifyRequest): { allowed: boolean; why: string | null } {
+  try {
+    gate.checkPage(request);
+    return { allowed: true, why: null };
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal) || thrown.code !== 'unauthorized') throw thrown;
+    const { authorization, 'x-api-key': key } = request.headers;
+    return { allowed: false, why: authorization === undefined && key === undefined ? null : thrown.message };
+  }
+}
+
+function createAssetHandler({ bytes, mediaType, version }: Asset): Handler {
+  const packed = new Map<Encoding, Buffer>([['identity', bytes]]);
+  return async (request, reply) => {
+    const encoding = bytes.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
+    const tag = entityTag(version, 'page', encoding);
+    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+    const condition = request.headers['if-none-match'];
+    if (isNotModified(condition, tag) || matchesAnything(condition)) {
+      request.visit.bytes = 0;
+      return reply.code(304).send();
+    }
+    const body = packed.get(encoding) ?? (encoding === 'identity' ? bytes : await compress(bytes, encoding));
+    packed.set(encoding, body);
+    if (encoding !== 'identity') reply.header('content-encoding', encoding);
+    return sendBytes(request, reply.header('content-type', mediaType), body);
+  };
+}
+
+async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
+  const plain = Buffer.from(JSON.stringify(value));
+  const encoding = plain.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
+  reply.headers({
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    vary: 'Accept-Encoding',
+  });
+  if (encoding === 'identity') return sendBytes(request, reply, plain);
+  return sendBytes(request, reply.header('content-encoding', encoding), await compress(plain, encoding));
+}
+
+function sendBytes(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
+  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
+  return reply.send(bytes);
+}
+
+function createEventsHandler(feed: Feed, gate: Gate): Handler {
+  return (request, reply) => {
+    const { raw } = reply;
+    const added = feed.add(listenerOf(raw, () => isAllowed(gate, request)));
+    if (added === null) {
+      throw new SightlineError('overloaded', `${LISTENERS_MAX} pages are listening; allowed: ${LISTENERS_MAX}`);
+    }
+    raw.once('close', added);
+    reply.hijack();
+    raw.writeHead(200, {
+      ...request.visit.headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    // Send something immediately, so that the page knows it is connected.
+    raw.write(': hello\n\n');
+    return reply;
+  };
+}
+
+function listenerOf(response: ServerResponse, isAllowed: () => boolean): Listener {
+  return {
+    take: (event) => {
+      if (response.destroyed) return false;
+      if (response.writableLength > UNREAD_BYTES_MAX) {
+        // end() keeps the unread buffer in memory, so destroy the response.
+        response.destroy();
+        return false;
+      }
+      response.write(toText(event));
+      return true;
+    },
+    isAllowed,
+    end: () => response.end(),
+  };
+}
+
+// Checks the key again, as for a request; any error ends the stream.
+function isAllowed(gate: Gate, request: FastifyRequest): boolean {
+  try {
+    gate.checkPage(request);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toText(event: FeedEvent | null): string {
+  return event === null ? ': still here\n\n' : `event: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`;
+}

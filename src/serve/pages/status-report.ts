@@ -1,0 +1,195 @@
+import { statSync } from 'node:fs';
+import type { Clock } from '../../base/clock.ts';
+import { SightlineError } from '../../base/errors.ts';
+import { VERSION } from '../../base/version.ts';
+import { dayOf } from '../../contract/time.ts';
+import type { Edition } from '../../query/open-replica.ts';
+import { type CopyReport, readCopy } from '../../query/replica-report.ts';
+import type { Service } from '../../query/service.ts';
+import { layoutOf } from '../../snapshot/layout.ts';
+import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
+import { type BudgetHour, createBudgetWatch } from '../../web/operations/budget-watch.ts';
+import type { JobLine, StatusParts } from '../../web/operations/page-parts.ts';
+import { type CopyState, type Finding, findingsOf } from '../../web/operations/status-findings.ts';
+import { type Key, listKeys } from '../auth/keys.ts';
+
+/** Maximum number of snapshots reported individually. */
+const SNAPSHOTS_MAX = 50;
+
+/** A published snapshot, as /snapshots lists it. */
+export interface SnapshotLine {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly files: number;
+  readonly manifest: string;
+}
+
+/** Data of the status page; times are ISO 8601, UTC, unless stated otherwise. */
+export interface StatusReport {
+  readonly now: string;
+  readonly version: string;
+  readonly workspace: string;
+  readonly access: string;
+  readonly runsJobs: boolean;
+  /** Most urgent first. */
+  readonly findings: readonly Finding[];
+  readonly copyState: CopyState;
+  /** Changes when the numbers of the charts change; null without data. */
+  readonly dataVersion: string | null;
+  readonly copy: CopyReport | null;
+  readonly progress: RunningSync | null;
+  readonly budget: BudgetHour;
+  readonly jobs: readonly JobLine[];
+  /** Null if the key file is damaged; `lastUsedAt` covers the time since the server started. */
+  readonly keys: readonly (Key & { readonly lastUsedAt: string | null })[] | null;
+  readonly snapshots: {
+    readonly latest: string | null;
+    readonly all: number;
+    readonly newest: readonly SnapshotLine[];
+  };
+  readonly bytes: { readonly warehouse: number; readonly copy: number };
+}
+
+/** Dependencies of a reporter. */
+export interface ReporterParts extends StatusParts {
+  readonly service: Service;
+  readonly clock: Clock;
+  /** Last use of each key by id, epoch milliseconds. */
+  readonly usedAt: ReadonlyMap<string, number>;
+  snapshotList(): Promise<{ readonly latest: string | null; readonly snapshots: readonly SnapshotLine[] }>;
+}
+
+/** Reports the state of a workspace. */
+export interface Reporter {
+  read(): Promise<StatusReport>;
+  progress(): Promise<RunningSync | null>;
+  /** Returns texts that change when the data, jobs or keys change. */
+  marks(): Promise<Readonly<Record<'data' | 'jobs' | 'keys', string>>>;
+}
+
+/** Creates a reporter. The part that depends only on the replica is read once per replica and day. */
+export function createReporter(parts: ReporterParts): Reporter {
+  const { service, clock, folder } = parts;
+  const { catalogue } = service;
+  const layout = layoutOf(folder);
+  const watch = createBudgetWatch();
+  const reports = new WeakMap<Edition, { readonly day: string; readonly report: Promise<CopyReport> }>();
+  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
+  // use.
+  const files = new WeakMap<Edition, string>();
+
+  const reportOf = (edition: Edition, nowMs: number): Promise<CopyReport> => {
+    const day = dayOf(nowMs);
+    const known = reports.get(edition);
+    if (known?.day === day) return known.report;
+    const report = readCopy(edition, catalogue, nowMs);
+    reports.set(edition, { day, report });
+    report.catch(() => reports.delete(edition));
+    return report;
+  };
+
+  const newest = async (): Promise<{ state: CopyState; edition: Edition | null; why?: string }> => {
+    const file = identityOf(layout.analytics);
+    try {
+      const edition = await service.newest();
+      if (!files.has(edition)) files.set(edition, file);
+      const isCurrent = file === '' || files.get(edition) === file;
+      return { state: isCurrent ? 'current' : 'outdated', edition };
+    } catch (thrown) {
+      if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
+      return { state: file === '' ? 'none' : 'unreadable', edition: null, why: thrown.message };
+    }
+  };
+
+  // Publishing or deleting a snapshot changes the folder, so the list is cached by the folder's identity.
+  let listed: { readonly folder: string; readonly list: ReturnType<ReporterParts['snapshotList']> } | null = null;
+  const snapshots = (): ReturnType<ReporterParts['snapshotList']> => {
+    const now = identityOf(layout.snapshots);
+    if (listed?.folder !== now) listed = { folder: now, list: parts.snapshotList() };
+    return listed.list;
+  };
+
+  const progress = async (): Promise<RunningSync | null> => {
+    const found = await readProgress(folder, clock.now());
+    watch.note(found, clock.now());
+    return found;
+  };
+
+  const keysOf = (): StatusReport['keys'] => {
+    try {
+      return listKeys(folder).map((key) => {
+        const usedAt = parts.usedAt.get(key.id);
+        return { ...key, lastUsedAt: usedAt === undefined ? null : new Date(usedAt).toISOString() };
+      });
+    } catch {
+      return null;
+    }
+  };
+
+  const read = async (): Promise<StatusReport> => {
+    const nowMs = clock.now();
+    const { state, edition, why = null } = await newest();
+    const copy = edition === null ? null : await reportOf(edition, nowMs);
+    const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
+    const keys = keysOf();
+    const status = copy?.status ?? null;
+    const readAt = status?.resources.flatMap((one) => (one.readAt === null ? [] : [Date.parse(one.readAt)])) ?? [];
+    const readAtMs = readAt.length === 0 ? null : Math.max(...readAt);
+    return {
+      now: new Date(nowMs).toISOString(),
+      version: VERSION,
+      workspace: parts.workspace,
+      access: parts.access,
+      runsJobs: parts.runsJobs,
+      findings: findingsOf({
+        nowMs,
+        workspace: parts.workspace,
+        copy: state,
+        why,
+        status,
+        readAtMs,
+        progress: running,
+        jobs,
+        keys,
+      }),
+      copyState: state,
+      dataVersion: edition?.version ?? null,
+      copy,
+      progress: running,
+      budget: watch.hour(copy?.requests ?? [], nowMs),
+      jobs,
+      keys,
+      snapshots: {
+        latest: list.latest,
+        all: list.snapshots.length,
+        newest: list.snapshots.slice(0, SNAPSHOTS_MAX),
+      },
+      bytes: {
+        warehouse: sizeOf(layout.warehouse) + sizeOf(`${layout.warehouse}.wal`),
+        copy: sizeOf(layout.analytics),
+      },
+    };
+  };
+
+  const marks: Reporter['marks'] = async () => {
+    const lines = await parts.jobs(clock.now());
+    const keys = keysOf()?.map(({ lastUsedAt: _, ...key }) => key);
+    return {
+      data: `${identityOf(layout.analytics)} ${identityOf(layout.latest)}`,
+      jobs: JSON.stringify(lines.map(({ name, last }) => [name, last])),
+      keys: JSON.stringify(keys ?? null),
+    };
+  };
+  return { read, progress, marks };
+}
+
+function identityOf(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

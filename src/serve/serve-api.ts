@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import PQueue from 'p-queue';
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { toSightlineError } from '../base/errors.ts';
+import { type Context, catalogue } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { createKeyDirectory } from './auth/key-directory.ts';
+import { openKeyring } from './auth/keys.ts';
+import {
+  type OpenedWorkspace,
+  type RoutedOptions,
+  type RoutedServer,
+  startRoutedServer,
+} from './http/routed-server.ts';
+import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
+import type { Log } from './telemetry/server-log.ts';
+
+/** Replicas that are fetched at the same time. */
+const FETCHES_AT_ONCE = 4;
+
+/** Options of `serveApi`. */
+export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
+  readonly queryTimeoutMs: number;
+  /** Interval at which the replicas of open workspaces are refreshed, in milliseconds. */
+  readonly refreshMs: number;
+  readonly log: Log;
+  /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
+  readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
+  /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
+  readonly refresh: (context: Context) => Promise<unknown>;
+}
+
+/** A running server of all workspaces. `keys` is the number of API keys at the start. */
+export interface ServedApi extends RoutedServer {
+  readonly keys: number;
+}
+
+/** Serves the replicas of all workspaces over HTTP. A key opens only its own workspace. Resolves once the server listens. */
+export async function serveApi(
+  surroundings: Pick<Context, 'clock' | 'signal'>,
+  options: ApiOptions,
+): Promise<ServedApi> {
+  const { clock } = surroundings;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([surroundings.signal, stop.signal]);
+  const { log, workspaces, queryTimeoutMs } = options;
+  const directory = createKeyDirectory({
+    folders: createFolders(workspaces),
+    monotonic: clock.monotonic,
+    onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
+  });
+  const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
+  const failing = new Set<string>();
+  // Log a failing refresh once per workspace, and keep serving the replica that is already here.
+  const refresh = (name: string, config: WorkspaceConfig): Promise<void> =>
+    queue.add(async () => {
+      // `open` awaits this task, so a queued task must still run after an abort. It returns at once.
+      if (signal.aborted) return;
+      try {
+        await options.refresh({ config, clock, signal, command: 'serve --role api' });
+        if (failing.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
+      } catch (thrown) {
+        if (signal.aborted || failing.has(name)) return;
+        failing.add(name);
+        const { code, message } = toSightlineError(thrown);
+        log.logger.warn({ workspace: name, code, msg: `cannot fetch the newest copy: ${message}` });
+      }
+    });
+  const open = async (name: string): Promise<OpenedWorkspace> => {
+    const config = workspaces().get(name) as WorkspaceConfig;
+    const first = refresh(name, config);
+    const { analytics, snapshots } = layoutOf(config.folder);
+    // If a replica already exists, serve it while the newer one is fetched.
+    if (!existsSync(analytics)) await first;
+    const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
+    return { parts: { service, keyring: openKeyring(config.folder), snapshots }, close: () => service.close() };
+  };
+  const keys = directory.count();
+  const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
+  const edition = (name: string): string => editionOf(workspaces().get(name));
+  const server = await startRoutedServer({ catalogue, clock, log, directory, open, edition }, { ...options, limits });
+  const refreshOpen = async (): Promise<void> => {
+    const current = workspaces();
+    for (const name of server.open()) {
+      const config = current.get(name);
+      if (config !== undefined) void refresh(name, config);
+    }
+    await queue.onIdle();
+  };
+  const refreshing = repeatEvery(clock, options.refreshMs, signal, refreshOpen);
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all([server.close(), refreshing, queue.onIdle()]);
+  };
+  return { ...server, keys, close };
+}
+
+async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(ms, signal).catch(() => undefined);
+    if (!signal.aborted) await work();
+  }
+}
+
+const editions = new WeakMap<WorkspaceConfig, string>();
+
+// Identifies the settings that cannot change while a workspace is open.
+function editionOf(config: WorkspaceConfig | undefined): string {
+  if (config === undefined) return '';
+  const known = editions.get(config) ?? JSON.stringify([config.folder, config.conventions]);
+  editions.set(config, known);
+  return known;
+}
+
+// Rebuilt only when the settings change, because every request calls it.
+function createFolders(workspaces: ApiOptions['workspaces']): () => ReadonlyMap<string, string> {
+  let of: ReadonlyMap<string, WorkspaceConfig> = new Map();
+  let folders: ReadonlyMap<string, string> = new Map();
+  return () => {
+    const current = workspaces();
+    if (current !== of) {
+      of = current;
+      folders = new Map([...current].map(([name, { folder }]) => [name, folder]));
+    }
+    return folders;
+  };
+}

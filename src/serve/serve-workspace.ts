@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import type { Freshness } from '../query/service.ts';
+import { refreshCopy } from '../session/remote-session.ts';
+import type { Context } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import type { StatusAccess } from '../web/operations/page-parts.ts';
+import { openKeyring } from './auth/keys.ts';
+import { type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
+import { type Streams, serveStdio } from './mcp/stdio.ts';
+import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
+import type { LogTarget } from './telemetry/server-log.ts';
+import { monitoredOf } from './workspace-observer.ts';
+import { statusPageOf } from './workspace-status-page.ts';
+
+/** Options of `mcpWorkspace`. */
+export interface McpWorkspaceOptions {
+  readonly streams: Streams;
+  readonly queryTimeoutMs: number;
+  /** Called once, before the first request is served. */
+  readonly onStart: (freshness: Freshness) => void;
+  /** Called with internal errors, because their messages are not sent to the client. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
+export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
+  // If the remote warehouse cannot be reached, serve the replica that is already here.
+  await refreshCopy({ config, clock }).catch(() => undefined);
+  const service = openService(
+    config,
+    clock,
+    await cursorSecretOf(config, existsSync(config.folder)),
+    options.queryTimeoutMs,
+  );
+  try {
+    options.onStart(await service.freshness());
+    await serveStdio(service, options.streams, signal, options);
+  } finally {
+    await service.close();
+  }
+}
+
+/** Options of `serveWorkspace`. */
+export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
+  readonly queryTimeoutMs: number;
+  /** Access rule of the status page. */
+  readonly statusPage: StatusAccess | 'off';
+  /** Whether this process runs the jobs that are due. */
+  readonly runsJobs: boolean;
+  readonly log: LogTarget;
+}
+
+/** A running server of one workspace. `keys` is the number of API keys at the start. */
+export interface ServedWorkspace extends RunningServer {
+  readonly keys: number;
+}
+
+/** Serves a workspace over HTTP, even before it has data or keys. Resolves once the server listens. */
+export async function serveWorkspace(
+  { config, clock }: Pick<Context, 'config' | 'clock'>,
+  { queryTimeoutMs, statusPage, runsJobs, log, ...options }: ServeWorkspaceOptions,
+): Promise<ServedWorkspace> {
+  const keyring = openKeyring(config.folder);
+  const keys = keyring.count();
+  const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
+  // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
+  service.newest().catch(() => undefined);
+  try {
+    const { snapshots } = layoutOf(config.folder);
+    const idleTimeoutMs = idleTimeoutFor(queryTimeoutMs);
+    const status = statusPage === 'off' ? {} : { status: statusPageOf(config, statusPage, runsJobs) };
+    const server = await startServer(
+      { service, keyring, clock, log, snapshots, monitored: monitoredOf(config, clock), ...status },
+      { ...options, limits: { idleTimeoutMs } },
+    );
+    const close = async (): Promise<void> => {
+      await server.close();
+      await service.close();
+    };
+    return { ...server, keys, close };
+  } catch (thrown) {
+    await service.close();
+    throw thrown;
+  }
+}

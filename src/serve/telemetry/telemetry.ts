@@ -1,0 +1,103 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../../base/clock.ts';
+import { createObserver, type Monitored } from '../../query/observer.ts';
+import type { Service } from '../../query/service.ts';
+import type { Answers } from '../http/responses.ts';
+import type { Visit } from '../http/visit.ts';
+import { addWorkspaceMetrics } from './workspace-metrics.ts';
+
+/** Histogram buckets in seconds: from a cached response to a query close to its timeout. */
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Route label of requests that match no declared path. */
+const OTHER_ROUTE = 'other';
+
+/** The server's metrics in Prometheus format. */
+export interface Telemetry {
+  /** Counts a finished request. */
+  observe(visit: Visit, status: number, tookMs: number): void;
+  /** Returns the metrics and their media type. */
+  render(): Promise<{ readonly text: string; readonly mediaType: string }>;
+}
+
+/**
+ * Creates the metrics, including the workspace's if one is monitored. Labels come only from declarations, settings and
+ * statuses, so that clients cannot create series.
+ */
+export function createTelemetry(
+  service: Service,
+  answers: Answers,
+  clock: Clock,
+  monitored: Monitored | null,
+): Telemetry {
+  const registry = new Registry();
+  if (monitored !== null) registry.setDefaultLabels({ workspace: monitored.workspace });
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'sightline_http_requests_total',
+    help: 'Finished requests, by declared path and status.',
+    labelNames: ['route', 'status'] as const,
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'sightline_http_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its response, by declared path and status.',
+    labelNames: ['route', 'status'] as const,
+    buckets: BUCKETS_SECONDS,
+    registers,
+  });
+  const cache = new Counter({
+    name: 'sightline_answers_total',
+    help: 'Responses by source: computed, kept (cached), or unchanged at the client (304).',
+    labelNames: ['source'] as const,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'sightline_limiter_refusals_total',
+    help: 'Requests rejected with 429: by the rate limit of a key, or for wrong keys from an address.',
+    labelNames: ['by'] as const,
+    registers,
+  });
+  addGauges(registry, service, answers, clock);
+  const refresh = monitored === null ? null : createRefresh(registry, service, monitored, clock);
+  return {
+    observe: (visit, status, tookMs) => {
+      const labels = { route: visit.route ?? OTHER_ROUTE, status };
+      requests.inc(labels);
+      durations.observe(labels, tookMs / 1000);
+      if (visit.cache !== null) cache.inc({ source: visit.cache });
+      if (status === 429) refusals.inc({ by: visit.keyId === null ? 'address' : 'key' });
+    },
+    render: async () => {
+      await refresh?.();
+      return { text: await registry.metrics(), mediaType: registry.contentType };
+    },
+  };
+}
+
+function createRefresh(registry: Registry, service: Service, monitored: Monitored, clock: Clock): () => Promise<void> {
+  const observe = createObserver(service, monitored, clock);
+  const set = addWorkspaceMetrics(registry);
+  return async () => set(await observe());
+}
+
+function addGauges(registry: Registry, service: Service, answers: Answers, clock: Clock): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
+    const made: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: async () => made.set(await read()),
+    });
+  };
+  gauge('sightline_queries_running', 'Running warehouse queries.', () => service.load().running);
+  gauge('sightline_queries_waiting', 'Waiting warehouse queries.', () => service.load().waiting);
+  gauge('sightline_answers_running', 'Responses being computed.', () => answers.running);
+  gauge('sightline_answers_waiting', 'Requests waiting for a response being computed.', () => answers.waiting);
+  gauge('sightline_answers_kept_bytes', 'Bytes of cached responses.', () => answers.cachedBytes);
+  gauge('sightline_data_age_seconds', 'Time since the end of the newest sync; NaN before the first.', async () => {
+    const { syncedAt } = await service.freshness();
+    return syncedAt === null ? Number.NaN : (clock.now() - syncedAt) / 1000;
+  });
+}

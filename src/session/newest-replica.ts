@@ -1,0 +1,125 @@
+import { systemClock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { SightlineError } from '../base/errors.ts';
+import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
+import { isServed } from './borrow.ts';
+import { heldHome, refreshCopy } from './remote-session.ts';
+
+const ownedHere = new Set<string>();
+
+/**
+ * Declares that this process may open a workspace's live file at any moment. Until the returned function is called, readers in
+ * this process get the replica, because opening the file twice in one process would release the first lock.
+ */
+export function readOnlyCopies(folder: string): () => void {
+  const { warehouse } = layoutOf(folder);
+  ownedHere.add(warehouse);
+  return () => ownedHere.delete(warehouse);
+}
+
+/**
+ * Opens the newest readable data and calls `open` with its path: the replica, or the live file if that is newer and unused.
+ * `stale` is true for a replica that is older than a live file in use. A damaged replica is skipped in favour of the live file,
+ * or published again if the workspace is served.
+ *
+ * @throws `no_data`
+ */
+export async function openNewestWith<T>(
+  config: WorkspaceConfig,
+  layout: Layout,
+  open: (path: string) => Promise<T>,
+): Promise<{ opened: T; stale: boolean }> {
+  if (config.home.kind !== 'local' && heldHome(config.folder) === null) return openFetched(config, layout, open);
+  const { copy, live } = agesOf(layout);
+  if (copy === 0 && live === 0) throw noData(config);
+  const isOwn = ownedHere.has(layout.warehouse);
+  if (isOwn && copy === 0) throw nothingYet(config);
+  // A serving process opens the live file when a job is due, so no reader may lock it.
+  if (copy > 0 && (isOwn || copy >= live || (await isServed(config.folder)))) {
+    const opened = await openUnlessDamaged(layout.analytics, open);
+    if (opened !== null) return { opened, stale: copy < live };
+    if (isOwn || live === 0) throw damagedCopy(config);
+    if (await isServed(config.folder)) return { opened: await openRenewed(config, layout, open), stale: false };
+  }
+  try {
+    return { opened: await open(layout.warehouse), stale: false };
+  } catch (thrown) {
+    const locked = thrown instanceof SightlineError && thrown.code === 'warehouse_locked';
+    if (!locked) throw thrown;
+    if (copy === 0) throw nothingYet(config, thrown);
+    const opened = await openUnlessDamaged(layout.analytics, open);
+    if (opened === null) throw damagedCopy(config, thrown);
+    return { opened, stale: true };
+  }
+}
+
+/**
+ * Opens the replica, even if the live file is newer. A damaged replica is published again, or downloaded again if the warehouse
+ * is remote.
+ *
+ * @throws `no_data` if the replica does not exist.
+ */
+export async function openCopyWith<T>(
+  config: WorkspaceConfig,
+  layout: Layout,
+  open: (path: string) => Promise<T>,
+): Promise<T> {
+  // If the remote warehouse cannot be reached, use the replica that is already here.
+  await refreshCopy({ config, clock: systemClock }).catch(() => undefined);
+  if (agesOf(layout).copy === 0) throw noData(config);
+  return (await openUnlessDamaged(layout.analytics, open)) ?? openRenewed(config, layout, open);
+}
+
+// The local files of a remote warehouse are as old as this machine's last check-out, so download the newest replica first.
+async function openFetched<T>(
+  config: WorkspaceConfig,
+  layout: Layout,
+  open: (path: string) => Promise<T>,
+): Promise<{ opened: T; stale: boolean }> {
+  let stale = false;
+  try {
+    await refreshCopy({ config, clock: systemClock });
+  } catch (thrown) {
+    if (agesOf(layout).copy === 0) throw thrown;
+    stale = true;
+  }
+  if (agesOf(layout).copy === 0) throw noData(config);
+  const opened = await openUnlessDamaged(layout.analytics, open);
+  if (opened !== null) return { opened, stale };
+  return { opened: await openRenewed(config, layout, open), stale: false };
+}
+
+async function openUnlessDamaged<T>(path: string, open: (path: string) => Promise<T>): Promise<T | null> {
+  try {
+    return await open(path);
+  } catch (thrown) {
+    if (thrown instanceof SightlineError && thrown.code === 'warehouse_invalid') return null;
+    throw thrown;
+  }
+}
+
+async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (path: string) => Promise<T>): Promise<T> {
+  if (config.home.kind !== 'local' && heldHome(config.folder) === null) {
+    await refreshCopy({ config, clock: systemClock }, { isDamaged: true });
+  } else {
+    const { signal } = new AbortController();
+    const { renewCopy } = await import('./workspace.ts');
+    await renewCopy({ config, clock: systemClock, signal, command: 'export' });
+  }
+  return open(layout.analytics);
+}
+
+function damagedCopy({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
+  const message = `the published copy of workspace ${name} is damaged; the next sync or \`sightline export\` publishes it again`;
+  return new SightlineError('no_data', message, { cause });
+}
+
+function nothingYet({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
+  const message = `workspace ${name} has nothing to read yet: its first sync is still running`;
+  return new SightlineError('no_data', message, { cause });
+}
+
+/** The error for a workspace that was never synced. */
+export function noData(config: WorkspaceConfig): SightlineError {
+  return new SightlineError('no_data', `workspace ${config.name} has no data in ${config.folder}`);
+}

@@ -1,0 +1,84 @@
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { quietStoreClient } from '../base/config/config.ts';
+import type { S3Target } from '../base/config/publish-settings.ts';
+import { SightlineError } from '../base/errors.ts';
+import type { StoreUse } from './object-store.ts';
+
+/** Maximum attempts of a request, if the store is busy or does not respond. */
+export const ATTEMPTS_MAX = 5;
+const CONNECT_MS = 10_000;
+/** A connection without traffic for this long is closed. */
+const SILENT_MS = 60_000;
+const answered = new WeakMap<object, number>();
+
+/** The parts of the AWS SDK that are used. */
+export type Sdk = typeof import('@aws-sdk/client-s3') & Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'>;
+
+/** State that the requests of one store share. */
+export interface Connection {
+  readonly sdk: Sdk;
+  readonly client: S3Client;
+  /** A client without retries. */
+  readonly once: S3Client;
+  readonly target: S3Target;
+  readonly signal: AbortSignal;
+  /** Prefix of every key. */
+  readonly base: string;
+  readonly location: string;
+  readonly partBytes: number;
+  readonly use: StoreUse;
+  /** Properties of the store that were found out from its responses. */
+  readonly learned: { checksum: number; wantsBareTags: boolean };
+}
+
+/**
+ * Loads the AWS SDK, an optional package of 22 MB.
+ * @throws `config_invalid` if it is not installed
+ */
+export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
+  quietStoreClient();
+  try {
+    const [s3, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')]);
+    return { ...s3, Upload };
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
+    const install = 'npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
+    const message = `${setting} names a bucket, but the packages for it are not installed; run ${install}`;
+    throw new SightlineError('config_invalid', message, { cause: thrown });
+  }
+}
+
+// The SDK finds omitted settings in the environment, the profile, the role or the metadata of the machine.
+/** Returns the settings of the SDK's client for a target. */
+export function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientConfig {
+  const chosen = region ?? (endpoint === null ? null : 'us-east-1');
+  return {
+    ...(chosen === null ? {} : { region: chosen }),
+    ...(endpoint === null ? {} : { endpoint }),
+    forcePathStyle: pathStyle,
+    maxAttempts: ATTEMPTS_MAX,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
+  };
+}
+
+/** Makes a client record the `Date` header of every response. */
+export function withDates(client: S3Client): S3Client {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { headers } = result.response as { headers?: Readonly<Record<string, string>> };
+      const at = Date.parse(headers?.['date'] ?? '');
+      if (typeof result.output === 'object' && !Number.isNaN(at)) answered.set(result.output, at);
+      return result;
+    },
+    { step: 'deserialize', priority: 'high' },
+  );
+  return client;
+}
+
+/** Returns when the store sent a response, by its own clock, epoch milliseconds; null if it is unknown. */
+export function answeredAt(answer: object): number | null {
+  return answered.get(answer) ?? null;
+}

@@ -1,0 +1,95 @@
+import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
+import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
+import type { ClosedChain, OpenChain } from '../warehouse/ledger/slice-state.ts';
+import type { DayRange, ParameterNames } from './slice.ts';
+
+/** Days before today that every run reads, because late responses and corrections arrive in them. */
+export const SETTLE_DAYS = 2;
+/**
+ * Maximum age of an unfinished run's slices for the next run to continue them: for days that are over, and for data
+ * that may change at any moment.
+ */
+const PAST_DAYS_FRESH_MS = 24 * 3_600_000;
+const MOVING_FRESH_MS = 3_600_000;
+
+/**
+ * Priorities of slices when the budget is short: first those that others depend on, then long ones, then numerous ones.
+ */
+export const PRIORITY = { workspace: 100, history: 90, list: 80, window: 50, report: 40, detail: 30, day: 20 } as const;
+
+/** Lookup of the slices that were ever read completely. */
+export interface Covered {
+  chain(id: string): ClosedChain | undefined;
+  /** Time of the last complete read of each day, epoch milliseconds. */
+  days(resource: string, brandId: string): ReadonlyMap<string, number>;
+}
+
+/** Everything that a plan depends on besides the catalogue. */
+export interface PlanContext {
+  /** Upstream's current day, UTC. */
+  readonly today: string;
+  readonly now: number;
+  /** Requested days; null for all. */
+  readonly range: DayRange | null;
+  /** Resources to read, including the resources they depend on. */
+  readonly wanted: ReadonlySet<string>;
+  readonly names: ParameterNames;
+  readonly connections: number;
+  /** Completed slices of the unfinished run that this run continues. */
+  readonly closed: readonly ClosedChain[];
+  readonly open: readonly OpenChain[];
+  /** Brands of which an earlier pass has read at least one slice. */
+  readonly read: ReadonlySet<string>;
+  /** Every slice that was ever read completely. */
+  readonly covered: Covered;
+  /** Reads everything again, even if it is up to date. */
+  readonly full: boolean;
+  /** Deletes all rows that upstream no longer lists, without a limit. */
+  readonly acceptDeletions?: boolean;
+  readonly settleDays: number;
+  /** Slices with checkpoints of any run. Those that cannot be resumed must be restarted. */
+  readonly begun: ReadonlySet<string>;
+}
+
+/** Creates the lookup by id and by day. `chains` must be sorted by time of completion. */
+export function coveredBy(chains: readonly ClosedChain[]): Covered {
+  const byId = new Map(chains.map((chain) => [chain.id, chain]));
+  const byScope = new Map<string, ClosedChain[]>();
+  for (const chain of chains) {
+    const scope = `${chain.resource} ${chain.brandId ?? ''}`;
+    const list = byScope.get(scope);
+    if (list === undefined) byScope.set(scope, [chain]);
+    else list.push(chain);
+  }
+  const known = new Map<string, ReadonlyMap<string, number>>();
+  return {
+    chain: (id) => byId.get(id),
+    days: (resource, brandId) => {
+      const scope = `${resource} ${brandId}`;
+      const days = known.get(scope) ?? daysIn(byScope.get(scope) ?? []);
+      known.set(scope, days);
+      return days;
+    },
+  };
+}
+
+/** Whether data read at time `at` is recent enough for the run that continues the slice. */
+export function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
+  const past = chain.to !== null && chain.to < dayOf(at);
+  // A time in the future is wrong, so it does not count as fresh.
+  return at <= context.now + FUTURE_MS_MAX && context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
+}
+
+/** Returns the end of a day, epoch milliseconds. */
+export function endOf(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`) + DAY_MS;
+}
+
+function daysIn(chains: readonly ClosedChain[]): Map<string, number> {
+  const days = new Map<string, number>();
+  for (const { from, to, closedAt } of chains) {
+    if (from === null || to === null) continue;
+    for (const day of eachDay(from, to)) days.set(day, closedAt);
+  }
+  return days;
+}

@@ -1,0 +1,142 @@
+import { readConventions, readLearned } from '../analytics/calibration/findings.ts';
+import { compareCensus, readUncountedEngines } from '../analytics/verification/verify-counts.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { ResourceTable } from '../contract/tables.ts';
+import { earlierDay } from '../contract/time.ts';
+import { firstPlannedDay } from '../plausibility/item-times.ts';
+import type { Database } from '../warehouse/database.ts';
+import { type Audit, type Comparison, readAudits } from '../warehouse/ledger/audits.ts';
+import { type Member, readFirstDay, readMembers } from '../warehouse/ledger/slice-state.ts';
+import type { PlanContext } from './plan-context.ts';
+import { followingDetails, planDays, planDetails, planOlder } from './plan-slices.ts';
+import { type PlannedWindows, planWindows } from './plan-windows.ts';
+import type { Chain } from './slice.ts';
+
+/**
+ * Plans the slices that depend on a finished one: details after their list, windows after their day counts, older
+ * ranges after a history.
+ */
+export interface Follower {
+  /** Sets the brands of the run. */
+  brands(members: readonly Member[]): void;
+  /** Returns the slices to read after `chain`; `wasRead` is whether it was read completely. */
+  after(chain: Chain, wasRead: boolean): Promise<Chain[]>;
+  /** Returns the windows planned so far. */
+  windows(): readonly FollowedWindow[];
+}
+
+/** The windows of a brand's resource, and the slices of its day counts. */
+export interface FollowedWindow {
+  readonly resource: Resource;
+  readonly brand: Member;
+  readonly planned: PlannedWindows;
+  readonly census: readonly Chain[];
+  /** Whether all slices of the day counts were read. */
+  readonly isCounted: boolean;
+}
+
+/** Connects the pure plan functions with the rows in the warehouse. */
+export function createFollower(
+  { catalogue, database }: { catalogue: Catalogue; database: Database },
+  context: PlanContext,
+): Follower {
+  const brands = new Map<string, Member>();
+  const windowed = new Map<string, FollowedWindow>();
+  const counting = new Map<string, { readonly chains: Chain[]; isRead: boolean }>();
+
+  const details = async (resource: Resource, chain: Chain): Promise<Chain[]> => {
+    const [table] = resource.derived;
+    const id = table?.declaration.key[0];
+    const following = followingDetails(catalogue, resource, context);
+    if (id === undefined || following.length === 0) return [];
+    const members = await readMembers(database, resource, chain.brandId, { id, detail: true });
+    const chosen = resource.provides === undefined ? members : members.filter((member) => brands.has(member.id));
+    return following.flatMap((detail) => planDetails(detail, chain.brandId, chosen, context));
+  };
+
+  // If the day counts cannot be read, plan the windows without them.
+  const windows = async (
+    resource: Resource,
+    chain: Chain,
+    brand: Member,
+    { older, wasRead }: { readonly older: readonly Chain[]; readonly wasRead: boolean },
+  ): Promise<Chain[]> => {
+    const chains: Chain[] = [];
+    for (const counted of catalogue.resources) {
+      if (counted.change.kind !== 'window' || counted.change.census?.resource !== resource.name) continue;
+      const { census } = counted.change;
+      const isCensus = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
+      const once = `${counted.name} ${brand.id}`;
+      if (!isCensus || windowed.has(once) || !context.wanted.has(counted.name)) continue;
+      const read = counting.get(once) ?? { chains: [], isRead: true };
+      counting.set(once, read);
+      read.chains.push(chain);
+      read.isRead &&= wasRead;
+      if (older.length > 0) continue;
+      const { days, audits, uncounted } = await countDays({ catalogue, database }, counted, brand, context.today);
+      // Day counts of 0 are valid only if they were read in this run.
+      const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
+      const planned = planWindows(counted, brand, isCounted ? { days, audits, uncounted } : null, context);
+      windowed.set(once, { resource: counted, brand, planned, census: read.chains, isCounted: read.isRead });
+      chains.push(...planned.chains);
+    }
+    return chains;
+  };
+
+  const history = async (resource: Resource, chain: Chain, brand: Member, wasRead: boolean): Promise<Chain[]> => {
+    const { change } = resource;
+    if (change.kind !== 'report' || change.span !== 'history' || chain.from === null || chain.to === null) return [];
+    if (!chain.oldest) return [];
+    const table = resource.derived.find((candidate) => candidate.extent.kind === 'time') as ResourceTable | undefined;
+    if (table === undefined || table.extent.kind !== 'time') return [];
+    const range = { from: chain.from, to: chain.to };
+    const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
+    // If upstream rejects one range, it rejects the one before it too.
+    const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
+    // Daily totals may start before the first row, but not before the brand.
+    const since = brand.since !== null && brand.since > chain.from ? brand.since : chain.from;
+    const firstTotals = firstDay === null ? null : earlierDay(firstDay, brand.since === null ? firstDay : since);
+    const days = change.eachDay === true ? planDays(resource, chain, firstTotals, context) : [];
+    return [...older, ...days, ...(await windows(resource, chain, brand, { older, wasRead }))];
+  };
+
+  return {
+    brands: (members) => {
+      for (const member of members) brands.set(member.id, member);
+    },
+    after: async (chain, wasRead) => {
+      const resource = catalogue.get(chain.resource);
+      const brand = chain.brandId === null ? undefined : brands.get(chain.brandId);
+      return [
+        ...(await details(resource, chain)),
+        ...(brand === undefined ? [] : await history(resource, chain, brand, wasRead)),
+      ];
+    },
+    windows: () => [...windowed.values()],
+  };
+}
+
+/**
+ * Compares upstream's day counts of a brand with the stored rows, over all days of either side; `audits` are the earlier
+ * results, and `uncounted` the engines whose responses were not compared.
+ */
+export async function countDays(
+  { catalogue, database }: { catalogue: Catalogue; database: Database },
+  counted: Resource,
+  brand: Member,
+  today: string,
+): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit>; uncounted: string[] }> {
+  const audits = await readAudits(database, counted.name, brand.id);
+  return database.exclusive(async ({ query }) => {
+    const days = await compareCensus(query, {
+      catalogue,
+      brandId: brand.id,
+      from: firstPlannedDay(today),
+      to: today,
+      conventions: await readConventions(query),
+      learned: await readLearned(query),
+      audits,
+    });
+    return { days, audits, uncounted: await readUncountedEngines(query, { catalogue, brandId: brand.id }) };
+  });
+}

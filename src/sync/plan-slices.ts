@@ -1,0 +1,188 @@
+import { type Catalogue, detailsOf, providerOf, type Resource } from '../contract/catalogue.ts';
+import { addDays, DAY_MS, eachDay, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
+import { firstPlannedDay } from '../plausibility/item-times.ts';
+import type { Member } from '../warehouse/ledger/slice-state.ts';
+import { endOf, isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
+import { planWindows } from './plan-windows.ts';
+import { type Chain, type ChainScope, chainsOf, type DayRange } from './slice.ts';
+
+/** Days of a recent report; the API's default. */
+const RECENT_DAYS = 30;
+/** Interval of full scans of a list that is otherwise only read for new items. */
+const FULL_WALK_EVERY_MS = 7 * DAY_MS;
+/** Interval of reads of the older ranges of a history. */
+const OLDER_RANGES_EVERY_MS = 7 * DAY_MS;
+
+/**
+ * Returns the resources in `only` and those they depend on: the list of their scope, the list of a detail, the day
+ * counts of a window.
+ */
+export function withDependencies(catalogue: Catalogue, only: readonly string[] | null): ReadonlySet<string> {
+  if (only === null) return new Set(catalogue.resources.map((resource) => resource.name));
+  const wanted = new Set<string>();
+  const add = (name: string): void => {
+    if (wanted.has(name)) return;
+    wanted.add(name);
+    const resource = catalogue.get(name);
+    if (resource.scope === 'brand') add(providerOf(catalogue, 'brand').name);
+    if (resource.change.kind === 'detail') add(resource.change.of);
+    if (resource.change.kind === 'window' && resource.change.census !== undefined) add(resource.change.census.resource);
+  };
+  for (const name of only) add(name);
+  return wanted;
+}
+
+/** Returns the slices of resources with scope `workspace`. */
+export function planWorkspace(catalogue: Catalogue, context: PlanContext): Chain[] {
+  return catalogue.resources
+    .filter((resource) => resource.scope === 'workspace' && resource.change.kind !== 'detail')
+    .flatMap((resource) => make(context, resource, { reason: 'full list', priority: PRIORITY.workspace }));
+}
+
+/** Returns the slices of one brand that depend on nothing but the brand. */
+export function planBrand(catalogue: Catalogue, brand: Member, context: PlanContext): Chain[] {
+  const brandId = brand.id;
+  return catalogue.resources
+    .filter((resource) => resource.scope === 'brand')
+    .flatMap((resource): Chain[] => {
+      const { change } = resource;
+      switch (change.kind) {
+        case 'walk': {
+          const walk = make(context, resource, { brandId, reason: 'all pages', priority: PRIORITY.list });
+          return walk.map((chain) => shortened(chain, resource, change.settled === true, context));
+        }
+        case 'set':
+        case 'value':
+          return make(context, resource, { brandId, reason: 'full list', priority: PRIORITY.list });
+        case 'report':
+          return change.span === 'recent'
+            ? make(context, resource, {
+                brandId,
+                range: recentRange(context),
+                reason: 'the last 30 days',
+                priority: PRIORITY.report,
+              })
+            : make(context, resource, history(context, brandId, context.range?.to ?? context.today));
+        case 'window':
+          return change.census === undefined ? [...planWindows(resource, brand, null, context).chains] : [];
+        default:
+          return [];
+      }
+    });
+}
+
+/** Returns the slices for the details of a list's rows. */
+export function planDetails(
+  detail: Resource,
+  brandId: string | null,
+  members: readonly Member[],
+  context: PlanContext,
+) {
+  return members
+    .filter(({ detailed }) => context.full || !detailed)
+    .flatMap((member) =>
+      make(context, detail, {
+        ...(detail.scope === 'brand' && brandId !== null ? { brandId } : {}),
+        member: member.id,
+        reason: 'detail of a new or changed row',
+        priority: PRIORITY.detail,
+      }),
+    );
+}
+
+/**
+ * Returns the range before `chain`, if `chain` is the oldest of a history. Older ranges are read until a complete range
+ * before the newest one is empty and starts before the brand was created; the creation date alone does not prove that
+ * there is no older data. `firstDay` is the day of the first row in the range, or null.
+ */
+export function planOlder(
+  resource: Resource,
+  chain: Chain,
+  brand: Member,
+  firstDay: string | null,
+  context: PlanContext,
+): Chain[] {
+  const { from } = chain;
+  if (!chain.oldest || from === null || context.range?.from === from) return [];
+  const limit = firstPlannedDay(context.today);
+  const isNewest = chain.to === (context.range?.to ?? context.today);
+  const wasThere = brand.since !== null && brand.since < from;
+  const mayHaveMore = isNewest || wasThere || firstDay !== null;
+  if (!mayHaveMore || from <= limit || wereReadLately(chain, context)) return [];
+  return make(context, resource, history(context, brand.id, addDays(from, -1))).filter((older) =>
+    sameVariant(older, chain),
+  );
+}
+
+/**
+ * Returns a slice for each day of a report from its first day with a row on, if the day was never read, was read before
+ * its end, or is recent.
+ */
+export function planDays(resource: Resource, chain: Chain, firstDay: string | null, context: PlanContext): Chain[] {
+  const { brandId, to } = chain;
+  if (firstDay === null || to === null || brandId === null) return [];
+  const moving = addDays(context.today, -context.settleDays);
+  return [...eachDay(firstDay, to)].flatMap((day) =>
+    make(context, resource, {
+      brandId,
+      range: { from: day, to: day },
+      reason: day >= moving ? 'totals of a recent day' : 'totals of a day',
+      priority: PRIORITY.day,
+    }).filter(({ id }) => {
+      const readAt = context.covered.chain(id)?.closedAt;
+      return context.full || day >= moving || readAt === undefined || readAt < endOf(day);
+    }),
+  );
+}
+
+/** Returns where a slice resumes, after its last committed page; null unless the checkpoint is recent enough. */
+export function resumePoint(chain: Chain, context: PlanContext): { cursor: string; pages: number } | null {
+  const open = context.open.find((candidate) => candidate.id === chain.id);
+  if (open === undefined || open.next === null || !isFresh(open, open.at, context)) return null;
+  return { cursor: open.next, pages: open.pages };
+}
+
+/** Returns the detail resources to read after a list. */
+export function followingDetails(catalogue: Catalogue, resource: Resource, context: PlanContext): Resource[] {
+  return detailsOf(catalogue, resource.name).filter((detail) => context.wanted.has(detail.name));
+}
+
+function make(context: PlanContext, resource: Resource, scope: ChainScope): Chain[] {
+  return context.wanted.has(resource.name) ? chainsOf(resource, scope, context.names) : [];
+}
+
+// Limits the read of a settled list to new items, except for a periodic full scan.
+function shortened(chain: Chain, resource: Resource, settled: boolean, context: PlanContext): Chain {
+  const before = context.covered.chain(chain.id);
+  const pages = Math.max(1, Math.ceil((before?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
+  if (!settled) return { ...chain, expected: pages };
+  const walkedAt = Number(before?.state ?? Number.NaN);
+  const isDue = context.full || !(walkedAt <= context.now && context.now - walkedAt < FULL_WALK_EVERY_MS);
+  return isDue
+    ? { ...chain, expected: pages, state: String(context.now) }
+    : { ...chain, untilKnown: true, reason: 'new items', state: before?.state ?? null };
+}
+
+// Range boundaries move every day, so compare days and not slice ids.
+function wereReadLately({ from, resource, brandId }: Chain, { covered, now, full }: PlanContext): boolean {
+  if (full || from === null || brandId === null) return false;
+  const readAt = covered.days(resource, brandId).get(addDays(from, -OLDER_RANGES_EVERY_MS / DAY_MS - 1));
+  return readAt !== undefined && readAt <= now && now - readAt < OLDER_RANGES_EVERY_MS;
+}
+
+function recentRange({ range, today }: PlanContext): DayRange {
+  const to = range?.to ?? today;
+  const from = range?.from ?? addDays(to, 1 - RECENT_DAYS);
+  return { from: laterDay(from, addDays(to, 1 - RANGE_DAYS_MAX)), to };
+}
+
+function history(context: PlanContext, brandId: string, to: string): ChainScope {
+  const from = laterDay(addDays(to, 1 - RANGE_DAYS_MAX), context.range?.from ?? '');
+  return { brandId, range: { from, to }, reason: 'full history', priority: PRIORITY.history, oldest: true };
+}
+
+function sameVariant(a: Chain, b: Chain): boolean {
+  const variant = ({ fixed }: Chain): string =>
+    JSON.stringify(Object.entries(fixed).filter(([name]) => name !== 'range_from' && name !== 'range_to'));
+  return variant(a) === variant(b);
+}

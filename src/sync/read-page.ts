@@ -1,0 +1,96 @@
+import { isRecord } from '../base/json.ts';
+import { BodyError, nextCursorOf } from '../contract/body.ts';
+import type { Resource } from '../contract/catalogue.ts';
+import { formsOf } from '../contract/formats.ts';
+import type { Implausible } from '../contract/implausible.ts';
+import type { RowReader, TableRows, Values } from '../contract/rows.ts';
+import { columnOf } from '../contract/tables.ts';
+import { toDay } from '../contract/time.ts';
+import { createTimeCheck } from '../plausibility/item-times.ts';
+import { itemsMaxOf } from '../plausibility/page-work.ts';
+import type { BodyText } from '../upstream/client.ts';
+
+/** The part of a slice that the rows of a page depend on. */
+export interface PageScope {
+  readonly fixed: Values;
+  readonly query: Readonly<Record<string, string>>;
+  /** For a detail: the id of the list's row. */
+  readonly member: string | null;
+}
+
+/** A parsed page. */
+export interface ReadPage {
+  readonly tables: readonly TableRows[];
+  readonly forms: ReadonlyMap<string, string>;
+  /** Keys that occur more than once. */
+  readonly implausible: readonly Implausible[];
+}
+
+/**
+ * Parses a page from upstream or from the raw pages; `today` is upstream's day when it was sent.
+ * @throws BodyError if the page cannot be used
+ */
+export function readPage(
+  resource: Resource,
+  reader: RowReader,
+  scope: PageScope,
+  body: unknown,
+  { bytes, isDamaged }: BodyText,
+  today: string,
+): ReadPage {
+  checkEcho(resource, scope, body);
+  const { from, to } = scope.query;
+  const range = from === undefined || to === undefined ? null : { from, to };
+  const check = createTimeCheck(resource, { range, today });
+  const options = { itemsMax: itemsMaxOf(resource, scope.query), bytes: bytes.length, isDamaged, check };
+  const tables = aboutMember(scope, reader.read(body, scope.fixed, options));
+  const isOpen = resource.paging === 'cursor' && mayGoOn(scope, body, tables);
+  const implausible = tables.flatMap(({ table, repeated }) =>
+    repeated.map((value) => ({ path: `${table.name}[] key`, allowed: 'each key once in a page', value })),
+  );
+  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
+}
+
+/**
+ * Returns the cursor of the next page, or null.
+ * @throws BodyError if the cursor is invalid
+ */
+export function nextOf(resource: Resource, body: unknown): string | null {
+  return resource.paging === 'cursor' ? nextCursorOf(body) : null;
+}
+
+/** Marks the rows as incomplete, so that no row is deleted because the page lacks it. */
+export function inconclusive(tables: readonly TableRows[]): readonly TableRows[] {
+  return tables.map((rows) => ({ ...rows, unidentified: rows.unidentified + 1 }));
+}
+
+// Numbers over a range do not contain their days; the echoed range does. Upstream may move the start to the brand's
+// first day, but not earlier, and must echo the requested end.
+function checkEcho(resource: Resource, { query }: PageScope, body: unknown): void {
+  if (!isRecord(body)) return;
+  for (const name of resource.echoes ?? []) {
+    const [asked, echoed] = [query[name], body[name]];
+    if (asked === undefined || echoed === undefined || echoed === null) continue;
+    const day = typeof echoed === 'string' ? (toDay(echoed) ?? echoed) : echoed;
+    if (day === asked || (name === 'from' && typeof day === 'string' && day > asked && day <= (query['to'] ?? '')))
+      continue;
+    throw new BodyError(`it is for ${name}=${JSON.stringify(echoed)}, not for ${name}=${asked}`);
+  }
+}
+
+// Rejects a detail of another row.
+function aboutMember({ member }: PageScope, tables: readonly TableRows[]): readonly TableRows[] {
+  if (member === null) return tables;
+  for (const { table, seen } of tables) {
+    const id = columnOf(table.declaration.fields, table.declaration.key[0] as string);
+    const other = seen.find((key) => key[id] !== member);
+    if (other !== undefined) throw new BodyError(`it is about ${String(other[id])}, not about ${member}`);
+  }
+  return tables;
+}
+
+// The last page has a null `nextCursor`. A full page without the field may not be the last one.
+function mayGoOn({ query }: PageScope, body: unknown, tables: readonly TableRows[]): boolean {
+  if (isRecord(body) && 'nextCursor' in body) return false;
+  return tables.some(({ seen }) => seen.length >= Number(query['limit'] ?? Number.POSITIVE_INFINITY));
+}

@@ -1,0 +1,379 @@
+import { randomUUID } from 'node:crypto';
+import PQueue from 'p-queue';
+import type { Clock } from '../base/clock.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { inSpan, inThisSpan } from '../base/trace/trace.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { dayOf } from '../contract/time.ts';
+import { EARLIEST_DAY, firstReadDay, plausibleSince } from '../plausibility/item-times.ts';
+import { checkPlanSize } from '../plausibility/plan-size.ts';
+import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
+import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
+import type { Client } from '../upstream/client.ts';
+import { toWorkspaceError } from '../upstream/errors.ts';
+import { readQuarantined } from '../warehouse/ledger/ledger.ts';
+import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/ledger/runs.ts';
+import {
+  type ClosedChain,
+  type Member,
+  type OpenChain,
+  readBegunChains,
+  readClosedChains,
+  readMembers,
+  readOpenChains,
+} from '../warehouse/ledger/slice-state.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { auditWindow } from './audit.ts';
+import type { DriftCounts } from './drift-watch.ts';
+import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './plan-context.ts';
+import { createFollower } from './plan-next.ts';
+import { planBrand, planWorkspace, withDependencies } from './plan-slices.ts';
+import { createChainReader } from './read-slice.ts';
+import { createPerformer } from './run-slice.ts';
+import type { Chain, DayRange } from './slice.ts';
+import { createTally, type TableTally, type Tally, type Trouble } from './sync-stats.ts';
+
+/** Options of a run. */
+export interface SyncOptions {
+  /** Resources to read, including those they depend on; null for all. */
+  readonly only: readonly string[] | null;
+  /** Days to read, both included; null for the complete history. */
+  readonly range: DayRange | null;
+  /** Ids of the brands to read; null for all. */
+  readonly brands: readonly string[] | null;
+  /** Reads everything again, even if it is up to date. */
+  readonly full?: boolean;
+  /** Accepts a plan that is far larger than the last one. */
+  readonly acceptPlan?: boolean;
+  /** Removes all expired raw pages at the end, not only those of one day. */
+  readonly acceptExpiry?: boolean;
+  /** Deletes all rows that upstream no longer lists, without a limit. */
+  readonly acceptDeletions?: boolean;
+  /** Limit of the run; the next run continues. */
+  readonly allowance?: Allowance;
+}
+
+/** Dependencies of a run. */
+export interface SyncParts {
+  readonly catalogue: Catalogue;
+  readonly warehouse: Warehouse;
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Default: `checked`. */
+  readonly clockPolicy?: ClockPolicy;
+  /** Slices read in parallel. */
+  readonly connections: number;
+  /** Aborted to stop the run; pages in flight are finished or dropped, and every commit is complete. */
+  readonly signal: AbortSignal;
+  /** Called after every change of the sync stats. */
+  readonly onProgress?: (tally: Tally) => void;
+}
+
+/** Result of a run. */
+export interface SyncSummary {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly requests: number;
+  readonly retries: number;
+  readonly waitedMs: number;
+  readonly tables: Readonly<Record<string, TableTally>>;
+  readonly quarantined: number;
+  /** Unfinished slices; the next run reads them again. */
+  readonly failures: readonly Trouble[];
+  readonly warnings: readonly Trouble[];
+  /** Drift that no earlier run has found; unset if drift was not watched. */
+  readonly drift?: DriftCounts;
+  /** Reason why the run ended early if an allowance was used up; null otherwise. */
+  readonly allowance: string | null;
+  /** Known requests left for the next run. */
+  readonly left: number;
+  /** Error that ended the run early, or null. */
+  readonly error: SightlineError | null;
+}
+
+/**
+ * Reads everything the options select from upstream into the warehouse, page by page. Errors of upstream and an aborted
+ * signal do not throw; the summary's status and error describe them.
+ */
+export function runSync(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
+  return inSpan('sync', { 'sightline.full': options.full === true }, async (span) => {
+    const summary = await runOnce(parts, options);
+    const { runId, status, requests, retries, waitedMs, quarantined, error } = summary;
+    span.set({ 'sightline.run': runId, 'sightline.status': status, 'sightline.requests': requests });
+    span.set({ 'sightline.retries': retries, 'sightline.waited_ms': waitedMs, 'sightline.quarantined': quarantined });
+    if (error !== null) span.fail(error);
+    return summary;
+  });
+}
+
+async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
+  const { warehouse, clock } = parts;
+  const runId = randomUUID();
+  const run = await warehouse.beginRun({ runId, options: identityOf(options), now: clock.now() });
+  const tally = createTally();
+  const stop = new AbortController();
+  const signal = AbortSignal.any([parts.signal, stop.signal]);
+  let error: SightlineError | null = null;
+  try {
+    await readAll({ ...parts, signal }, options, run, tally, (fatal) => stop.abort(fatal));
+  } catch (thrown) {
+    // An allowance used up before the slices start ends the run like one used up later.
+    if (thrown instanceof AllowanceReached) tally.ranOut(thrown.message);
+    else error = parts.signal.aborted ? null : toSightlineError(stop.signal.aborted ? stop.signal.reason : thrown);
+  }
+  if (parts.signal.aborted)
+    error = new SightlineError('interrupted', 'the sync was stopped; the next sync resumes here');
+  const status = statusOf(error, tally);
+  const tables = Object.fromEntries(tally.tables);
+  const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = tally;
+  const reason = error?.message ?? failures[0]?.message ?? allowance;
+  const isDoubtful = status === 'failed' || failures.length > 0;
+  const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason, isDoubtful };
+  await warehouse.endRun(run, totals, clock.now()).catch((thrown: unknown) => {
+    error ??= toSightlineError(thrown);
+  });
+  const left = [...tally.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
+  const troubles = { quarantined, failures, warnings, allowance, left: status === 'complete' ? 0 : left };
+  return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
+}
+
+// A run continues the last one with the same options; limits and confirmations do not count.
+function identityOf({ only, range, brands, full }: SyncOptions): string {
+  return JSON.stringify({ only, range, brands, ...(full === true ? { full } : {}) });
+}
+
+function statusOf(error: SightlineError | null, tally: Tally): RunStatus {
+  if (error !== null) return error.code === 'interrupted' ? 'interrupted' : 'failed';
+  return tally.failures.length > 0 || tally.allowance !== null ? 'partial' : 'complete';
+}
+
+async function readAll(
+  parts: SyncParts,
+  options: SyncOptions,
+  run: RunRef & { continues: boolean },
+  tally: Tally,
+  stop: (fatal: unknown) => void,
+): Promise<void> {
+  const { catalogue, warehouse, signal } = parts;
+  const { database } = warehouse;
+  const passId = run.continues ? run.passId : null;
+  const queue = new PQueue({ concurrency: parts.connections });
+  const clock = createRunClock(parts.clock, parts.clockPolicy);
+  const quarantined = await readQuarantined(database);
+  const reader = createChainReader({ ...parts, clock }, run, tally, quarantined);
+
+  // Read the list of brands first: it shows whether upstream is reachable, and sets the run's day.
+  const provider = providerOf(catalogue, 'brand');
+  const nothing = createContext(parts, options, {
+    now: clock.now(),
+    passId: null,
+    chains: [],
+    open: [],
+    begun: new Set(),
+  });
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Chain];
+  tally.planned([opening]);
+  const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
+    throw toWorkspaceError(thrown);
+  });
+  await removeImplausible(warehouse, date, tally);
+  const names = await reader.learnNames();
+  // Use the run's agreed time, as the checkpoints do.
+  const context: PlanContext = { ...(await readContext(parts, options, passId, date)), names };
+  const checkPlan = await createPlanCheck(parts, options, context);
+
+  const perform = createPerformer({ ...parts, clock }, reader, tally, context);
+  const follower = createFollower({ catalogue, database }, context);
+  const enqueue = (chain: Chain, task: () => Promise<void>): void => {
+    const run = async (): Promise<void> => {
+      if (!signal.aborted && tally.allowance === null) await task();
+    };
+    // Keeps the trace span of the caller.
+    queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
+  };
+  const add = (chains: readonly Chain[]): void => {
+    const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
+    checkPlan(wanted);
+    tally.planned(wanted);
+    parts.onProgress?.(tally);
+    for (const chain of chains) {
+      enqueue(chain, async () => {
+        const wasRead = wanted.includes(chain) ? await perform(chain) : true;
+        parts.onProgress?.(tally);
+        add(await follower.after(chain, wasRead));
+      });
+    }
+  };
+  const drain = async (): Promise<void> => {
+    await queue.onIdle();
+    signal.throwIfAborted();
+  };
+
+  const listed = await readBrands(parts);
+  const brands = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
+  await noteSince(warehouse, run, { provider, listed, believed: brands, tally, at: date });
+  const chosen = chooseBrands(brands, options.brands);
+  follower.brands(chosen);
+  add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
+  add(await follower.after(opening, true));
+  for (const brand of chosen) add(planBrand(catalogue, brand, context));
+  signal.addEventListener('abort', () => queue.clear(), { once: true });
+  await drain();
+
+  // All slices left open by earlier runs are closed now, so these slices start at their first page.
+  const performAnew = createPerformer({ ...parts, clock }, reader, tally, { ...context, open: [] });
+  const readAnew = async (chains: readonly Chain[]): Promise<void> => {
+    tally.planned(chains);
+    for (const chain of chains) {
+      enqueue(chain, async () => {
+        await performAnew(chain);
+        parts.onProgress?.(tally);
+      });
+    }
+    await drain();
+  };
+  const { maxRequests = null } = options.allowance ?? {};
+  const { runId } = run;
+  const { lackingDays } = reader;
+  for (const window of follower.windows()) {
+    await auditWindow({ catalogue, database, runId, tally, context, maxRequests, lackingDays, read: readAnew }, window);
+  }
+}
+
+/** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
+export async function readContext(
+  parts: Pick<SyncParts, 'catalogue' | 'warehouse' | 'connections'>,
+  options: SyncOptions,
+  passId: string | null,
+  now: number,
+): Promise<PlanContext> {
+  const { database } = parts.warehouse;
+  const closed = await readClosedChains(database, { passId, ...lastingChains(parts.catalogue) });
+  // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
+  const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
+  const chains = closed.filter(
+    ({ from, to, closedAt }) =>
+      closedAt <= now + FUTURE_MS_MAX && (from === null || from >= first) && (to === null || to <= today),
+  );
+  const open = passId === null ? [] : await readOpenChains(database, passId);
+  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunChains(database) });
+}
+
+interface Known {
+  readonly now: number;
+  readonly passId: string | null;
+  readonly chains: readonly ClosedChain[];
+  readonly open: readonly OpenChain[];
+  readonly begun: ReadonlySet<string>;
+}
+
+function createContext(
+  { catalogue, connections }: Pick<SyncParts, 'catalogue' | 'connections'>,
+  { range, full, only, acceptDeletions }: SyncOptions,
+  { now, passId, chains, open, begun }: Known,
+): PlanContext {
+  return {
+    range,
+    full: full === true,
+    acceptDeletions: acceptDeletions === true,
+    settleDays: SETTLE_DAYS,
+    wanted: withDependencies(catalogue, only),
+    connections,
+    now,
+    today: dayOf(now),
+    names: new Map(),
+    covered: coveredBy(chains),
+    closed: chains.filter((chain) => chain.passId === passId),
+    read: new Set(chains.flatMap((chain) => (chain.passId === passId ? [] : (chain.brandId ?? [])))),
+    open,
+    begun,
+  };
+}
+
+// Removes rows that were stored by an earlier version, or by a run with a wrong clock.
+async function removeImplausible(warehouse: Warehouse, now: number, tally: Tally): Promise<void> {
+  const rows = await warehouse.removeImplausible(now);
+  if (rows === 0) return;
+  const message = `${rows} ${rows === 1 ? 'row' : 'rows'} with implausible times or future days marked as deleted`;
+  tally.warned({ chain: 'warehouse', code: 'implausible_value', message });
+}
+
+// Keeps brands with an implausible creation date, and ignores the date.
+async function noteSince(
+  warehouse: Warehouse,
+  run: RunRef,
+  {
+    provider,
+    listed,
+    believed,
+    tally,
+    at,
+  }: { provider: Resource; listed: readonly Member[]; believed: readonly Member[]; tally: Tally; at: number },
+): Promise<void> {
+  const wrong = listed.filter(({ since }, index) => since !== believed[index]?.since);
+  const path = `data[].${provider.provides?.since ?? ''}`;
+  const allowed = `within ${EARLIEST_DAY} to the day after today`;
+  for (const { id, since } of wrong) {
+    const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if the date were missing`;
+    tally.warned({ chain: provider.name, code: 'implausible_value', message });
+  }
+  const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
+  if (values.length > 0) await warehouse.noteImplausible(run, provider.name, values, at);
+}
+
+// Counts the requests planned for brands that an earlier pass has read, and rejects a plan far larger than the last
+// run. A full read and an explicit range are always accepted.
+async function createPlanCheck(
+  { warehouse }: SyncParts,
+  options: SyncOptions,
+  { read }: PlanContext,
+): Promise<(chains: readonly Chain[]) => void> {
+  const isFree = options.acceptPlan === true || options.full === true || options.range !== null;
+  const last = isFree
+    ? null
+    : await warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
+  let planned = 0;
+  return (chains) => {
+    for (const { brandId, expected } of chains) if (brandId !== null && read.has(brandId)) planned += expected;
+    checkPlanSize(planned, last);
+  };
+}
+
+// Windows and paged scans are planned from all earlier reads, daily totals from whether they were read. For other
+// resources only recent reads matter.
+function lastingChains(catalogue: Catalogue): { lasting: string[]; daily: string[] } {
+  const named = (matters: (change: Resource['change']) => boolean): string[] =>
+    catalogue.resources.filter(({ change }) => matters(change)).map(({ name }) => name);
+  return {
+    lasting: named(({ kind }) => kind === 'window' || kind === 'walk'),
+    daily: named((change) => change.kind === 'report' && change.span === 'history' && change.eachDay === true),
+  };
+}
+
+/** Reads the brands that upstream currently lists. */
+export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue' | 'warehouse'>): Promise<Member[]> {
+  const provider = providerOf(catalogue, 'brand');
+  const { id, since } = provider.provides as NonNullable<typeof provider.provides>;
+  return readMembers(warehouse.database, provider, null, { id, since });
+}
+
+// Skips slices that the continued run has just read; slices that depend on them are still planned.
+function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
+  const closed = context.closed.find((candidate) => candidate.id === chain.id);
+  return closed !== undefined && isFresh(chain, closed.closedAt, context);
+}
+
+/**
+ * Returns the selected brands.
+ * @throws `usage` for an unknown brand
+ */
+export function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
+  if (wanted === null) return brands;
+  for (const id of wanted) {
+    if (!brands.some((brand) => brand.id === id.toLowerCase())) {
+      const known = brands.map((brand) => brand.id).join(', ') || 'none';
+      throw new SightlineError('usage', `the workspace has no brand ${id}; it has: ${known}`);
+    }
+  }
+  return brands.filter((brand) => wanted.some((id) => id.toLowerCase() === brand.id));
+}

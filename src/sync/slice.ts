@@ -1,0 +1,125 @@
+import type { Resource } from '../contract/catalogue.ts';
+import type { Values } from '../contract/rows.ts';
+import type { DeletionGuard } from '../plausibility/mass-deletion.ts';
+import type { ChainRef } from '../warehouse/ledger/ledger.ts';
+
+/** A range of days, both included. */
+export interface DayRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * A slice: the requests that read a list, a range or a detail completely. Its pages are read in order; slices are
+ * independent.
+ */
+export interface Chain extends ChainRef {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly brandId: string | null;
+  /** For a detail: the id of the list's row. */
+  readonly member: string | null;
+  /** Expected requests; at least 1. */
+  readonly expected: number;
+  /** Reason for the read, in a few words. */
+  readonly reason: string;
+  /** Slices with higher values are read first. */
+  readonly priority: number;
+  /** Whether a parameter has its declared name because upstream's name is unknown. */
+  readonly guessed: boolean;
+  /** Whether this is the oldest window of a history, after which older ones may follow. */
+  readonly oldest: boolean;
+  /** Whether the slice may end with a page that changes nothing. */
+  readonly untilKnown: boolean;
+  readonly state: string | null;
+  /** Limit of the deletions that the slice implies; null deletes without a limit. */
+  readonly guard: DeletionGuard | null;
+}
+
+/** Parameter names by resource: declared name to upstream's name. */
+export type ParameterNames = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+/** Scope and options of a slice. */
+export interface ChainScope {
+  readonly brandId?: string;
+  readonly member?: string;
+  readonly range?: DayRange;
+  readonly expected?: number;
+  readonly reason: string;
+  readonly priority: number;
+  readonly oldest?: boolean;
+  readonly untilKnown?: boolean;
+  readonly state?: string | null;
+  readonly guard?: DeletionGuard;
+}
+
+/** Creates the slices of a resource in a scope: one, or one per value of the resource's `each` parameter. */
+export function chainsOf(resource: Resource, scope: ChainScope, names: ParameterNames): Chain[] {
+  const { each } = resource;
+  if (each === undefined) return [chainOf(resource, scope, {}, {}, false)];
+  const parameter = resource.query[each.parameter];
+  return (parameter?.values ?? []).map((value) => {
+    const column = { [each.column]: value };
+    // Omit the parameter for its default value, which is safer while its name is uncertain.
+    if (parameter?.nameUnknown === true && value === parameter.default)
+      return chainOf(resource, scope, column, {}, false);
+    const real = names.get(resource.name)?.[each.parameter];
+    const guessed = parameter?.nameUnknown === true && real === undefined;
+    return chainOf(resource, scope, column, { [real ?? each.parameter]: value }, guessed);
+  });
+}
+
+function chainOf(
+  resource: Resource,
+  scope: ChainScope,
+  column: Values,
+  asked: Readonly<Record<string, string>>,
+  guessed: boolean,
+): Chain {
+  const { brandId, member, range } = scope;
+  const limit = resource.query['limit']?.max;
+  const query = {
+    ...resource.ask,
+    ...asked,
+    ...(range === undefined ? {} : { from: range.from, to: range.to }),
+    ...(limit === undefined ? {} : { limit: String(limit) }),
+  };
+  const ranged = range === undefined ? {} : { range_from: range.from, range_to: range.to };
+  const fixed = { ...(brandId === undefined ? {} : { brand_id: brandId.toLowerCase() }), ...ranged, ...column };
+  const parts = [
+    resource.name,
+    ...(brandId === undefined ? [] : [`brand=${brandId}`]),
+    ...(member === undefined ? [] : [`id=${member}`]),
+    ...(range === undefined ? [] : [`${range.from}..${range.to}`]),
+    ...Object.entries(column).map(([name, value]) => `${name}=${String(value)}`),
+  ];
+  return {
+    id: parts.join(' '),
+    resource: resource.name,
+    fixed,
+    from: range?.from ?? null,
+    to: range?.to ?? null,
+    path: pathOf(resource, brandId, member),
+    query,
+    brandId: brandId ?? null,
+    member: member ?? null,
+    expected: Math.max(1, scope.expected ?? 1),
+    reason: scope.reason,
+    priority: scope.priority,
+    guessed,
+    oldest: scope.oldest ?? false,
+    untilKnown: scope.untilKnown ?? false,
+    state: scope.state ?? null,
+    guard: scope.guard ?? { counts: null, keep: false },
+  };
+}
+
+function pathOf(resource: Resource, brandId: string | undefined, member: string | undefined): string {
+  const values: Record<string, string | undefined> = { brandId };
+  if (resource.change.kind === 'detail') values[resource.change.parameter] = member;
+  return resource.path.replace(/\{(\w+)\}/g, (_match, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new TypeError(`no value for {${name}} of ${resource.path}`);
+    return encodeURIComponent(value);
+  });
+}

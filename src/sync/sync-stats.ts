@@ -1,0 +1,152 @@
+import type { Attempt } from '../contract/request.ts';
+import type { PageResult } from '../warehouse/warehouse.ts';
+import type { Chain } from './slice.ts';
+
+/** Row counts of one table in a run. */
+export interface TableTally {
+  read: number;
+  inserted: number;
+  updated: number;
+  deleted: number;
+}
+
+/** Progress of one resource in a run. */
+export interface ResourceTally {
+  /** Completed requests, and the expected total. */
+  done: number;
+  expected: number;
+  rows: number;
+  chainsOpen: number;
+  failed: number;
+}
+
+/** An unfinished slice, or a warning for the user. */
+export interface Trouble {
+  readonly chain: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Sync stats: counters of a run, shown as progress and in the final summary. */
+export interface Tally {
+  readonly resources: ReadonlyMap<string, Readonly<ResourceTally>>;
+  readonly tables: ReadonlyMap<string, Readonly<TableTally>>;
+  readonly failures: readonly Trouble[];
+  readonly warnings: readonly Trouble[];
+  /** Reason why the run stops sending requests (allowance used up); null while it may go on. */
+  readonly allowance: string | null;
+  readonly requests: number;
+  readonly retries: number;
+  readonly waitedMs: number;
+  readonly quarantined: number;
+  planned(chains: readonly Chain[]): void;
+  attempted(attempt: Attempt): void;
+  page(chain: Chain, pages: number, last: boolean, result: PageResult): void;
+  closed(chain: Chain, pages: number): void;
+  failed(chain: Chain, pages: number, trouble: Trouble): void;
+  /** Counts rows that were marked as deleted outside of a page. */
+  deleted(table: string, rows: number): void;
+  warned(trouble: Trouble): void;
+  /** Adds a failure because stored rows are not proven complete; the run becomes partial. */
+  unproven(trouble: Trouble): void;
+  /** Records that the allowance is used up; the next run reads the slice. */
+  ranOut(reason: string): void;
+}
+
+/** Creates empty sync stats. */
+export function createTally(): Tally {
+  const resources = new Map<string, ResourceTally>();
+  const tables = new Map<string, TableTally>();
+  const failures: Trouble[] = [];
+  const warnings: Trouble[] = [];
+  let allowance: string | null = null;
+  const expectedOf = new Map<string, number>();
+  const totals = { requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
+  const resourceOf = (name: string): ResourceTally => {
+    const tally = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
+    resources.set(name, tally);
+    return tally;
+  };
+  const tableOf = (name: string): TableTally => {
+    const table = tables.get(name) ?? { read: 0, inserted: 0, updated: 0, deleted: 0 };
+    tables.set(name, table);
+    return table;
+  };
+  const expect = (chain: Chain, requests: number): void => {
+    resourceOf(chain.resource).expected += requests - (expectedOf.get(chain.id) ?? 0);
+    expectedOf.set(chain.id, requests);
+  };
+  return {
+    resources,
+    tables,
+    failures,
+    warnings,
+    get allowance() {
+      return allowance;
+    },
+    get requests() {
+      return totals.requests;
+    },
+    get retries() {
+      return totals.retries;
+    },
+    get waitedMs() {
+      return Math.round(totals.waitedMs);
+    },
+    get quarantined() {
+      return totals.quarantined;
+    },
+    planned: (chains) => {
+      for (const chain of chains) {
+        expect(chain, chain.expected);
+        resourceOf(chain.resource).chainsOpen += 1;
+      }
+    },
+    attempted: (attempt) => {
+      totals.requests += 1;
+      if (attempt.attempt > 1) totals.retries += 1;
+      totals.waitedMs += attempt.waitedMs;
+    },
+    page: (chain, pages, last, result) => {
+      const resource = resourceOf(chain.resource);
+      resource.done += 1;
+      expect(chain, last ? pages : Math.max(expectedOf.get(chain.id) ?? 1, pages + 1));
+      totals.quarantined += result.quarantined;
+      for (const [name, changes] of result.tables) {
+        const table = tableOf(name);
+        table.read += changes.read;
+        table.inserted += changes.inserted;
+        table.updated += changes.updated;
+        table.deleted += changes.deleted;
+        resource.rows += changes.read;
+      }
+      if (result.deletionsSkipped !== null) {
+        const message = `deletions were not checked: ${result.deletionsSkipped}`;
+        warnings.push({ chain: chain.id, code: 'deletions_skipped', message });
+      }
+    },
+    closed: (chain, pages) => {
+      resourceOf(chain.resource).chainsOpen -= 1;
+      expect(chain, pages);
+    },
+    failed: (chain, pages, trouble) => {
+      const resource = resourceOf(chain.resource);
+      resource.chainsOpen -= 1;
+      resource.failed += 1;
+      expect(chain, pages);
+      failures.push(trouble);
+    },
+    deleted: (name, rows) => {
+      tableOf(name).deleted += rows;
+    },
+    warned: (trouble) => {
+      warnings.push(trouble);
+    },
+    unproven: (trouble) => {
+      failures.push(trouble);
+    },
+    ranOut: (reason) => {
+      allowance ??= reason;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { rm } from 'node:fs/promises';
+import { SightlineError } from '../../base/errors.ts';
+import type { Session } from '../database.ts';
+import { literal, quoted } from '../schema.ts';
+
+const TARGET = 'copied_to';
+
+/** Options of `copyDatabase`. */
+export interface CopyDatabaseOptions {
+  /** Name of the attached database to copy; default: the session's own database. */
+  readonly source?: string;
+  /** Whether DuckDB versions older than the warehouse's storage version must be able to read the copy. */
+  readonly forReaders: boolean;
+}
+
+/** Copies a complete database, including views and comments, into a new file at `path`. */
+export async function copyDatabase(
+  session: Session,
+  path: string,
+  { source, forReaders }: CopyDatabaseOptions,
+): Promise<void> {
+  const [row] = await session.all('SELECT current_database() AS name');
+  await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
+  try {
+    await session.run(`COPY FROM DATABASE ${quoted(source ?? String(row?.['name']))} TO ${TARGET}`);
+    // A session that keeps its own log would also keep the log of the copy.
+    await session.run(`CHECKPOINT ${TARGET}`);
+  } finally {
+    await session.run(`DETACH ${TARGET}`);
+  }
+}
+
+/**
+ * Rejects a path with a question mark: DuckDB parses the rest of the path as parameters.
+ * @throws `usage`
+ */
+export function checkDatabasePath(path: string): void {
+  if (!path.includes('?')) return;
+  throw new SightlineError('usage', `${JSON.stringify(path)} contains "?"; allowed: a path without it`);
+}
+
+/** Removes a database file and its log, if they exist. */
+export async function removeDatabase(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rm(`${path}.wal`, { force: true });
+}

@@ -1,0 +1,128 @@
+import { type DriftKind, type Finding, identityOf, type Knowledge } from '../../contract/drift-findings.ts';
+import type { Database, Query, Session } from '../database.ts';
+import { stage, staged } from '../write/staging.ts';
+import { toTimestampText } from './ledger.ts';
+
+/** New findings of a page, and the values and fields that the page added to the vocabulary. */
+export interface DriftNotes {
+  readonly resource: string;
+  readonly findings: readonly Finding[];
+  readonly knowledge: readonly Knowledge[];
+}
+
+/** A finding of a resource with its count since the last write. */
+export interface Sighting {
+  readonly resource: string;
+  readonly finding: Finding;
+  /** Upstream's time, epoch milliseconds. */
+  readonly at: number;
+}
+
+/** A row of sync.drift: one way in which upstream's responses differ from the declarations. */
+export interface DriftRow {
+  readonly resource: string;
+  readonly table: string | null;
+  readonly path: string;
+  readonly kind: DriftKind;
+  readonly detail: string | null;
+  readonly count: number;
+  /** Epoch milliseconds. */
+  readonly firstSeenAt: number;
+  readonly lastSeenAt: number;
+  readonly example: string | null;
+}
+
+/** Reads at most `rowsMax` rows of drift, newest first. */
+export async function readDrift(query: Query, rowsMax = 1000): Promise<DriftRow[]> {
+  const rows = await query(
+    `SELECT resource, table_name, path, kind, detail, count, epoch_ms(first_seen_at), epoch_ms(last_seen_at), example
+     FROM sync.drift ORDER BY first_seen_at DESC, resource, path, detail LIMIT ${Math.trunc(rowsMax)}`,
+  );
+  return rows.map(([resource, table, path, kind, detail, count, firstSeenAt, lastSeenAt, example]) => ({
+    resource: String(resource),
+    table: table as string | null,
+    path: String(path),
+    kind: kind as DriftKind,
+    detail: detail as string | null,
+    count: Number(count),
+    firstSeenAt: Number(firstSeenAt),
+    lastSeenAt: Number(lastSeenAt),
+    example: example as string | null,
+  }));
+}
+
+/** Reads the vocabulary of earlier runs by resource, and the identities of their findings. */
+export async function readDriftMemory(
+  database: Database,
+): Promise<{ knowledge: Map<string, Knowledge[]>; known: Set<string> }> {
+  const knowledge = new Map<string, Knowledge[]>();
+  const known = new Set<string>();
+  await database.exclusive(async (session) => {
+    for (const row of await session.all('SELECT resource, table_name, path, kind, value FROM sync.vocabulary')) {
+      const resource = String(row['resource']);
+      const items = knowledge.get(resource) ?? [];
+      knowledge.set(resource, items);
+      items.push({
+        table: row['table_name'] as string | null,
+        path: String(row['path']),
+        kind: row['kind'] as Knowledge['kind'],
+        value: row['value'] as string | null,
+      });
+    }
+    for (const row of await session.all('SELECT resource, table_name, path, kind, detail FROM sync.drift')) {
+      known.add(
+        sightingIdentity(String(row['resource']), {
+          table: row['table_name'] as string | null,
+          path: String(row['path']),
+          kind: row['kind'] as DriftKind,
+          detail: row['detail'] as string | null,
+        }),
+      );
+    }
+  });
+  return { knowledge, known };
+}
+
+/** Returns a text that is equal for equal findings of the same resource. */
+export function sightingIdentity(
+  resource: string,
+  finding: Pick<Finding, 'table' | 'path' | 'kind' | 'detail'>,
+): string {
+  return `${resource} ${identityOf(finding)}`;
+}
+
+const text = (name: string) => ({ name, kind: 'text' }) as const;
+const driftColumns = [...['t', 'path', 'kind', 'detail', 'example'].map(text), { name: 'n', kind: 'integer' }] as const;
+const insertDrift = `INSERT INTO sync.drift
+  SELECT $2, s.t, s.path, s.kind, s.detail, s.n, CAST($3 AS TIMESTAMP), CAST($3 AS TIMESTAMP), CAST($4 AS UUID), s.example
+  FROM ${staged(driftColumns, '$1')} s`;
+const knowledgeColumns = ['t', 'path', 'kind', 'value'].map(text);
+const insertKnowledge = `INSERT INTO sync.vocabulary
+  SELECT $2, s.t, s.path, s.kind, s.value, CAST($3 AS TIMESTAMP) FROM ${staged(knowledgeColumns, '$1')} s`;
+
+/** Inserts new findings and new vocabulary. */
+export async function writeDrift(session: Session, runId: string, notes: DriftNotes, at: number): Promise<void> {
+  const { resource, findings, knowledge } = notes;
+  const seenAt = toTimestampText(at);
+  if (findings.length > 0) {
+    const rows = findings.map(({ table, count, ...finding }) => ({ ...finding, t: table, n: count }));
+    await session.run(insertDrift, [stage(rows), resource, seenAt, runId]);
+  }
+  if (knowledge.length > 0) {
+    const rows = knowledge.map(({ table, ...item }) => ({ ...item, t: table }));
+    await session.run(insertKnowledge, [stage(rows), resource, seenAt]);
+  }
+}
+
+const countAgain = `UPDATE sync.drift SET count = count + $6, last_seen_at = greatest(last_seen_at, CAST($7 AS TIMESTAMP)),
+    run_id = CAST($8 AS UUID)
+  WHERE resource = $1 AND table_name IS NOT DISTINCT FROM $2 AND path = $3 AND kind = $4
+    AND (kind IN ('unknown_field', 'vanished_field') OR detail IS NOT DISTINCT FROM $5)`;
+
+/** Adds the counts of findings that are already stored. */
+export async function countDrift(session: Session, runId: string, sightings: Iterable<Sighting>): Promise<void> {
+  for (const { resource, finding, at } of sightings) {
+    const { table, path, kind, detail, count } = finding;
+    await session.run(countAgain, [resource, table, path, kind, detail, count, toTimestampText(at), runId]);
+  }
+}

@@ -1,0 +1,62 @@
+import type { TableLoss } from '../../plausibility/mass-deletion.ts';
+import type { Query, Session } from '../database.ts';
+import type { ChainRef } from './ledger.ts';
+
+/** Deletions of one read that were held back because nothing confirms the loss. */
+export interface HeldDeletionRow extends TableLoss {
+  readonly resource: string;
+  readonly brandId: string | null;
+  /** ISO 8601, UTC. */
+  readonly heldAt: string;
+}
+
+/** Records a held deletion until a later read of the slice. `at` is upstream's time as UTC timestamp text. */
+export async function writeHeldDeletion(
+  session: Session,
+  runId: string,
+  chain: Pick<ChainRef, 'id' | 'resource' | 'fixed'>,
+  { table, before, lost }: TableLoss,
+  at: string,
+): Promise<void> {
+  await session.run(
+    `INSERT INTO sync.held_deletions
+     SELECT $1, CAST($2 AS UUID), $3, $4, $5, $6, CAST($7 AS TIMESTAMP), CAST($8 AS UUID)`,
+    [chain.resource, (chain.fixed['brand_id'] ?? null) as string | null, table, chain.id, before, lost, at, runId],
+  );
+}
+
+/** Deletes the record of a slice that is read again. */
+export async function forgetHeldDeletion(session: Session, chainId: string): Promise<void> {
+  await session.run('DELETE FROM sync.held_deletions WHERE chain = $1', [chainId]);
+}
+
+/**
+ * Deletes records of earlier runs about lists that run `runId` has read. Needed because a list with a moving range has
+ * another slice id each day.
+ */
+export async function forgetEarlierHeldDeletions(session: Session, runId: string): Promise<void> {
+  await session.run(
+    `DELETE FROM sync.held_deletions AS h WHERE run_id <> CAST($1 AS UUID) AND EXISTS (
+       SELECT 1 FROM sync.coverage c WHERE c.run_id = CAST($1 AS UUID) AND c.resource = h.resource
+         AND c.brand_id IS NOT DISTINCT FROM h.brand_id)`,
+    [runId],
+  );
+}
+
+/** Reads the current held deletions; empty for a file of an earlier schema version. */
+export async function readHeldDeletions(query: Query): Promise<HeldDeletionRow[]> {
+  const exists = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'sync' AND table_name = 'held_deletions'";
+  if ((await query(exists)).length === 0) return [];
+  const rows = await query(
+    `SELECT resource, CAST(brand_id AS VARCHAR), table_name, CAST(rows_before AS DOUBLE), CAST(rows_lost AS DOUBLE),
+       strftime(held_at, '%Y-%m-%dT%H:%M:%S.%gZ') FROM sync.held_deletions ORDER BY ALL`,
+  );
+  return rows.map(([resource, brandId, table, before, lost, heldAt]) => ({
+    resource: String(resource),
+    brandId: brandId as string | null,
+    table: String(table),
+    before: Number(before),
+    lost: Number(lost),
+    heldAt: String(heldAt),
+  }));
+}

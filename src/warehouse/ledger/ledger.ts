@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto';
+import { toExactJson } from '../../base/json.ts';
+import type { Attempt } from '../../contract/request.ts';
+import type { Rejected, Values } from '../../contract/rows.ts';
+import type { Database, Session } from '../database.ts';
+import { stage, staged, wellFormed } from '../write/staging.ts';
+
+/** A slice, as stored in the ledger. */
+export interface ChainRef {
+  /** Stable across runs; derived from resource, scope, range and parameters. */
+  readonly id: string;
+  readonly resource: string;
+  readonly fixed: Values;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** State stored when the slice is complete; decides whether it has to be read again. Unset for most resources. */
+  readonly state?: string | null;
+}
+
+/** Row counts of a page. */
+export interface PageCounts {
+  readonly rows: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  /** Data version after the page was committed. */
+  readonly dataVersion: number;
+}
+
+/** Converts epoch milliseconds to UTC timestamp text, `YYYY-MM-DD HH:MM:SS.fff`. */
+export function toTimestampText(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', '');
+}
+
+const insertRequest = `INSERT INTO sync.requests
+  SELECT CAST($1 AS UUID), CAST($2 AS TIMESTAMP), $3, $4, $5, CAST($6 AS JSON), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17`;
+
+/** Records requests; the page's counts are stored with the successful one. */
+export async function writeRequests(
+  session: Session,
+  runId: string,
+  chain: Pick<ChainRef, 'id' | 'resource'>,
+  requests: readonly Attempt[],
+  counts: PageCounts | null,
+): Promise<void> {
+  for (const request of requests) {
+    const pageCounts = request.error === null ? counts : null;
+    await session.run(insertRequest, [
+      runId,
+      toTimestampText(request.sentAt),
+      chain.resource,
+      chain.id,
+      request.path,
+      JSON.stringify(request.query),
+      request.attempt,
+      request.status,
+      Math.round(request.waitedMs),
+      Math.round(request.tookMs),
+      request.bytes,
+      pageCounts?.rows ?? null,
+      pageCounts?.inserted ?? null,
+      pageCounts?.updated ?? null,
+      pageCounts?.deleted ?? null,
+      request.error,
+      pageCounts?.dataVersion ?? null,
+    ]);
+  }
+}
+
+/** Reads the data version, which increases with every page or deletion that changes a row. */
+export async function readDataVersion(database: Database): Promise<number> {
+  const [row] = await database.exclusive((session) =>
+    session.all(
+      `SELECT max(data_version) AS version FROM (
+         SELECT data_version FROM sync.requests UNION ALL SELECT data_version FROM sync.runs)`,
+    ),
+  );
+  return Number(row?.['version'] ?? 0);
+}
+
+const insertCheckpoint = `INSERT INTO sync.checkpoints
+  SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID), $7, $8, $9, $10, $11, CAST($12 AS TIMESTAMP)`;
+
+/** The keys that a page listed for one table. */
+export interface SeenRows {
+  readonly table: string;
+  readonly keys: readonly Values[];
+  readonly unidentified: number;
+}
+
+/** Records a committed page of a slice: its keys and the cursor of the next page. */
+export async function writeCheckpoint(
+  session: Session,
+  passId: string,
+  chain: ChainRef,
+  page: { number: number; next: string | null; seen: readonly SeenRows[]; at: number },
+): Promise<void> {
+  for (const { table, keys, unidentified } of page.seen) {
+    await session.run(insertCheckpoint, [
+      chain.id,
+      chain.resource,
+      brandOf(chain),
+      chain.from,
+      chain.to,
+      passId,
+      page.number,
+      table,
+      page.next,
+      stage(keys),
+      unidentified,
+      toTimestampText(page.at),
+    ]);
+  }
+}
+
+/** Deletes the checkpoints of a slice that is complete or starts again. */
+export async function clearCheckpoints(session: Session, chainId: string): Promise<void> {
+  await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [chainId]);
+}
+
+/**
+ * Sums the checkpoints of a slice: items without a readable key, listed rows, and the time of the first page (null if
+ * none).
+ */
+export async function sumCheckpoints(
+  session: Session,
+  chainId: string,
+): Promise<{ unidentified: number; rows: number; since: number | null }> {
+  const [sums] = await session.all(
+    `SELECT CAST(coalesce(sum(unidentified), 0) AS BIGINT) AS unidentified,
+       CAST(coalesce(sum(len(seen)), 0) AS BIGINT) AS rows, epoch_ms(min(read_at)) AS since
+     FROM sync.checkpoints WHERE chain = $1`,
+    [chainId],
+  );
+  const since = sums?.['since'] ?? null;
+  return {
+    unidentified: Number(sums?.['unidentified'] ?? 0),
+    rows: Number(sums?.['rows'] ?? 0),
+    since: since === null ? null : Number(since),
+  };
+}
+
+/** Records that a slice was read completely. `at` is the time of its first page, because later rows may be missing. */
+export async function writeCoverage(
+  session: Session,
+  run: { runId: string; passId: string },
+  chain: ChainRef,
+  rows: number,
+  at: number,
+): Promise<void> {
+  await forgetCoverage(session, chain.id);
+  await session.run(
+    `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
+       CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9, $10`,
+    [
+      chain.id,
+      chain.resource,
+      brandOf(chain),
+      chain.from,
+      chain.to,
+      run.passId,
+      run.runId,
+      toTimestampText(at),
+      rows,
+      chain.state ?? null,
+    ],
+  );
+}
+
+/** Deletes the record that a slice was read completely. */
+export async function forgetCoverage(session: Session, chainId: string): Promise<void> {
+  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chainId]);
+}
+
+/** Deletes the coverage of all slices of the same resource and brand that overlap this slice's days. */
+export async function forgetDays(session: Session, chain: ChainRef): Promise<void> {
+  await session.run(
+    `DELETE FROM sync.coverage WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)
+       AND range_from <= CAST($4 AS DATE) AND range_to >= CAST($3 AS DATE)`,
+    [chain.resource, brandOf(chain), chain.from, chain.to],
+  );
+}
+
+/** An item that could not be converted to a row; `id` is a hash of the item and the reason. */
+export interface QuarantinedItem {
+  readonly id: string;
+  readonly table: string;
+  readonly reason: string;
+  readonly json: string;
+}
+
+const quarantineColumns = ['id', 'table', 'reason', 'json'].map((name) => ({ name, kind: 'text' }) as const);
+
+/** Stores quarantined items of a page; an item that is already stored only gets a new date. */
+export async function writeQuarantine(
+  session: Session,
+  runId: string,
+  chain: ChainRef,
+  items: readonly QuarantinedItem[],
+  atMs: number,
+): Promise<void> {
+  if (items.length === 0) return;
+  const unique = new Map(items.map((item) => [item.id, item]));
+  const at = toTimestampText(atMs);
+  await session.run(
+    `UPDATE sync.quarantine SET last_seen_at = CAST($2 AS TIMESTAMP), run_id = CAST($3 AS UUID)
+     WHERE id IN (SELECT unnest($1))`,
+    [[...unique.keys()], at, runId],
+  );
+  await session.run(
+    `INSERT INTO sync.quarantine SELECT s.id, $2, s."table", CAST($3 AS UUID), s.reason, CAST(s.json AS JSON),
+       CAST($4 AS TIMESTAMP), CAST($4 AS TIMESTAMP), CAST($5 AS UUID)
+     FROM ${staged(quarantineColumns, '$1')} s WHERE s.id NOT IN (SELECT id FROM sync.quarantine)`,
+    [stage([...unique.values()].map((item) => ({ ...item }))), chain.resource, brandOf(chain), at, runId],
+  );
+}
+
+/** Limit of quarantined items loaded from earlier runs, newest first. */
+const REMEMBERED_MAX = 100_000;
+
+/** Reads the identities (`quarantineIdentity`) of the items that earlier runs put in quarantine. */
+export async function readQuarantined(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT table_name || ' ' || md5(CAST(item AS VARCHAR)) AS identity FROM sync.quarantine
+       ORDER BY last_seen_at DESC LIMIT ${REMEMBERED_MAX}`,
+    ),
+  );
+  return new Set(rows.map(({ identity }) => String(identity)));
+}
+
+/** Returns a text that is equal for equal rejected items, whichever request returned them. */
+export function quarantineIdentity({ table, item }: Rejected): string {
+  return `${table} ${createHash('md5').update(quarantinedText(item)).digest('hex')}`;
+}
+
+/** Returns an item as `sync.quarantine` stores it: JSON without unpaired surrogates. */
+export function quarantinedText(item: unknown): string {
+  return wellFormed(item === undefined ? 'null' : toExactJson(item));
+}
+
+function brandOf(chain: ChainRef): string | null {
+  return (chain.fixed['brand_id'] ?? null) as string | null;
+}

@@ -1,0 +1,191 @@
+import type { Resource } from '../../contract/catalogue.ts';
+import { columnOf, type ResourceTable } from '../../contract/tables.ts';
+import type { Database, Parameter } from '../database.ts';
+import { quoted } from '../schema.ts';
+
+/** A row of a list, as planning needs it. */
+export interface Member {
+  readonly id: string;
+  /** First day with data, `YYYY-MM-DD`, or null if upstream does not send one. */
+  readonly since: string | null;
+  /** Whether the detail of the current row was read; false for resources without details. */
+  readonly detailed: boolean;
+}
+
+/** A slice that was read completely. */
+export interface ClosedChain {
+  readonly id: string;
+  readonly resource: string;
+  readonly brandId: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly closedAt: number;
+  /** The last pass that read it. */
+  readonly passId: string;
+  /** Number of rows. */
+  readonly rows: number;
+  /** State stored with the read; decides whether it has to be read again. */
+  readonly state: string | null;
+}
+
+/** A slice that was started but not finished. */
+export interface OpenChain {
+  readonly id: string;
+  readonly resource: string;
+  readonly brandId: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Number of committed pages. */
+  readonly pages: number;
+  /** Cursor of the next page. */
+  readonly next: string | null;
+  readonly at: number;
+}
+
+/** Reads the live rows of a list, of brand `brandId` unless it is null. `id` and `since` are fields of the list. */
+export async function readMembers(
+  database: Database,
+  resource: Resource,
+  brandId: string | null,
+  fields: { id: string; since?: string; detail?: true },
+): Promise<Member[]> {
+  const table = resource.derived[0] as ResourceTable;
+  const id = quoted(columnOf(table.declaration.fields, fields.id));
+  const since =
+    fields.since === undefined
+      ? 'NULL'
+      : `strftime(${quoted(columnOf(table.declaration.fields, fields.since))}, '%Y-%m-%d')`;
+  const scope = brandId === null ? '' : 'AND brand_id = CAST($1 AS UUID)';
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since, ${fields.detail === true ? '"_detail_hash" IS NOT NULL' : 'false'} AS detailed FROM ${quoted(table.name)}
+       WHERE "_deleted_at" IS NULL ${scope} ORDER BY rowid`,
+      brandId === null ? [] : [brandId],
+    ),
+  );
+  return rows.map((row) => ({
+    id: String(row['id']),
+    since: row['since'] === null ? null : String(row['since']),
+    detailed: row['detailed'] === true,
+  }));
+}
+
+/** Returns the first day within the range with a live row of the brand, or null. */
+export async function readFirstDay(
+  database: Database,
+  table: string,
+  column: string,
+  brandId: string,
+  range: { from: string; to: string },
+): Promise<string | null> {
+  const [row] = await database.exclusive((session) =>
+    session.all(
+      `SELECT strftime(min(${quoted(column)}), '%Y-%m-%d') AS day FROM ${quoted(table)}
+       WHERE brand_id = CAST($1 AS UUID) AND "_deleted_at" IS NULL
+         AND ${quoted(column)} >= CAST($2 AS DATE) AND ${quoted(column)} < CAST($3 AS DATE) + INTERVAL 1 DAY`,
+      [brandId, range.from, range.to],
+    ),
+  );
+  const day = row?.['day'] ?? null;
+  return day === null ? null : String(day);
+}
+
+const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
+  strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
+
+/** Selects the slices that planning needs. Every night adds slices of each brand, and most are irrelevant later. */
+export interface ChainScope {
+  /** The pass to continue, all of whose slices are needed; null if there is none. */
+  readonly passId: string | null;
+  /** Resources of which every slice is needed, whatever its age. */
+  readonly lasting: readonly string[];
+  /** Resources of which every slice of a single day is needed, whatever its age. */
+  readonly daily: readonly string[];
+}
+
+/** Other slices are needed only if they are newer than this, counted from the newest slice. */
+const RECENT = 'INTERVAL 8 DAY';
+
+/** Reads the completed slices selected by the scope, the latest read of each, by time of completion. */
+export function readClosedChains(database: Database, { passId, lasting, daily }: ChainScope): Promise<ClosedChain[]> {
+  return closedChains(
+    database,
+    `pass_id = CAST($1 AS UUID) OR list_contains($2, resource) OR (list_contains($3, resource) AND range_from = range_to)
+       OR closed_at > (SELECT max(closed_at) FROM sync.coverage) - ${RECENT}`,
+    [passId, lasting, daily],
+  );
+}
+
+/** Reads all completed slices of a brand's resource, by time of completion. */
+export function readChainsOf(database: Database, resource: string, brandId: string): Promise<ClosedChain[]> {
+  return closedChains(database, 'resource = $1 AND brand_id = CAST($2 AS UUID)', [resource, brandId]);
+}
+
+/** Reads the ranges of a brand's resource that a run has read completely. */
+export async function readRangesOf(
+  database: Database,
+  runId: string,
+  resource: string,
+  brandId: string,
+): Promise<{ from: string; to: string }[]> {
+  const rows = await database.exclusive((session) =>
+    session.query(
+      `SELECT strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d') FROM sync.coverage
+       WHERE run_id = CAST($1 AS UUID) AND resource = $2 AND brand_id = CAST($3 AS UUID)
+         AND range_from IS NOT NULL AND range_to IS NOT NULL`,
+      [runId, resource, brandId],
+    ),
+  );
+  return rows.map(([from, to]) => ({ from: String(from), to: String(to) }));
+}
+
+async function closedChains(database: Database, where: string, values: readonly Parameter[]): Promise<ClosedChain[]> {
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms, CAST(pass_id AS VARCHAR) AS pass_id, rows, state
+       FROM sync.coverage WHERE ${where} ORDER BY closed_at`,
+      values,
+    ),
+  );
+  return rows.map((row) => ({
+    ...chainOf(row),
+    closedAt: Number(row['at_ms']),
+    passId: String(row['pass_id']),
+    rows: Number(row['rows']),
+    state: (row['state'] ?? null) as string | null,
+  }));
+}
+
+/** Reads the ids of all slices that any pass has started but not finished. */
+export async function readBegunChains(database: Database): Promise<ReadonlySet<string>> {
+  const rows = await database.exclusive((session) => session.all('SELECT DISTINCT chain FROM sync.checkpoints'));
+  return new Set(rows.map((row) => String(row['chain'])));
+}
+
+/** Reads the slices that a pass has started but not finished. */
+export async function readOpenChains(database: Database, passId: string): Promise<OpenChain[]> {
+  const rows = await database.exclusive((session) =>
+    session.all(
+      `SELECT ${chainColumns}, max(page) AS pages, arg_max(next_cursor, page) AS next, epoch_ms(max(read_at)) AS at_ms
+       FROM sync.checkpoints WHERE pass_id = CAST($1 AS UUID) GROUP BY ALL`,
+      [passId],
+    ),
+  );
+  return rows.map((row) => ({
+    ...chainOf(row),
+    pages: Number(row['pages']),
+    next: (row['next'] ?? null) as string | null,
+    at: Number(row['at_ms']),
+  }));
+}
+
+function chainOf(row: Readonly<Record<string, unknown>>) {
+  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
+  return {
+    id: String(row['id']),
+    resource: String(row['resource']),
+    brandId: text('brand_id'),
+    from: text('range_from'),
+    to: text('range_to'),
+  };
+}

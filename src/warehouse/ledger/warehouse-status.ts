@@ -1,0 +1,292 @@
+import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import type { ResourceTable } from '../../contract/tables.ts';
+import { addDays, DAY_MS, eachDay, earlierDay } from '../../contract/time.ts';
+import { RETRIES_MAX } from '../../plausibility/completeness.ts';
+import { columnAt } from '../conditions.ts';
+import type { Query } from '../database.ts';
+import { quoted, SCHEMA_VERSION } from '../schema.ts';
+import { readDrift } from './drift-notes.ts';
+import { type HeldDeletionRow, readHeldDeletions } from './held-deletions.ts';
+import { readVerifiedThrough } from './verifications.ts';
+
+/** Limit of listed gaps per resource; `gapDays` counts all of them. */
+const GAPS_MAX = 20;
+/** Limit of listed drift rows. */
+const DRIFT_MAX = 100;
+/** Limit of listed days that differ. */
+const DIFFERING_MAX = 500;
+
+/** Status of a warehouse; times are ISO 8601, UTC. */
+export interface WarehouseStatus {
+  readonly lastRun: RunStatusRow | null;
+  readonly resources: readonly ResourceStatus[];
+  readonly brands: readonly BrandStatus[];
+  readonly quarantined: number;
+  readonly drift: readonly DriftStatus[];
+  /** Conventions that could not be inferred from upstream's numbers, with the reason. */
+  readonly unlearned: readonly { readonly name: string; readonly note: string | null }[];
+  readonly key: KeyHealth;
+  /** Days that still differ from upstream's day counts after they were read, oldest first. */
+  readonly differing: readonly DifferingDay[];
+  /** Mass deletions that were held back. */
+  readonly heldDeletions: readonly HeldDeletionRow[];
+}
+
+/** A day of a list whose stored rows are not proven to be complete. */
+export interface DifferingDay {
+  readonly resource: string;
+  readonly brandId: string;
+  readonly day: string;
+  readonly counted: number;
+  readonly stored: number;
+  /** Runs that read the day without resolving the difference. */
+  readonly tries: number;
+  /**
+   * Whether the retries are used up. The difference then counts as upstream's own and no longer makes a run partial.
+   */
+  readonly isPermanent: boolean;
+  /** Earliest time of the next retry; null if the next sync reads the day. */
+  readonly nextRetryAt: string | null;
+}
+
+/** The last run. */
+export interface RunStatusRow {
+  readonly runId: string;
+  readonly status: string;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly durationMs: number | null;
+  readonly requests: number;
+  readonly error: string | null;
+}
+
+/** Freshness of one resource. */
+export interface ResourceStatus {
+  readonly resource: string;
+  /** Time of the last complete read; null if there was none. */
+  readonly readAt: string | null;
+  /**
+   * Ranges of days that were never read completely, newest first, at most 20; `gapDays` counts the days of all ranges.
+   */
+  readonly gaps: readonly { readonly brandId: string; readonly from: string; readonly to: string }[];
+  readonly gapDays: number;
+  /** Slices that were started but not finished. */
+  readonly unfinished: number;
+}
+
+/** Verification status of a brand. */
+export interface BrandStatus {
+  readonly brandId: string;
+  readonly name: string | null;
+  readonly verifiedThrough: string | null;
+  readonly verifiedAt: string | null;
+  readonly differingDays: number;
+}
+
+/** A difference between upstream's responses and the declarations. */
+export interface DriftStatus {
+  readonly resource: string;
+  readonly path: string;
+  readonly kind: string;
+  readonly detail: string | null;
+  readonly count: number;
+  readonly firstSeenAt: string;
+  /** Whether it was first seen during or after the last complete run. */
+  readonly isNew: boolean;
+}
+
+/** Whether upstream accepts the API key, by its last response. */
+export interface KeyHealth {
+  readonly state: 'accepted' | 'refused' | 'unknown';
+  /** The last response that refused the key, even if the key was accepted later. */
+  readonly lastRefusal: { readonly status: number; readonly at: string } | null;
+}
+
+/** Reads the status of a warehouse or replica. `nowMs` decides which days are over. */
+export async function readStatus(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus> {
+  const [version] = await query("SELECT value FROM sync.meta WHERE name = 'schema_version'");
+  // A replica of an earlier schema version lacks some tables.
+  const isCurrent = Number(version?.[0]) >= SCHEMA_VERSION;
+  return {
+    lastRun: await readLastRun(query),
+    resources: await readResources(query, catalogue, nowMs),
+    brands: await readBrands(query, catalogue, isCurrent),
+    quarantined: Number((await query('SELECT CAST(count(*) AS INTEGER) FROM sync.quarantine'))[0]?.[0] ?? 0),
+    drift: isCurrent ? await readNewDrift(query) : [],
+    unlearned: isCurrent ? await readUnlearned(query) : [],
+    key: await readKeyHealth(query),
+    differing: isCurrent ? await readDiffering(query, nowMs) : [],
+    heldDeletions: isCurrent ? await readHeldDeletions(query) : [],
+  };
+}
+
+async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[]> {
+  const rows = await query(
+    `SELECT resource, CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), CAST(upstream AS DOUBLE),
+       CAST(held AS DOUBLE), CAST(tries AS DOUBLE), CAST(epoch_ms(retry_at) AS DOUBLE) FROM sync.audits
+     WHERE tries > 0 ORDER BY ALL LIMIT ${DIFFERING_MAX}`,
+  );
+  return rows.map(([resource, brandId, day, counted, stored, tries, retryAt]) => ({
+    resource: String(resource),
+    brandId: String(brandId),
+    day: String(day),
+    counted: Number(counted),
+    stored: Number(stored),
+    tries: Number(tries),
+    isPermanent: Number(tries) >= RETRIES_MAX,
+    nextRetryAt: Number(retryAt ?? 0) <= nowMs ? null : new Date(Number(retryAt)).toISOString(),
+  }));
+}
+
+async function readLastRun(query: Query): Promise<RunStatusRow | null> {
+  const [row] = await query(
+    `SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
+       CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), CAST(coalesce(r.requests,
+         (SELECT count(*) FROM sync.requests q WHERE q.run_id = r.run_id)) AS INTEGER), r.error
+     FROM sync.runs r ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`,
+  );
+  if (row === undefined) return null;
+  const [runId, status, startedAt, endedAt, durationMs, requests, error] = row;
+  return {
+    runId: String(runId),
+    status: String(status),
+    startedAt: String(startedAt),
+    endedAt: endedAt as string | null,
+    durationMs: durationMs === null ? null : Number(durationMs),
+    requests: Number(requests),
+    error: error as string | null,
+  };
+}
+
+async function readResources(query: Query, catalogue: Catalogue, nowMs: number): Promise<ResourceStatus[]> {
+  const rows = await query(`SELECT resource, ${iso('max(closed_at)')} FROM sync.coverage GROUP BY resource`);
+  const readAt = new Map(rows.map(([resource, at]) => [String(resource), String(at)]));
+  const begun = await query(
+    'SELECT resource, CAST(count(DISTINCT chain) AS INTEGER) FROM sync.checkpoints GROUP BY resource',
+  );
+  const unfinished = new Map(begun.map(([resource, chains]) => [String(resource), Number(chains)]));
+  const statuses: ResourceStatus[] = [];
+  for (const { name, change } of catalogue.resources) {
+    const gaps = change.kind === 'window' ? await readGaps(query, catalogue, name, nowMs) : [];
+    const gapDays = gaps.reduce((sum, { days }) => sum + days, 0);
+    const listed = gaps.slice(0, GAPS_MAX).map(({ brandId, from, to }) => ({ brandId, from, to }));
+    const chains = unfinished.get(name) ?? 0;
+    statuses.push({ resource: name, readAt: readAt.get(name) ?? null, gaps: listed, gapDays, unfinished: chains });
+  }
+  return statuses;
+}
+
+interface Gap {
+  readonly brandId: string;
+  from: string;
+  readonly to: string;
+  days: number;
+}
+
+// Covers the days from a brand's first day to the last day that is over. A day that was read before its end counts as
+// missing.
+async function readGaps(query: Query, catalogue: Catalogue, resource: string, nowMs: number): Promise<Gap[]> {
+  const rows = await query(
+    `SELECT CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'),
+       CAST(epoch_ms(closed_at) AS DOUBLE) FROM sync.coverage WHERE resource = '${resource}' AND range_from IS NOT NULL
+       AND range_to IS NOT NULL`,
+  );
+  const days = new Map<string, Set<string>>();
+  for (const [brandId, from, to, closedAt] of rows as [string, string, string, number][]) {
+    const known = days.get(brandId) ?? new Set<string>();
+    days.set(brandId, known);
+    const lastFullDay = new Date(closedAt - DAY_MS).toISOString().slice(0, 10);
+    for (const day of eachDay(from, earlierDay(to, lastFullDay))) known.add(day);
+  }
+  const last = new Date(nowMs - DAY_MS).toISOString().slice(0, 10);
+  const gaps: Gap[] = [];
+  for (const { id, since } of await readBrandRows(query, catalogue)) {
+    const known = days.get(id) ?? new Set<string>();
+    const first = [...known, ...(since === null ? [] : [since])].sort()[0];
+    if (first === undefined) continue;
+    for (let day = last, inGap = false; day >= first; day = addDays(day, -1)) {
+      const isKnown = known.has(day);
+      const open = inGap ? gaps.at(-1) : undefined;
+      if (isKnown) inGap = false;
+      else if (open === undefined) inGap = gaps.push({ brandId: id, from: day, to: day, days: 1 }) > 0;
+      else {
+        open.from = day;
+        open.days += 1;
+      }
+    }
+  }
+  return gaps;
+}
+
+async function readBrandRows(query: Query, catalogue: Catalogue) {
+  const provider = providerOf(catalogue, 'brand');
+  const table = provider.derived[0] as ResourceTable;
+  const [id, since] = [provider.provides?.id, provider.provides?.since].map((field) =>
+    quoted(columnAt(table, String(field))?.name ?? ''),
+  );
+  const name = columnAt(table, 'name') === null ? 'NULL' : 'name';
+  const rows = await query(
+    `SELECT CAST(${id} AS VARCHAR), strftime(${since}, '%Y-%m-%d'), ${name} FROM ${quoted(table.name)}
+     WHERE "_deleted_at" IS NULL ORDER BY rowid`,
+  );
+  return rows.map((row) => ({
+    id: String(row[0]),
+    since: row[1] as string | null,
+    name: row[2] as string | null,
+  }));
+}
+
+async function readBrands(query: Query, catalogue: Catalogue, isCurrent: boolean): Promise<BrandStatus[]> {
+  const verified = new Map((isCurrent ? await readVerifiedThrough(query) : []).map((brand) => [brand.brandId, brand]));
+  return (await readBrandRows(query, catalogue)).map(({ id, name }) => {
+    const found = verified.get(id);
+    return {
+      brandId: id,
+      name,
+      verifiedThrough: found?.through ?? null,
+      verifiedAt: found === undefined ? null : new Date(found.verifiedAt).toISOString(),
+      differingDays: found?.differing ?? 0,
+    };
+  });
+}
+
+// Upstream's clock has whole seconds, so round the start of the run down.
+async function readNewDrift(query: Query): Promise<DriftStatus[]> {
+  const [row] = await query(
+    "SELECT CAST(epoch_ms(date_trunc('second', max(started_at))) AS DOUBLE) FROM sync.runs WHERE status = 'complete'",
+  );
+  const since = row?.[0] === null || row?.[0] === undefined ? 0 : Number(row[0]);
+  return (await readDrift(query, DRIFT_MAX)).map(({ resource, path, kind, detail, count, firstSeenAt }) => ({
+    resource,
+    path,
+    kind,
+    detail,
+    count,
+    firstSeenAt: new Date(firstSeenAt).toISOString(),
+    isNew: firstSeenAt >= since,
+  }));
+}
+
+// A default without any row to compare with is not a failed calibration.
+async function readUnlearned(query: Query) {
+  const rows = await query(
+    "SELECT name, note FROM sync.conventions WHERE source <> 'learned' AND compared > 0 ORDER BY name",
+  );
+  return rows.map(([name, note]) => ({ name: String(name), note: note as string | null }));
+}
+
+async function readKeyHealth(query: Query): Promise<KeyHealth> {
+  const [row] = await query(
+    `SELECT CAST(arg_max(status, sent_at) FILTER (status IN (401, 403)) AS INTEGER),
+       ${iso('max(sent_at) FILTER (status IN (401, 403))')}, arg_max(status, sent_at) FILTER (status IS NOT NULL) IN (401, 403)
+     FROM sync.requests`,
+  );
+  const [status, at, isRefused] = row ?? [];
+  const lastRefusal = typeof at === 'string' ? { status: Number(status), at } : null;
+  if (isRefused === null || isRefused === undefined) return { state: 'unknown', lastRefusal };
+  return { state: isRefused === true ? 'refused' : 'accepted', lastRefusal };
+}
+
+function iso(moment: string): string {
+  return `strftime(${moment}, '%Y-%m-%dT%H:%M:%S.%gZ')`;
+}

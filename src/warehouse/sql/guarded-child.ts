@@ -1,0 +1,256 @@
+// Runs user SQL in a separate process without keys, environment or files open for writing. If a query takes too much
+// memory or DuckDB aborts, only this process ends. Its parent, guarded-sql.ts, sends one task at a time.
+import {
+  type DuckDBConnection,
+  type DuckDBMaterializedResult,
+  type DuckDBPreparedStatement,
+  StatementType,
+} from '@duckdb/node-api';
+import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
+import { toReadError } from '../errors.ts';
+import { openReadOnly } from '../file/read-only.ts';
+import { toPlain } from '../reader.ts';
+import { literal, quoted } from '../schema.ts';
+import { type AllowedStatement, type Audience, allowStatements, type Parse } from './allow-statements.ts';
+import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
+
+const INTERRUPT_EVERY_MS = 20;
+const MEMORY_EVERY_MS = 100;
+/**
+ * Memory of Node itself, and the share of the rest that DuckDB may use. DuckDB's accounting does not include single
+ * values.
+ */
+const NODE_MEMORY_MB = 150;
+const DUCKDB_SHARE = 0.7;
+
+interface Opened {
+  readonly path: string;
+  readonly connection: DuckDBConnection;
+  /** A separate connection for parsing, unaffected by the state that queries leave behind. */
+  readonly parser: DuckDBConnection;
+  readonly audience: Audience;
+  readonly limits: QueryLimits;
+  readonly output: string | null;
+}
+
+let opened: Opened | null = null;
+
+process.on('message', (request: Request) => {
+  if (request.kind === 'interrupt') return interrupt();
+  void perform(request).then(
+    (rows) => send({ kind: 'done', rows }),
+    (thrown: unknown) => send(failure(thrown)),
+  );
+});
+// Ctrl-C in a terminal reaches this process too; the parent handles it.
+process.on('SIGINT', () => undefined);
+// A running query would keep this process alive until it ends.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// On Linux the parent reads the memory itself.
+if (process.platform !== 'linux') {
+  setInterval(() => send({ kind: 'memory', bytes: process.memoryUsage.rss() }), MEMORY_EVERY_MS).unref();
+}
+
+let isBusy = false;
+let interrupts: NodeJS.Timeout | undefined;
+
+// DuckDB ignores an interrupt that arrives before the query starts, so repeat it until the task ends. An interrupt
+// after the end of the task is dropped.
+function interrupt(): void {
+  if (!isBusy) return;
+  opened?.connection.interrupt();
+  interrupts ??= setInterval(() => opened?.connection.interrupt(), INTERRUPT_EVERY_MS);
+}
+
+async function perform(request: Exclude<Request, { kind: 'interrupt' }>): Promise<number> {
+  isBusy = true;
+  try {
+    if (request.kind === 'open') {
+      opened = await open(request);
+      return 0;
+    }
+    if (opened === null) throw new SightlineError('internal', 'no database is open');
+    if (request.kind === 'parquet') return await writeParquet(opened, request.sql);
+    return await query(opened, request.sql, request.resultsMax);
+  } finally {
+    isBusy = false;
+    clearInterval(interrupts);
+    interrupts = undefined;
+  }
+}
+
+async function open({ path, audience, limits, output }: Request & { kind: 'open' }): Promise<Opened> {
+  const memoryLimitMb = Math.floor((limits.memoryMb - NODE_MEMORY_MB) * DUCKDB_SHARE);
+  const instance = await openReadOnly(path, { memoryLimitMb, writable: output === null ? 'none' : { file: output } });
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
+  return { path, connection, parser: await instance.connect(), audience, limits, output };
+}
+
+async function query(
+  { connection, parser, audience, limits }: Opened,
+  sql: string,
+  resultsMax: number,
+): Promise<number> {
+  const statements = await allowStatements(sql, audience, parserOf(parser));
+  if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query contains no statement');
+  const results = statements.filter(({ type }) => type !== 'SET').length;
+  if (results > resultsMax) {
+    const message = `${results} statements return rows; allowed for this format: ${resultsMax}, plus any number of SET VARIABLE`;
+    throw new SightlineError('sql_rejected', message);
+  }
+  const counted = { rows: 0, bytes: 0 };
+  for (const statement of statements) {
+    const result = await run(connection, statement);
+    if (statement.type !== 'SET') await sendResult(result, limits, counted);
+  }
+  return counted.rows;
+}
+
+// Materializes the complete result, because an interrupted stream looks like a finished one.
+async function run(connection: DuckDBConnection, statement: AllowedStatement): Promise<DuckDBMaterializedResult> {
+  const prepared = await prepareChecked(connection, statement);
+  try {
+    return await prepared.run();
+  } finally {
+    prepared.destroySync();
+  }
+}
+
+async function prepareChecked(
+  connection: DuckDBConnection,
+  { sql, type }: AllowedStatement,
+): Promise<DuckDBPreparedStatement> {
+  const extracted = await connection.extractStatements(sql);
+  if (extracted.count !== 1) {
+    throw new SightlineError('sql_rejected', `DuckDB found ${extracted.count} statements in one checked statement`);
+  }
+  const prepared = await extracted.prepare(0);
+  const found = StatementType[prepared.statementType];
+  if (found === type && prepared.parameterCount === 0) return prepared;
+  const parameter = prepared.parameterCount > 0 ? prepared.parameterName(1) : null;
+  prepared.destroySync();
+  if (parameter !== null) {
+    const allowed = "values in the text, or SET VARIABLE and getvariable('name')";
+    throw new SightlineError('sql_invalid', `the parameter $${parameter} has no value; allowed: ${allowed}`);
+  }
+  throw new SightlineError('sql_rejected', `${found} is not allowed`);
+}
+
+function parserOf(parser: DuckDBConnection): Parse {
+  return async (sql) => {
+    const reader = await parser.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
+    const parsed: unknown = JSON.parse(String(reader.getRows()[0]?.[0]));
+    // Throws DuckDB's own message with the position of the error, which the serialized form lacks. Called second
+    // because it does more than parse: it reads the files of IMPORT DATABASE.
+    if (isRecord(parsed) && parsed['error_type'] === 'parser') await parser.extractStatements(sql);
+    return parsed;
+  };
+}
+
+async function sendResult(
+  result: DuckDBMaterializedResult,
+  { rowsMax, bytesMax }: QueryLimits,
+  counted: { rows: number; bytes: number },
+): Promise<void> {
+  const types = result.columnTypes();
+  await sent({
+    kind: 'result',
+    columns: result.columnNames().map((name, index) => ({ name, type: String(types[index]) })),
+  });
+  counted.rows += result.rowCount;
+  if (counted.rows > rowsMax) {
+    throw new SightlineError('query_limit', `the result has ${counted.rows} rows; allowed: ${rowsMax}`);
+  }
+  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    if (interrupts !== undefined) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
+    const rows = chunk.getRows();
+    const json = JSON.stringify(rows.map((row) => row.map(toPlain)));
+    counted.bytes += Buffer.byteLength(json);
+    if (counted.bytes > bytesMax) {
+      throw new SightlineError('query_limit', `the result is larger than ${bytesMax} bytes as JSON`);
+    }
+    await sent({ kind: 'rows', json });
+  }
+}
+
+// The statement was parsed separately as one query, so its text cannot close the parentheses or the COPY around it.
+async function writeParquet({ connection, parser, audience, limits, output }: Opened, sql: string): Promise<number> {
+  if (output === null) throw new SightlineError('internal', 'the database was opened without a file to write');
+  const statements = await allowStatements(sql, audience, parserOf(parser));
+  const last = statements.at(-1);
+  const others = statements.slice(0, -1).filter(({ type }) => type !== 'SET');
+  if (last?.type !== 'SELECT' || others.length > 0) {
+    const message = 'Parquet output requires exactly one SELECT as the last statement; allowed before it: SET VARIABLE';
+    throw new SightlineError('sql_rejected', message);
+  }
+  for (const statement of statements.slice(0, -1)) await run(connection, statement);
+  const described = await connection.runAndReadAll(`DESCRIBE (${last.sql}\n)`);
+  const select = described
+    .getRows()
+    .map(([name, type]) => `${flat(quoted(String(name)), String(type))} AS ${quoted(String(name))}`);
+  const from = `(${last.sql}\n)`;
+  const copied = await connection.runAndReadAll(
+    `COPY (SELECT ${select.join(', ')} FROM ${from}) TO ${literal(output)} (FORMAT parquet, PARQUET_VERSION v1)`,
+  );
+  const rows = Number(copied.getRows()[0]?.[0]);
+  if (rows > limits.rowsMax) {
+    throw new SightlineError('query_limit', `the result has ${rows} rows; allowed: ${limits.rowsMax}`);
+  }
+  return rows;
+}
+
+// Casts columns to types that every Parquet reader supports: no UUIDs, nested types, time zones or 128-bit integers.
+function flat(column: string, type: string): string {
+  if (/[[(]|^JSON$|^MAP|^UNION/.test(type) && !/^(DECIMAL|ENUM)\(/.test(type))
+    return `CAST(to_json(${column}) AS VARCHAR)`;
+  if (/^(UUID|INTERVAL|TIME|BIT|ENUM)/.test(type) && !type.startsWith('TIMESTAMP')) return `CAST(${column} AS VARCHAR)`;
+  if (/^(HUGEINT|UHUGEINT|UBIGINT)$/.test(type)) return `CAST(${column} AS BIGINT)`;
+  if (type.startsWith('DECIMAL')) return `CAST(${column} AS DOUBLE)`;
+  if (type === 'TIMESTAMP WITH TIME ZONE') return `CAST(${column} AT TIME ZONE 'UTC' AS TIMESTAMP)`;
+  return column;
+}
+
+function failure(thrown: unknown): Reply {
+  const known = toSightlineError(thrown);
+  const detail = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  if (known.code !== 'internal') {
+    return { kind: 'failed', code: known.code, message: known.message, isFatal: false, detail };
+  }
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const said = text.replace(/^Failed to extract statements: /, '');
+  const fail = (code: string, message: string, isFatal = false): Reply => {
+    return { kind: 'failed', code, message, isFatal, detail };
+  };
+  const damage = opened === null ? null : toReadError(opened.path, thrown);
+  if (damage !== null) return fail(damage.code, damage.message, true);
+  if (/^Out of Memory Error|^std::bad_alloc|bad allocation/i.test(said)) {
+    const allowed = `${opened?.limits.memoryMb ?? 0} MB`;
+    // Freed memory stays with the allocator, so the next query would have too little.
+    return fail('query_limit', `the query needs more memory than its limit of ${allowed}`, true);
+  }
+  if (thrown instanceof RangeError) return fail('query_limit', 'a value of the result is too long to read');
+  if (/^(INTERNAL|FATAL) Error|database has been invalidated/i.test(said)) {
+    return fail('query_crashed', 'DuckDB failed with an internal error while running this query', true);
+  }
+  if (/^Permission Error/.test(said)) {
+    return fail('sql_rejected', 'the query reads or writes a file, or loads an extension, which is not allowed');
+  }
+  // DuckDB's advice to change a setting cannot be followed here.
+  const shown = said
+    .replace(/\s*(Stack Trace:|See also https?:|Possible solutions:)[\s\S]*$/, '')
+    .replace(/ Use "SET [^"]*"[^.]*\./, '');
+  return fail('sql_invalid', shown);
+}
+
+function send(reply: Reply): void {
+  process.send?.(reply);
+}
+
+// Resolves when the parent has received the reply, so that a large result does not accumulate here.
+function sent(reply: Reply): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.send?.(reply, undefined, undefined, (error) => (error === null ? resolve() : reject(error)));
+  });
+}

@@ -1,0 +1,246 @@
+import type { Row, TableRows, Values } from '../../contract/rows.ts';
+import { detailColumns, engineColumns, OBSERVED_AT, type ResourceTable } from '../../contract/tables.ts';
+import type { TableLoss } from '../../plausibility/mass-deletion.ts';
+import type { Session } from '../database.ts';
+import { quoted, sqlTypes } from '../schema.ts';
+import { createChildWriter } from './child-rows.ts';
+import type { HistoryWriter } from './history.ts';
+import { createKeyFilter, type KeyFilter } from './key-filter.ts';
+import { stage, staged } from './staging.ts';
+import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
+
+/** How the rows of a resource are written to its table. */
+export type WriteMode =
+  /** Inserts new rows, replaces changed ones and revives deleted ones that upstream lists again. */
+  | 'rows'
+  /** Appends a row if it differs from the latest one. */
+  | 'series'
+  /** Adds columns to rows that a list has written. */
+  | 'detail';
+
+/** The run and the time that rows come from. */
+export interface Provenance {
+  readonly runId: string;
+  /** Upstream's time, UTC, as `YYYY-MM-DD HH:MM:SS.ffffff`. */
+  readonly syncedAt: string;
+}
+
+/** Row counts of a write. */
+export interface Changes {
+  inserted: number;
+  updated: number;
+  deleted: number;
+  /** Rows that got their detail for the first time; not counted as inserted or updated. */
+  completed: number;
+}
+
+/** Writes the rows of one table; its SQL is built once. */
+export interface TableWriter {
+  /** Calls `checkLoss` with the nested rows that stored rows would lose; it throws to reject the write. */
+  write(
+    session: Session,
+    rows: TableRows,
+    fixed: Values,
+    provenance: Provenance,
+    checkLoss?: (loss: TableLoss) => void,
+  ): Promise<Changes>;
+}
+
+/** Creates the writer of a table. Writing the same rows again changes nothing. */
+export function createTableWriter(
+  table: ResourceTable,
+  mode: WriteMode,
+  hasDetails: boolean,
+  history: HistoryWriter,
+): TableWriter {
+  switch (mode) {
+    case 'rows':
+      return rowsWriter(table, hasDetails, history);
+    case 'series':
+      return seriesWriter(table);
+    case 'detail':
+      return detailWriter(table, history);
+  }
+}
+
+const PROVENANCE = ['_synced_at', '_run_id'];
+
+function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryWriter): TableWriter {
+  const columns = [...table.columns, ...engineColumns];
+  const shared = [...table.fixed, ...PROVENANCE];
+  const statements = statementsOf(columns, table.key, shared);
+  const insert = insertSql(table.name, columns, statements);
+  const lookup = lookupOf(table, '_row_hash');
+  const assigned = columns.filter((column) => !table.key.includes(column.name));
+  const update = updateSql(
+    table,
+    statements,
+    // A revived row lost the children of its detail. Without a hash the next detail is written again.
+    [
+      ...assigned.map((column) => assignment(column.name, statements.value(column))),
+      ...(hasDetails ? ['"_detail_hash" = NULL'] : []),
+    ],
+  );
+  const children = createChildWriter(table, shared);
+  const filter = createNewRowFilter(table);
+  const staging = (rows: readonly Row[]): string[] =>
+    stage(rows.map((row) => pickColumns({ ...row.values, _row_hash: row.hash, _extra: row.extra }, statements.staged)));
+  return {
+    write: async (session, { rows }, fixed, provenance, checkLoss) => {
+      const values = sharedValues(fixed, provenance);
+      const found = (await filter.allNew(session, rows))
+        ? new Map<number, Found>()
+        : await lookup(session, rows, values);
+      const fresh = rows.filter((_row, place) => !found.has(place));
+      const changed = rows.filter((row, place) => {
+        const old = found.get(place);
+        return old !== undefined && (old.deleted || old.hash !== row.hash);
+      });
+      if (fresh.length > 0) await session.run(insert, statements.parameters(staging(fresh), values));
+      if (changed.length > 0) {
+        if (checkLoss !== undefined) {
+          const stored = rows.filter((_row, place) => found.get(place)?.deleted === false);
+          for (const loss of await children.countLosses(session, stored, values)) checkLoss(loss);
+        }
+        await session.run(update, statements.parameters(staging(changed), values));
+        await children.remove(session, changed, values);
+      }
+      await children.insert(session, [...fresh, ...changed], values);
+      await history.begin(session, keysOf(fresh), provenance.syncedAt);
+      await history.record(session, keysOf(changed), provenance.syncedAt);
+      return { ...nothing(), inserted: fresh.length, updated: changed.length };
+    },
+  };
+}
+
+function seriesWriter(table: ResourceTable): TableWriter {
+  const columns = [...table.columns, ...engineColumns];
+  const statements = statementsOf(columns, table.key, [...table.fixed, ...PROVENANCE]);
+  const insert = insertSql(table.name, columns, statements);
+  const scope = table.fixed.map((name, index) => {
+    const kind = table.columns.find((column) => column.name === name)?.kind ?? 'text';
+    return `AND ${quoted(name)} IS NOT DISTINCT FROM CAST($${index + 1} AS ${sqlTypes[kind]})`;
+  });
+  const latest = `SELECT "_row_hash" AS hash, epoch_ms("${OBSERVED_AT}") AS observed_ms FROM ${quoted(table.name)}
+    WHERE true ${scope.join(' ')} ORDER BY "${OBSERVED_AT}" DESC LIMIT 1`;
+  return {
+    write: async (session, { rows }, fixed, provenance) => {
+      const changes = nothing();
+      const scoped = table.fixed.map((name) => (fixed[name] ?? null) as string | null);
+      for (const row of rows) {
+        const [last] = await session.all(latest, scoped);
+        if (last?.['hash'] === row.hash) continue;
+        const observed = laterThan(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
+        const values = { ...row.values, [OBSERVED_AT]: observed, _row_hash: row.hash, _extra: row.extra };
+        const staging = stage([pickColumns(values, statements.staged)]);
+        await session.run(insert, statements.parameters(staging, sharedValues(fixed, provenance)));
+        changes.inserted += 1;
+      }
+      return changes;
+    },
+  };
+}
+
+function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter {
+  const columns = [...table.columns, ...detailColumns];
+  const shared = [...table.fixed, '_detail_synced_at'];
+  const statements = statementsOf(columns, table.key, shared);
+  const lookup = lookupOf(table, '_detail_hash');
+  const assigned = columns.filter((column) => !table.key.includes(column.name));
+  const update = updateSql(
+    table,
+    statements,
+    assigned.map((column) => assignment(column.name, statements.value(column))),
+  );
+  const children = createChildWriter(table, [...table.fixed, ...PROVENANCE]);
+  return {
+    write: async (session, { rows }, fixed, provenance) => {
+      const values = { ...sharedValues(fixed, provenance), _detail_synced_at: provenance.syncedAt };
+      const found = await lookup(session, rows, values);
+      const changed = rows.filter((row, place) => found.has(place) && found.get(place)?.hash !== row.hash);
+      const known = rows.filter((row, place) => ![null, undefined, row.hash].includes(found.get(place)?.hash));
+      if (changed.length === 0) return nothing();
+      const staging = changed.map((row) =>
+        pickColumns({ ...row.values, _detail_hash: row.hash, _detail_extra: row.extra }, statements.staged),
+      );
+      await session.run(update, statements.parameters(stage(staging), values));
+      await children.remove(session, changed, values);
+      await children.insert(session, changed, values);
+      // The first detail completes a row that a list wrote; it does not start a new version.
+      await history.complete(session, keysOf(changed.filter((row) => !known.includes(row))));
+      await history.record(session, keysOf(known), provenance.syncedAt);
+      return { ...nothing(), updated: known.length, completed: changed.length - known.length };
+    },
+  };
+}
+
+interface Found {
+  readonly hash: string | null;
+  readonly deleted: boolean;
+}
+
+// Looks up the stored hash of each given row that exists, keyed by the row's index in `rows`.
+function lookupOf(table: ResourceTable, hash: string) {
+  const keys = table.columns.filter((column) => table.key.includes(column.name));
+  const statements = statementsOf(keys, table.key, table.fixed);
+  const place = { name: '_place', kind: 'integer' } as const;
+  const sql = `SELECT s._place AS place, t.${quoted(hash)} AS hash, t."_deleted_at" IS NOT NULL AS deleted
+    FROM ${quoted(table.name)} t JOIN ${staged([...statements.staged, place], '$1')} s ON ${statements.matches}`;
+  return async (session: Session, rows: readonly Row[], values: Values): Promise<Map<number, Found>> => {
+    if (rows.length === 0) return new Map();
+    const staging = rows.map((row, index) => ({ ...pickColumns(row.key, statements.staged), _place: index }));
+    const result = await session.all(sql, statements.parameters(stage(staging), values));
+    return new Map(
+      result.map((row) => [
+        Number(row['place']),
+        { hash: row['hash'] as string | null, deleted: row['deleted'] === true },
+      ]),
+    );
+  };
+}
+
+// During the first fill of an empty table the filter shows that rows are new without a query. A page whose transaction
+// fails leaves its keys in the filter, which only costs a query later.
+function createNewRowFilter(table: ResourceTable) {
+  let filter: KeyFilter | null | undefined;
+  return {
+    allNew: async (session: Session, rows: readonly Row[]): Promise<boolean> => {
+      if (filter === undefined) {
+        const [any] = await session.all(`SELECT 1 FROM ${quoted(table.name)} LIMIT 1`);
+        filter = any === undefined && table.extent.kind === 'time' ? createKeyFilter() : null;
+      }
+      if (filter === null) return false;
+      let allNew = true;
+      for (const { key } of rows) if (filter.add(JSON.stringify(key))) allNew = false;
+      return allNew;
+    },
+  };
+}
+
+function updateSql(table: ResourceTable, statements: Statements, assignments: readonly string[]): string {
+  return `UPDATE ${quoted(table.name)} AS t SET ${assignments.join(', ')}
+    FROM ${staged(statements.staged, '$1')} s WHERE ${statements.matches}`;
+}
+
+function assignment(column: string, value: string): string {
+  return `${quoted(column)} = ${value}`;
+}
+
+function sharedValues(fixed: Values, { runId, syncedAt }: Provenance): Values {
+  return { ...fixed, _synced_at: syncedAt, _run_id: runId };
+}
+
+function keysOf(rows: readonly Row[]): Values[] {
+  return rows.map((row) => row.key);
+}
+
+function nothing(): Changes {
+  return { inserted: 0, updated: 0, deleted: 0, completed: 0 };
+}
+
+// Returns a time after `afterMs`: a series has one row per moment, even if upstream's clock goes back.
+function laterThan(syncedAt: string, afterMs: number | null): string {
+  const at = Date.parse(`${syncedAt.replace(' ', 'T')}Z`);
+  if (afterMs === null || at > afterMs) return syncedAt;
+  return new Date(afterMs + 1).toISOString().replace('T', ' ').replace('Z', '000');
+}

@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest';
+import type { Choices } from '../../schemas/fixtures/choices.ts';
+import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
+import { conventionsOf, learnAgain, learnChanged, learnFrom } from './workspace.ts';
+
+const enough = { brands: 1, prompts: 10, days: 36 } as const;
+
+const chosen: [string, number, Partial<Choices>][] = [
+  ['the defaults', 1, {}],
+  [
+    'fractions, unrounded',
+    4,
+    { scale: 'fraction', decimals: 'none', sentiment: { a: 12.5, b: 33.3, c: -7.25, d: 80 } },
+  ],
+  ['whole percent', 6, { decimals: 0, sentiment: { positive: 5, mixed: 3.5, negative: 1, neutral: 3 } }],
+  ['two decimals', 7, { decimals: 2, groupPrompts: 'all', ungrouped: 'null', sentiment: { fine: 42 } }],
+  ['fractions with two decimals', 3, { scale: 'fraction', decimals: 2, sentiment: { good: 1, meh: 0, awful: -1 } }],
+  [
+    'every choice different',
+    10,
+    {
+      scale: 'fraction',
+      decimals: 3,
+      sentiment: { 'très bien': 2, 'so-so': 0.25, "can't say": -0.5, dreadful: -2, '': 1 },
+      domainShareOf: 'responses',
+      emptyShare: null,
+      emptyDays: 'zero',
+      combinedEngine: 'all',
+      groupPrompts: 'all',
+      ungrouped: 'null',
+    },
+  ],
+];
+
+describe('calibration finds the conventions that the sandbox uses', () => {
+  test.for(chosen)('%s', { timeout: 120_000 }, async ([, seed, choices]) => {
+    const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed, choices });
+    const expected = conventionsOf(choices);
+    expect(conventions).toEqual(expected);
+    expect(unexplained).toEqual([]);
+    for (const [name, { value, source, compared, agreed, error, note }] of Object.entries(stored)) {
+      expect({ name, value }).toEqual({ name, value: expected[name as keyof Conventions] });
+      expect(agreed, name).toBe(compared);
+      expect(error ?? 0, name).toBeLessThan(1e-9);
+      expect({ name, source, note }).toEqual(
+        note.startsWith('too little')
+          ? { name: expect.stringMatching(/^empty|^groupPrompts$|^sentiment$/), source: 'default', note }
+          : { name, source: 'learned', note: expect.stringMatching(/./) },
+      );
+    }
+    for (const name of ['visibility', 'shareOfVoice', 'avgPosition', 'sentiment', 'labels'] as const) {
+      expect(stored[name].compared, name).toBeGreaterThan(500);
+    }
+    expect(stored.visibilityChange.compared).toBeGreaterThan(10);
+    expect(stored.domainShare.compared).toBeGreaterThan(50);
+  });
+});
+
+describe('calibration reports too little evidence', () => {
+  test('with one prompt and two days', async () => {
+    const { conventions, stored, unexplained } = await learnFrom({ brands: 1, prompts: 1, days: 2, seed: 5 });
+    expect(conventions).toEqual(defaultConventions);
+    expect(unexplained).toEqual([]);
+    for (const name of ['visibilityChange', 'topCompetitors', 'groupPrompts'] as const) {
+      expect({ name, ...stored[name] }).toMatchObject({
+        source: 'default',
+        note: expect.stringMatching(/^too little/),
+      });
+    }
+  });
+
+  test('without brands', async () => {
+    const { conventions, stored, unexplained } = await learnFrom({ brands: 0 });
+    expect(conventions).toEqual(defaultConventions);
+    expect(unexplained).toEqual([]);
+    expect(Object.keys(stored).sort()).toEqual(Object.keys(defaultConventions).sort());
+    for (const { source, compared, note } of Object.values(stored)) {
+      expect({ source, compared }).toEqual({ source: 'default', compared: 0 });
+      expect(note).toContain('too little evidence: no row');
+    }
+  });
+
+  test('without responses', async () => {
+    const choices = { emptyShare: null };
+    const { conventions, stored, unexplained } = await learnFrom({ brands: 3, prompts: 0, choices });
+    expect(unexplained).toEqual([]);
+    expect(stored.visibility).toMatchObject({ source: 'default', compared: 0 });
+    expect(conventions.visibility).toEqual(defaultConventions.visibility);
+    // Only the placeholder of empty shares is observable.
+    expect(stored.emptyShare).toMatchObject({ source: 'learned', value: null });
+  });
+});
+
+const gone = '_deleted_at = now()::TIMESTAMP';
+
+test('a share without rows gets the form of the other shares', { timeout: 120_000 }, async () => {
+  const choices = { scale: 'fraction', decimals: 3 } as const;
+  const { workspace } = await learnFrom({ ...enough, choices });
+  const lists = ['cited_domains', 'traffic_totals', 'metrics_prompts', 'metrics_groups'];
+  const bare = await learnChanged(workspace, ...lists.map((table) => `DELETE FROM ${table}`));
+  for (const name of ['visibilityChange', 'domainShare', 'shareOfSite'] as const) {
+    const note = expect.stringContaining('uses the form of');
+    expect(bare.stored[name]).toMatchObject({ source: 'default', compared: 0, note });
+    expect(bare.conventions[name]).toEqual(conventionsOf(choices)[name]);
+  }
+  const alone = await learnChanged(
+    workspace,
+    `UPDATE competitors SET ${gone}`,
+    `UPDATE metrics SET ${gone}, share_of_voice = 1 WHERE competitor_id IS NOT NULL`,
+    `UPDATE metrics_daily SET ${gone} WHERE competitor_id IS NOT NULL`,
+  );
+  expect(alone.stored.visibility).toMatchObject({ source: 'learned' });
+  expect(alone.stored.competitorType).toMatchObject({ source: 'default', compared: 0, value: 'competitor' });
+  // The reported shares include competitors that are deleted by now.
+  expect(alone.stored.shareOfVoice).toMatchObject({
+    source: 'default',
+    note: expect.stringContaining('no definition'),
+  });
+  expect(alone.conventions.shareOfVoice).toEqual(conventionsOf(choices).shareOfVoice);
+});
+
+test('inconsistent or missing evidence is not accepted', { timeout: 120_000 }, async () => {
+  const { workspace } = await learnFrom({ ...enough, seed: 2 });
+
+  // One number in ten is wrong.
+  const tenth = await learnChanged(
+    workspace,
+    'UPDATE metrics_daily SET visibility = visibility + 1.7 WHERE hash(date, engine, competitor_id) % 10 = 0',
+  );
+  expect(tenth.stored.visibility).toMatchObject({ source: 'default', value: defaultConventions.visibility });
+  expect(tenth.stored.visibility.error).toBeCloseTo(1.7, 6);
+  expect(tenth.stored.visibility.note).toMatch(
+    /^no definition fits: the best, percent, 1 decimal, half-away, explains \d+ of \d+ rows, largest error 1\.7/,
+  );
+  expect(tenth.unexplained).toEqual(['visibility']);
+  expect(tenth.stored.shareOfVoice.source).toBe('learned');
+
+  // Zeros, which every definition explains, do not outvote numbers that no definition explains.
+  const zeros = await learnChanged(
+    workspace,
+    `UPDATE metrics_daily SET mentions = 0, visibility = CASE WHEN hash(date, engine) % 25 = 0 THEN 12.34 ELSE 0 END`,
+    'UPDATE responses SET brand_mentioned = false, brand_position = NULL, brand_sentiment = NULL',
+    `UPDATE response_competitors SET ${gone}`,
+    'DELETE FROM metrics; DELETE FROM metrics_prompts; DELETE FROM metrics_groups',
+  );
+  expect(zeros.stored.visibility).toMatchObject({ source: 'default' });
+  expect(zeros.stored.visibility.agreed / zeros.stored.visibility.compared).toBeGreaterThan(0.9);
+
+  // A few inconsistent rows are tolerated.
+  const few = await learnChanged(
+    workspace,
+    'UPDATE metrics_daily SET visibility = visibility + 3 WHERE hash(date, engine, competitor_id) % 50 = 0',
+  );
+  expect(few.stored.visibility).toMatchObject({ source: 'learned', value: defaultConventions.visibility });
+  expect(few.stored.visibility.agreed).toBeLessThan(few.stored.visibility.compared);
+  expect(few.stored.visibility.error).toBeCloseTo(3, 6);
+
+  // Rows whose responses are not stored are skipped, and the note has their number.
+  const half = await learnChanged(
+    workspace,
+    `UPDATE responses SET ${gone} WHERE hash(id) % 2 = 0`,
+    `UPDATE response_citations SET ${gone} WHERE hash(response_id) % 2 = 0`,
+  );
+  expect(half.stored.visibility.note).toMatch(
+    /; \d{3,} rows skipped: response counts differ from the stored responses$/,
+  );
+  expect(half.stored.visibility.compared).toBeLessThan(tenth.stored.visibility.compared / 2);
+
+  // A complete list of domains needs no stored responses, because its sum is the total. An incomplete list does.
+  expect(half.stored.domainShare).toMatchObject({ source: 'learned', value: defaultConventions.domainShare });
+  const part = await learnChanged(
+    workspace,
+    `UPDATE response_citations SET ${gone} WHERE hash(response_id) % 2 = 0`,
+    `UPDATE cited_domains SET ${gone} WHERE hash(domain) % 5 = 0`,
+  );
+  expect(part.stored.domainShare).toMatchObject({ source: 'default', compared: 0 });
+  expect(part.unexplained).toContain('domainShare');
+});
+
+test('calibration finds conventions that the sandbox cannot vary', { timeout: 120_000 }, async () => {
+  const { workspace } = await learnFrom({
+    ...enough,
+    days: 20,
+    seed: 8,
+    choices: { decimals: 'none', ungrouped: 'null' },
+  });
+  const reports = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups'];
+  const compared = ['metrics_prompts', 'metrics_groups'];
+  const changed = (stands: string) =>
+    compared.map((table) => `UPDATE ${table} SET visibility_change = ${stands} WHERE visibility_change IS NULL`);
+
+  const zero = await learnChanged(
+    workspace,
+    ...reports.map(
+      (table) => `UPDATE ${table} SET avg_position = coalesce(avg_position, 0), sentiment = coalesce(sentiment, 0)`,
+    ),
+    ...changed('0'),
+  );
+  expect(zero.stored.emptyMean).toMatchObject({ source: 'learned', value: 0 });
+  expect(zero.stored.emptyChange).toMatchObject({ source: 'learned', value: 0 });
+  const whole = await learnChanged(workspace, ...changed('visibility'));
+  expect(whole.stored.emptyChange).toMatchObject({ source: 'learned', value: 'visibility' });
+
+  const names = await learnChanged(
+    workspace,
+    "UPDATE metrics SET entity_type = 'rival' WHERE competitor_id IS NOT NULL",
+    "UPDATE metrics_daily SET entity_type = 'rival' WHERE competitor_id IS NOT NULL",
+    "UPDATE metrics_daily SET engine = '*' WHERE row_mode = 'none'",
+    "UPDATE metrics_prompts SET top_competitors = to_json(top_competitors->'$[*]')",
+    'UPDATE metrics_prompts SET top_competitors = to_json(list_slice(CAST(top_competitors AS JSON[]), 1, 2))',
+    "UPDATE metrics_groups SET group_id = 'none', name = 'Nothing' WHERE group_id IS NULL",
+    "UPDATE metrics_groups SET group_id = 'b1', name = 'Brand' WHERE group_id = 'branded'",
+    "UPDATE metrics_groups SET group_id = 'b0', name = 'Generic' WHERE group_id = 'non-branded'",
+  );
+  const shown = {
+    competitorType: 'rival',
+    combinedEngine: '*',
+    topCompetitors: 2,
+    ungrouped: { groupId: 'none', name: 'Nothing' },
+    brandedGroups: { true: { groupId: 'b1', name: 'Brand' }, false: { groupId: 'b0', name: 'Generic' } },
+  };
+  for (const [name, value] of Object.entries(shown)) {
+    expect({ name, ...names.stored[name as keyof Conventions] }).toMatchObject({ source: 'learned', value });
+  }
+
+  const rounded = await learnChanged(
+    workspace,
+    ...reports.map((table) => `UPDATE ${table} SET visibility = trunc(visibility)`),
+    'UPDATE cited_domains SET share = round_even(share, 1)',
+  );
+  expect(rounded.conventions.visibility).toEqual({ whole: 100, decimals: 0, mode: 'down' });
+  expect(rounded.conventions.shareOfVoice).toMatchObject({ whole: 100, decimals: null });
+  expect(rounded.conventions.domainShare).toMatchObject({ whole: 100, decimals: 1 });
+});
+
+test('calibration distinguishes relative changes and changes of rounded shares', { timeout: 120_000 }, async () => {
+  const { workspace } = await learnFrom({ ...enough, days: 50, choices: { decimals: 'none' } });
+  const compared = ['metrics_prompts', 'metrics_groups'];
+  const before = '(visibility - visibility_change)';
+  const relative = await learnChanged(
+    workspace,
+    ...compared.map(
+      (table) => `UPDATE ${table} SET visibility_change =
+        CASE WHEN ${before} > 1e-9 THEN round(100 * visibility_change / ${before}, 1) END WHERE visibility_change IS NOT NULL`,
+    ),
+  );
+  expect(relative.stored.visibilityChange.source).toBe('learned');
+  expect(relative.conventions.visibilityChange).toMatchObject({ whole: 100, decimals: 1, as: 'relative', of: 'exact' });
+  const rounded = await learnChanged(
+    workspace,
+    ...compared.map(
+      (table) =>
+        `UPDATE ${table} SET visibility_change = round(visibility) - round(${before}), visibility = round(visibility)`,
+    ),
+    ...['metrics', 'metrics_daily'].map((table) => `UPDATE ${table} SET visibility = round(visibility)`),
+  );
+  expect(rounded.stored.visibilityChange.source).toBe('learned');
+  expect(rounded.conventions.visibility).toMatchObject({ whole: 100, decimals: 0 });
+  expect(rounded.conventions.visibilityChange).toMatchObject({ whole: 100, as: 'difference', of: 'rounded' });
+});
+
+test('calibrating twice finds the same, and only the newest range counts', { timeout: 120_000 }, async () => {
+  const first = await learnFrom({ ...enough, days: 20, seed: 4 });
+  expect((await learnAgain(first.workspace)).stored).toEqual(first.stored);
+  first.workspace.sandbox.world.advance({ days: 2 });
+  await first.workspace.sync();
+  // Rows of the older range stay in the warehouse and must not count.
+  const older = 'UPDATE metrics SET visibility = 77.7 WHERE range_to = (SELECT min(range_to) FROM metrics)';
+  const second = await learnChanged(first.workspace, older);
+  expect(second.stored.visibility).toMatchObject({ source: 'learned', error: 0 });
+  expect(second.conventions).toEqual(first.conventions);
+});

@@ -1,0 +1,163 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { readConventions } from '../../src/analytics/calibration/findings.ts';
+import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
+import { round } from '../../src/analytics/numbers/definitions.ts';
+import type { Query } from '../../src/warehouse/database.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
+import { type Mirror, openMirror } from '../query/mirror.ts';
+import { expectedAnswers, LABELS } from '../support/marts/answers.ts';
+import { expectedCitations, type Hosts } from '../support/marts/citations.ts';
+import { expectedDimensions } from '../support/marts/dimensions.ts';
+import { addDays, groupBy, type Held, type Row, readHeld } from '../support/marts/held.ts';
+import { expectedLists } from '../support/marts/lists.ts';
+
+/** The number the sandbox reports for a share of 100 %. */
+const WHOLE = 1;
+
+/** Three syncs with changes between them: deletions of every kind, changed groups and states, a deleted brand. */
+async function openChanged(): Promise<Mirror> {
+  const sentiment = Object.fromEntries(Object.entries(LABELS).map(([label, { worth }]) => [label, worth]));
+  const choices = { sentiment, scale: 'fraction', decimals: 3 } as const;
+  const mirror = await openMirror({ brands: 3, prompts: 5, days: 62, responsesPerDay: 12, choices });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete' });
+  const many = { regroupedPrompts: 6, forumStatusChanges: 6, articleProgress: 4, actionsDone: 3, editedResponses: 6 };
+  const gone = { deletedPrompts: 3, deletedCompetitors: 3, deletedResponses: 4, lateAnswers: 4 };
+  mirror.sandbox.advance({ days: 1, ...many, ...gone });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete' });
+  mirror.sandbox.advance({ days: 1.25, ...many, deletedBrand: true });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete' });
+  await ensureViews(mirror.warehouse().database, MART_SCHEMA, marts());
+  return mirror;
+}
+
+async function publish(mirror: Mirror): Promise<Held> {
+  await mirror.publishOnly();
+  const held = await readHeld(mirror.copy);
+  onTestFinished(() => held.reader.close());
+  return held;
+}
+
+/** Returns sorted JSON rows, with times as numbers and numbers rounded to hide floating-point error. */
+function comparable(rows: readonly Row[]): string[] {
+  const plain = (value: unknown): unknown => {
+    if (typeof value === 'number') return Number.isInteger(value) ? value : Number(value.toPrecision(11));
+    return typeof value === 'string' && /^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? Date.parse(value) : value;
+  };
+  return rows
+    .map((row) => {
+      const entries = Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1));
+      return JSON.stringify(entries.map(([name, value]) => [name, plain(value)]));
+    })
+    .sort();
+}
+
+/** Returns the first rows that only one side has. */
+function differences(found: readonly string[], expected: readonly string[]): string[] {
+  const [there, here] = [new Set(found), new Set(expected)];
+  const wrong = found.filter((row) => !here.has(row)).map((row) => `found ${row}`);
+  const missing = expected.filter((row) => !there.has(row)).map((row) => `missing ${row}`);
+  const counts = found.length === expected.length ? [] : [`${found.length} rows, not ${expected.length}`];
+  return [...counts, ...wrong.slice(0, 2), ...missing.slice(0, 2)];
+}
+
+async function expectMarts(held: Held, expected: Readonly<Record<string, readonly Row[]>>): Promise<void> {
+  for (const [name, rows] of Object.entries(expected)) {
+    const found = await held.all(`${MART_SCHEMA}.${name}`);
+    expect(differences(comparable(found), comparable(rows)), name).toEqual([]);
+    expect(found.length, name).toBeGreaterThan(0);
+  }
+}
+
+/** Writes websites for the first brand and all its competitors, and removes those of the second brand. */
+async function giveWebsites({ warehouse }: Mirror, { brands, competitors }: Held): Promise<Map<string, Hosts>> {
+  const [first, second] = brands as [Row, Row];
+  const run = (sql: string) => warehouse().database.exclusive((session) => session.run(sql));
+  await run(`UPDATE brands SET website_url = 'HTTPS://www.Coffee.example:443/home?x=1' WHERE id = '${first['id']}'`);
+  await run(`UPDATE brands SET website_url = NULL WHERE id = '${second['id']}'`);
+  const forms: readonly (readonly [record: unknown, hosts: readonly string[]])[] = [
+    [{ websiteUrl: 'https://shop.example/a', name: 'novinky.example' }, ['shop.example']],
+    [{ Domains: ['reviews.example', 'www.VIDEO.example', 7, null] }, ['reviews.example', 'video.example']],
+    [{ url: 'none-of-these.example', 'odd " key': { domain: 'forum.example' } }, ['none-of-these.example']],
+  ];
+  const hosts = new Map<string, Hosts>();
+  for (const brand of [first, second]) {
+    const rivals = new Map<string, readonly string[]>();
+    const own = competitors.filter(({ brand_id }) => brand_id === brand['id']);
+    for (const [index, { id }] of own.entries()) {
+      const [record, known] = forms[Math.min(index, 2)] as (typeof forms)[number];
+      rivals.set(id, brand === first ? known : []);
+      const json = brand === first ? JSON.stringify(record) : '["no record"]';
+      await run(`UPDATE competitors SET record = '${json}' WHERE id = '${id}'`);
+    }
+    hosts.set(brand['id'], { own: brand === first ? 'coffee.example' : null, rivals });
+  }
+  return hosts;
+}
+
+test('every mart holds what counting the rows of the warehouse gives', { timeout: 240_000 }, async () => {
+  const mirror = await openChanged();
+  const today = new Date(mirror.sandbox.world.now()).toISOString().slice(0, 10);
+  const hosts = await giveWebsites(mirror, await publish(mirror));
+  const held = await publish(mirror);
+  expect(held.brands.length).toBe(2);
+  const answers = await expectedAnswers(held, today);
+  const citations = expectedCitations(held, hosts, answers['periods'] as Row[]);
+  const dimensions = await expectedDimensions(held, hosts, WHOLE);
+  const lists = await expectedLists(held, today);
+  const expected: Record<string, Row[]> = { ...answers, ...citations, ...dimensions, ...lists };
+  expect(Object.keys(expected).sort()).toEqual(
+    marts()
+      .map(({ name }) => name)
+      .sort(),
+  );
+  await expectMarts(held, expected);
+  const owners = new Set(citations['dim_domain']?.map(({ owner }) => owner));
+  expect([...owners].sort()).toEqual(['competitor', 'owned', 'third party', 'unknown']);
+  expect(new Set(citations['own_pages']?.map(({ state }) => state)).size).toBeGreaterThan(1);
+  expect(dimensions['dim_prompt_history']?.some(({ applies_from }) => applies_from !== null)).toBe(true);
+  expect(expected['dim_prompt']?.some(({ is_listed }) => !is_listed)).toBe(true);
+  for (const name of ['forum_states', 'article_states'] as const)
+    expect(expected[name]?.some(({ ended_by }) => ended_by === 'change')).toBe(true);
+  await expectLikeApi(mirror, held);
+
+  // From when upstream was seen to list a competitor twice, such mentions count once.
+  const run = (sql: string) => mirror.warehouse().database.exclusive((session) => session.run(sql));
+  await run(`INSERT INTO response_competitors SELECT * REPLACE (ordinal + 100 AS ordinal, position + 5 AS position)
+    FROM response_competitors WHERE _deleted_at IS NULL AND ordinal = 0`);
+  await run(`INSERT INTO sync.shapes VALUES ('responses', 'repeats in competitors', 'true')`);
+  const repeated = await publish(mirror);
+  const { fct_entity_mention, mentions_daily, share_of_voice } = answers as Record<string, Row[]>;
+  const same = { fct_entity_mention, mentions_daily, share_of_voice } as Record<string, Row[]>;
+  expect((await repeated.rows('response_competitors')).length).toBeGreaterThan(
+    (await held.rows('response_competitors')).length,
+  );
+  await expectMarts(repeated, same);
+});
+
+// Compares weekly visibility and share of voice with the responses of the read server.
+async function expectLikeApi(mirror: Mirror, held: Held): Promise<void> {
+  const query: Query = async (sql) => (await held.reader.query(sql)).rows.map((row) => [...row]);
+  const conventions = await readConventions(query);
+  const cells = groupBy(await held.all(`${MART_SCHEMA}.share_of_voice`), ({ brand_id, week, engine }) =>
+    JSON.stringify([brand_id, week, engine]),
+  );
+  const scaled = (name: 'visibility' | 'shareOfVoice', value: number) =>
+    round(conventions[name], value * conventions[name].whole);
+  for (const [key, entities] of cells) {
+    const [brand, week, engine] = JSON.parse(key) as [string, string, string | null];
+    const by = engine === null ? '' : `&engine=${engine}`;
+    const asked = await mirror.mirror(`/brands/${brand}/metrics?from=${week}&to=${addDays(week, 6)}${by}`);
+    expect(asked.status).toBe(200);
+    const { data, responses } = asked.body as { responses: number; data: Row[] };
+    expect(data.length).toBe(entities.length);
+    for (const row of entities) {
+      expect(row['responses']).toBe(responses);
+      expect(data.find(({ competitorId }) => competitorId === row['competitor_id'])).toMatchObject({
+        name: row['name'],
+        visibility: scaled('visibility', row['visibility']),
+        shareOfVoice: scaled('shareOfVoice', row['share_of_voice'] ?? conventions.emptyShare),
+      });
+    }
+  }
+  expect(cells.size).toBeGreaterThan(50);
+}

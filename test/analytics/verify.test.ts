@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import type { Choices } from '../../schemas/fixtures/choices.ts';
+import { readConventions, readLearned } from '../../src/analytics/calibration/findings.ts';
+import { type BrandVerification, verifyBrand } from '../../src/analytics/verification/verify-brand.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
+import { learnFrom } from './workspace.ts';
+
+/** Conventions that an upstream may use. */
+const upstreams: readonly Partial<Choices>[] = [
+  {},
+  { scale: 'fraction', decimals: 3, emptyShare: null, emptyDays: 'zero', domainShareOf: 'responses' },
+  { decimals: 'none', ungrouped: 'null', groupPrompts: 'all', combinedEngine: 'all' },
+];
+
+describe('verifyBrand', () => {
+  test.each(upstreams)('finds no differences if there are none, with upstream conventions %j', async (choices) => {
+    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20, choices });
+    const { days, ranges } = await verify(workspace);
+    expect(days.length).toBe(20);
+    expect(days.flatMap(({ differences }) => differences)).toEqual([]);
+    expect(days.map(({ status }) => status)).toEqual([...Array(19).fill('agrees'), 'settling']);
+    expect(ranges.flatMap(({ differences }) => differences)).toEqual([]);
+    expect(ranges.every(({ compared }) => compared > 0)).toBe(true);
+  });
+
+  test('reports a response stored with the wrong prompt although every day agrees', async () => {
+    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
+    await workspace.query(`UPDATE responses SET prompt_id = (SELECT min(prompt_id) FROM responses)
+      WHERE rowid = (SELECT min(rowid) FROM responses WHERE prompt_id > (SELECT min(prompt_id) FROM responses)
+        AND created_at < (SELECT max(created_at) FROM responses) - INTERVAL 5 DAY)`);
+    const { days, ranges } = await verify(workspace);
+    expect(days.filter(({ status }) => status === 'differs')).toEqual([]);
+    const prompts = ranges.find(({ report }) => report === 'metrics_prompts');
+    expect(prompts).toMatchObject({ status: 'differs', countsDiffer: true });
+    expect(prompts?.differences.map(({ measure }) => measure)).toContain('responses');
+  });
+
+  test('ignores numbers of default conventions, and marks days without a report as unreported', async () => {
+    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
+    await workspace.query("UPDATE sync.conventions SET source = 'default'");
+    await workspace.query('UPDATE responses SET brand_position = brand_position + 1');
+    expect((await verify(workspace)).days.flatMap(({ differences }) => differences)).toEqual([]);
+    await workspace.query(
+      "DELETE FROM sync.coverage WHERE resource = 'metrics_daily' AND range_to >= DATE '2026-01-01'",
+    );
+    const { days } = await verify(workspace);
+    expect(new Set(days.map(({ status }) => status))).toEqual(new Set(days.length === 0 ? [] : ['unreported']));
+  });
+});
+
+async function verify({ catalogue, warehouse }: TestWorkspace): Promise<BrandVerification> {
+  return warehouse().database.transaction(async ({ query }) => {
+    const conventions = await readConventions(query);
+    const known = await readLearned(query);
+    const [row] = await query('SELECT CAST(id AS VARCHAR) FROM brands');
+    return verifyBrand({ catalogue, query, conventions, known, brandId: String(row?.[0]), range: null });
+  });
+}

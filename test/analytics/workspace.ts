@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { learnConventions } from '../../src/analytics/calibration/calibrate.ts';
+import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
+import { readConventions } from '../../src/analytics/calibration/findings.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+/** A row of `sync.conventions`. */
+export interface Stored {
+  readonly value: unknown;
+  readonly source: string;
+  readonly compared: number;
+  readonly agreed: number;
+  readonly error: number | null;
+  readonly note: string;
+}
+
+/** The result of calibrating a workspace. */
+export interface Learned {
+  readonly workspace: TestWorkspace;
+  readonly unexplained: readonly string[];
+  readonly conventions: Conventions;
+  readonly stored: Readonly<Record<keyof Conventions, Stored>>;
+}
+
+/** Syncs a new sandbox and calibrates. */
+export async function learnFrom(options: WorkspaceOptions): Promise<Learned> {
+  const workspace = await openWorkspace(options);
+  const { status } = await workspace.sync();
+  if (status !== 'complete') throw new Error(`sync status is ${status}; expected complete`);
+  return learnAgain(workspace);
+}
+
+/** Calibrates on the current warehouse of a workspace. */
+export function learnAgain(workspace: TestWorkspace): Promise<Learned> {
+  return learn(workspace, workspace.warehouse().database);
+}
+
+/** Calibrates on a copy of a workspace's warehouse after changing it with SQL. */
+export async function learnChanged(workspace: TestWorkspace, ...changes: readonly string[]): Promise<Learned> {
+  const path = join(await temporaryFolder(), 'changed.duckdb');
+  await publishAnalytics(workspace.warehouse().database, path);
+  const { database } = await openWarehouse(path, workspace.catalogue, {});
+  try {
+    for (const sql of changes) await database.exclusive((session) => session.run(sql));
+    return await learn(workspace, database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function learn(workspace: TestWorkspace, database: Database): Promise<Learned> {
+  const query = (sql: string) => database.exclusive((session) => session.all(sql));
+  const unexplained = await learnConventions(database, { now: workspace.sandbox.world.now() });
+  const stored = (await query('SELECT * FROM sync.conventions')).map((row): [string, Stored] => [
+    String(row['name']),
+    {
+      value: JSON.parse(String(row['value'])),
+      source: String(row['source']),
+      compared: Number(row['compared']),
+      agreed: Number(row['agreed']),
+      error: row['largest_error'] as number | null,
+      note: String(row['note']),
+    },
+  ]);
+  const conventions = await readConventions(async (sql) => (await query(sql)).map((row) => Object.values(row)));
+  return { workspace, unexplained, conventions, stored: Object.fromEntries(stored) as Learned['stored'] };
+}
+
+/** Returns the conventions of a sandbox with the given choices. */
+export function conventionsOf(given: Partial<Choices>): Conventions {
+  const choices = { ...defaultChoices, ...given };
+  const rounding = { decimals: choices.decimals === 'none' ? null : choices.decimals, mode: 'half-away' } as const;
+  const form = { ...rounding, whole: choices.scale === 'percent' ? 100 : 1 } as const;
+  return {
+    ...defaultConventions,
+    visibility: form,
+    shareOfVoice: form,
+    shareOfSite: form,
+    domainShare: { ...form, of: choices.domainShareOf },
+    visibilityChange: { ...form, as: 'difference', of: 'exact' },
+    avgPosition: rounding,
+    sentiment: rounding,
+    labels: choices.sentiment,
+    emptyShare: choices.emptyShare,
+    emptyDays: choices.emptyDays,
+    combinedEngine: choices.combinedEngine === 'all' ? 'all' : null,
+    groupPrompts: choices.groupPrompts,
+    ungrouped: choices.ungrouped === 'null' ? { groupId: null, name: null } : null,
+  };
+}

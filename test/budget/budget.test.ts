@@ -1,0 +1,422 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createBudget } from '../../src/budget/budget.ts';
+import type { Window } from '../../src/sandbox/sandbox-limiter.ts';
+import { virtualClock } from '../support/clocks.ts';
+import { countingServer, MINUTE_MS, mostInAnyMinute, sharedLog, type Travel, work } from './simulation.ts';
+
+const travel = fc.record({
+  thereMs: fc.oneof(fc.nat(50), fc.nat(900), fc.nat(9_000)),
+  backMs: fc.option(fc.oneof(fc.nat(50), fc.nat(2_000)), { freq: 12 }),
+});
+const quick: Travel = { thereMs: 0, backMs: 0 };
+
+describe('never more than the limit in any 60 seconds', () => {
+  test('for any limit, share, number of processes and lanes, and latency of each request', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          limit: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 90, max: 200 })),
+          share: fc.constantFrom(1, 0.7, 0.2),
+          processes: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 }),
+          travels: fc.array(travel, { minLength: 1, maxLength: 20 }),
+          window: fc.constantFrom<Window>('sliding', 'fixed'),
+        }),
+        async ({ limit, share, processes, travels, window }) => {
+          const clock = virtualClock();
+          const server = countingServer(limit, window, true);
+          const shared = sharedLog();
+          let next = 0;
+          // The first answer has the limit; until then the documented limit is assumed. Occasional answers without
+          // latency prevent shortened holds.
+          const travelOf = (): Travel => (next++ % 8 === 0 ? quick : (travels[next % travels.length] as Travel));
+          const workers = processes.map((lanes) =>
+            work(createBudget({ clock, share, log: shared.open() }), clock, server, travelOf, lanes),
+          );
+          await clock.advanceTo(4 * MINUTE_MS);
+          for (const worker of workers) worker.abort();
+          expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(Math.max(1, Math.floor(limit * share)));
+          expect(server.refused()).toBe(0);
+          expect(server.arrivals.length).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 80 },
+    );
+  });
+
+  test('for any latencies if upstream counts at a fixed fraction of the latency', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          limit: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 90, max: 200 })),
+          processes: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 3 }),
+          latencies: fc.array(fc.oneof(fc.nat(100), fc.nat(3_000), fc.nat(9_000)), { minLength: 1, maxLength: 6 }),
+          countedAfter: fc.constantFrom(0, 0.3, 1),
+          window: fc.constantFrom<Window>('sliding', 'fixed'),
+        }),
+        async ({ limit, processes, latencies, countedAfter, window }) => {
+          const clock = virtualClock();
+          const server = countingServer(limit, window, true);
+          const shared = sharedLog();
+          let next = 0;
+          const travelOf = (): Travel => {
+            const latencyMs = latencies[next++ % latencies.length] as number;
+            const thereMs = Math.round(latencyMs * countedAfter);
+            return { thereMs, backMs: latencyMs - thereMs };
+          };
+          const workers = processes.map((lanes) =>
+            work(createBudget({ clock, log: shared.open() }), clock, server, travelOf, lanes),
+          );
+          await clock.advanceTo(6 * MINUTE_MS);
+          for (const worker of workers) worker.abort();
+          expect(server.refused()).toBe(0);
+          expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(Math.max(1, limit - Math.floor(limit / 100)));
+        },
+      ),
+      { numRuns: 80 },
+    );
+  });
+
+  test('across restarts and kills of several processes while the wall clock is set', async () => {
+    const life = fc.record({
+      runMs: fc.integer({ min: 1, max: 70_000 }),
+      pauseMs: fc.nat(20_000),
+      jumpMs: fc.integer({ min: -3_600_000, max: 3_600_000 }),
+      isKilled: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(life, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
+        async (processes) => {
+          const clock = virtualClock();
+          const server = countingServer(120, 'sliding', true);
+          const shared = sharedLog();
+          const live = async (lives: (typeof processes)[number]): Promise<void> => {
+            for (const { runMs, pauseMs, jumpMs, isKilled } of lives) {
+              const log = shared.open();
+              const budget = createBudget({ clock, log });
+              const worker = work(budget, clock, server, () => ({ thereMs: 20, backMs: 20 }), 8);
+              await clock.sleep(runMs);
+              if (isKilled) log.append = () => undefined;
+              worker.abort();
+              clock.shiftWall(jumpMs);
+              await clock.sleep(pauseMs);
+            }
+          };
+          const all = Promise.all(processes.map(live));
+          await clock.advanceTo(7 * MINUTE_MS);
+          await all;
+          expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(119);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('when the wall clock jumps while two processes run', async () => {
+    const clock = virtualClock();
+    const server = countingServer(120, 'sliding', true);
+    const shared = sharedLog();
+    const workers = [1, 2].map(() =>
+      work(createBudget({ clock, log: shared.open() }), clock, server, () => ({ thereMs: 100, backMs: 100 }), 8),
+    );
+    for (const jump of [3_600_000, -7_200_000, 86_400_000, -1_000]) {
+      await clock.advanceTo(clock.monotonic() + 40_000);
+      clock.shiftWall(jump);
+    }
+    await clock.advanceTo(clock.monotonic() + 40_000);
+    for (const worker of workers) worker.abort();
+    expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(119);
+    expect(server.arrivals.length).toBeGreaterThan(340);
+  });
+
+  test('after a restart of the machine, when its monotonic clock begins anew', async () => {
+    const clock = virtualClock();
+    const server = countingServer(120, 'sliding', true);
+    const shared = sharedLog();
+    await clock.advanceTo(1_000_000);
+    const worker = work(createBudget({ clock, log: shared.open() }), clock, server, () => quick, 8);
+    await clock.advanceTo(1_010_000);
+    worker.abort();
+    const again = { ...clock, monotonic: () => clock.monotonic() - 1_000_000 };
+    const budget = createBudget({ clock: again, log: shared.open() });
+    expect(budget.state().left).toBe(0);
+    // By the wall clock, these requests were sent 50 to 60 seconds ago.
+    await clock.advanceTo(1_059_000);
+    expect(createBudget({ clock: again, log: shared.open() }).state().left).toBe(0);
+    await clock.advanceTo(1_071_000);
+    expect(budget.state().left).toBe(119);
+  });
+});
+
+describe('several processes', () => {
+  test('together stay within the share and divide it equally', async () => {
+    const clock = virtualClock();
+    const server = countingServer(120, 'sliding', true);
+    const shared = sharedLog();
+    const workers = [8, 8, 8].map((lanes) =>
+      work(
+        createBudget({ clock, share: 0.5, log: shared.open() }),
+        clock,
+        server,
+        () => ({ thereMs: 90, backMs: 90 }),
+        lanes,
+      ),
+    );
+    await clock.advanceTo(10 * MINUTE_MS);
+    for (const worker of workers) worker.abort();
+    expect(mostInAnyMinute(server.arrivals)).toBe(59);
+    expect(server.arrivals.length).toBeGreaterThan(0.97 * 590);
+    for (const { answered } of workers) expect(answered.length).toBeGreaterThan(0.3 * server.arrivals.length);
+  });
+
+  test('are served within a minute even if others send many requests', async () => {
+    const clock = virtualClock();
+    const server = countingServer(120, 'sliding', true);
+    const shared = sharedLog();
+    const greedy = [40, 40].map((lanes) =>
+      work(createBudget({ clock, log: shared.open() }), clock, server, () => ({ thereMs: 90, backMs: 90 }), lanes),
+    );
+    const modest = createBudget({ clock, log: shared.open() });
+    const stop = new AbortController();
+    const waits: number[] = [];
+    const lane = async (): Promise<void> => {
+      for (;;) {
+        const slot = await modest.acquire(stop.signal);
+        waits.push(slot.waitedMs);
+        await clock.sleep(180);
+        slot.answered(server.arrive(clock.monotonic()).headers);
+      }
+    };
+    lane().catch(() => undefined);
+    await clock.advanceTo(10 * MINUTE_MS);
+    stop.abort();
+    for (const worker of greedy) worker.abort();
+    expect(Math.max(...waits)).toBeLessThan(MINUTE_MS + 1_000);
+    expect(mostInAnyMinute(server.arrivals)).toBe(119);
+  });
+
+  test('are not counted as another user of the key, for any count that upstream reports', async () => {
+    const clock = virtualClock();
+    const server = countingServer(120, 'sliding', true);
+    const shared = sharedLog();
+    const workers = [1, 2, 3].map(() =>
+      work(createBudget({ clock, log: shared.open() }), clock, server, () => ({ thereMs: 1_500, backMs: 1_500 }), 5),
+    );
+    await clock.advanceTo(5 * MINUTE_MS);
+    for (const worker of workers) worker.abort();
+    expect(shared.records.filter(({ kind }) => kind === 'others')).toEqual([]);
+    expect(server.arrivals.length / 5).toBeGreaterThan(0.97 * 119);
+  });
+
+  test('count the requests of another user of the key once and leave room for them', async () => {
+    const clock = virtualClock();
+    const shared = sharedLog();
+    const { signal } = new AbortController();
+    const budgets = [1, 2].map(() => createBudget({ clock, log: shared.open() }));
+    for (const budget of budgets) (await budget.acquire(signal)).answered({ limit: 120, remaining: null });
+    const slots = await Promise.all(budgets.map((budget) => budget.acquire(signal)));
+    for (const slot of slots) slot.answered({ limit: 120, remaining: 78 });
+    for (const budget of budgets) expect(budget.state()).toEqual({ limit: 120, capacity: 119, left: 77 });
+  });
+
+  test("stop at each other's 429 for the time of Retry-After", async () => {
+    const clock = virtualClock();
+    const shared = sharedLog();
+    const { signal } = new AbortController();
+    const [one, two] = [shared, shared].map(({ open }) => createBudget({ clock, log: open() })) as [never, never];
+    (one as ReturnType<typeof createBudget>).closeGate(7_000);
+    let sentAt = 0;
+    const sent = (two as ReturnType<typeof createBudget>).acquire(signal).then(() => {
+      sentAt = clock.monotonic();
+    });
+    await clock.advanceTo(20_000);
+    await sent;
+    expect(sentAt).toBe(7_000);
+  });
+
+  test('learn the limit from each other', async () => {
+    const clock = virtualClock();
+    const shared = sharedLog();
+    const budgets = [1, 2].map(() => createBudget({ clock, log: shared.open() }));
+    (await (budgets[0] as ReturnType<typeof createBudget>).acquire(new AbortController().signal)).answered({
+      limit: 30,
+      remaining: null,
+    });
+    for (const budget of budgets) expect(budget.state()).toEqual({ limit: 30, capacity: 30, left: 29 });
+  });
+
+  test('are served in order, and a process that was killed while waiting is skipped', async () => {
+    const clock = virtualClock();
+    const shared = sharedLog();
+    const { signal } = new AbortController();
+    const first = createBudget({ clock, log: shared.open() });
+    (await first.acquire(signal)).answered({ limit: 2, remaining: null });
+    (await first.acquire(signal)).answered({ limit: 2, remaining: null });
+    const order: string[] = [];
+    const wait = (name: string): AbortController => {
+      const stop = new AbortController();
+      const budget = createBudget({ clock, log: shared.open() });
+      budget.acquire(stop.signal).then(
+        () => order.push(`${name} ${Math.round(clock.monotonic() / 1_000)}`),
+        () => undefined,
+      );
+      return stop;
+    };
+    await clock.advanceTo(1_000);
+    const killedLog = shared.open();
+    void createBudget({ clock, log: killedLog }).acquire(signal);
+    await clock.advanceTo(2_000);
+    killedLog.append = () => {
+      throw new Error('killed');
+    };
+    killedLog.read = () => [];
+    wait('one');
+    await clock.advanceTo(3_000);
+    wait('two');
+    await clock.advanceTo(5 * MINUTE_MS);
+    // Two slots per minute; the claim of the killed process occupies one of them until it expires.
+    expect(order.map((entry) => entry.split(' ')[0])).toEqual(['one', 'two']);
+  });
+});
+
+describe('the full budget is used while there is work', () => {
+  test('and a full share while another user uses the key', async () => {
+    const clock = virtualClock();
+    const server = countingServer(120, 'sliding', true);
+    const worker = work(createBudget({ clock, share: 0.5 }), clock, server, () => ({ thereMs: 50, backMs: 50 }), 8);
+    const other = new AbortController();
+    const others: number[] = [];
+    const alongside = async (): Promise<void> => {
+      for (;;) {
+        await clock.sleep(1_100, other.signal);
+        server.arrive(clock.monotonic());
+        others.push(clock.monotonic());
+      }
+    };
+    alongside().catch(() => undefined);
+    await clock.advanceTo(10 * MINUTE_MS);
+    worker.abort();
+    other.abort();
+    expect(server.refused()).toBe(0);
+    const own = server.arrivals.length - others.length;
+    expect(own / 10).toBeGreaterThan(0.9 * 60);
+    expect(own / 10).toBeLessThanOrEqual(60);
+  });
+});
+
+describe("upstream's rate headers", () => {
+  const opened = async (limit: number) => {
+    const clock = virtualClock();
+    const budget = createBudget({ clock });
+    const { signal } = new AbortController();
+    (await budget.acquire(signal)).answered({ limit, remaining: null });
+    const take = async (count: number): Promise<void> => {
+      for (let index = 0; index < count; index++)
+        (await budget.acquire(signal)).answered({ limit: null, remaining: null });
+    };
+    return { clock, budget, signal, take };
+  };
+
+  test('X-RateLimit-Limit raises and lowers the limit', async () => {
+    const { budget, signal, take } = await opened(600);
+    expect(budget.state()).toMatchObject({ limit: 600, capacity: 594, left: 593 });
+    await take(300);
+    (await budget.acquire(signal)).answered({ limit: 60, remaining: null });
+    expect(budget.state()).toEqual({ limit: 60, capacity: 60, left: 0 });
+  });
+
+  test('X-RateLimit-Remaining can only reduce the requests left', async () => {
+    const { budget, signal, take } = await opened(120);
+    await take(19);
+    (await budget.acquire(signal)).answered({ limit: 120, remaining: 119 });
+    expect(budget.state().left).toBe(119 - 21);
+    (await budget.acquire(signal)).answered({ limit: 120, remaining: 40 });
+    expect(budget.state().left).toBe(39);
+    (await budget.acquire(signal)).answered({ limit: 120, remaining: 110 });
+    expect(budget.state().left).toBe(38);
+  });
+
+  test.for([
+    ['a limit of 1', { limit: 1, remaining: null }],
+    ['nothing left of the largest limit', { limit: 10_000, remaining: 0 }],
+    ['nothing left of a limit that is not sent', { limit: null, remaining: 0 }],
+  ] as const)('%s, sent once, is obeyed for a minute and then expires', async ([, headers]) => {
+    const { clock, budget, signal, take } = await opened(120);
+    await take(30);
+    (await budget.acquire(signal)).answered(headers);
+    expect(budget.state().left).toBe(0);
+    const next = budget.acquire(signal);
+    await clock.advanceTo(61_000);
+    (await next).answered({ limit: 120, remaining: 119 });
+    expect(budget.state()).toEqual({ limit: 120, capacity: 119, left: 118 });
+  });
+
+  test('closeGate stops all requests for the given time only', async () => {
+    const { clock, budget, signal } = await opened(120);
+    budget.closeGate(7_000);
+    budget.closeGate(2_000);
+    const sentAt: number[] = [];
+    const lanes = [1, 2, 3].map(async () => {
+      await budget.acquire(signal);
+      sentAt.push(clock.monotonic());
+    });
+    await clock.advanceTo(20_000);
+    await Promise.all(lanes);
+    expect(sentAt).toEqual([7_000, 7_000, 7_000]);
+  });
+
+  test('requests of all processes are sent one at a time until the first answer has the limit', async () => {
+    const clock = virtualClock();
+    const shared = sharedLog();
+    const budget = createBudget({ clock, log: shared.open() });
+    const other = createBudget({ clock, log: shared.open() });
+    const { signal } = new AbortController();
+    const first = await budget.acquire(signal);
+    let sent = 0;
+    for (let index = 0; index < 5; index++) void budget.acquire(signal).then(() => sent++);
+    void other.acquire(signal).then(() => sent++);
+    await clock.advanceTo(3_000);
+    expect(sent).toBe(0);
+    first.answered({ limit: 3, remaining: 2 });
+    await clock.advanceTo(4_000);
+    expect(sent).toBe(2);
+  });
+});
+
+test('an aborted waiter rejects with the reason and does not block the others', async () => {
+  const clock = virtualClock();
+  const budget = createBudget({ clock });
+  budget.closeGate(1_000);
+  const stop = new AbortController();
+  const aborted = budget.acquire(stop.signal);
+  const other = budget.acquire(new AbortController().signal);
+  stop.abort(new Error('stopped'));
+  await expect(aborted).rejects.toThrow('stopped');
+  await clock.advanceTo(1_000);
+  expect((await other).waitedMs).toBe(1_000);
+});
+
+test('a process whose machine slept goes to the end of the queue', async () => {
+  const clock = virtualClock();
+  const shared = sharedLog();
+  const { signal } = new AbortController();
+  const early = createBudget({ clock, log: shared.open() });
+  (await early.acquire(signal)).answered({ limit: 1, remaining: null });
+  let asleep = true;
+  const drowsy = { ...clock, sleep: (ms: number) => clock.sleep(asleep ? 200_000 : ms) };
+  const order: string[] = [];
+  void createBudget({ clock: drowsy, log: shared.open() })
+    .acquire(signal)
+    .then(() => order.push('drowsy'));
+  await clock.advanceTo(1_000);
+  asleep = false;
+  void createBudget({ clock, log: shared.open() })
+    .acquire(signal)
+    .then((slot) => {
+      order.push('awake');
+      slot.answered({ limit: 1, remaining: null });
+    });
+  await clock.advanceTo(6 * MINUTE_MS);
+  expect(order).toEqual(['awake', 'drowsy']);
+});

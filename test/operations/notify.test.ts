@@ -1,0 +1,277 @@
+import { createHmac } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { SightlineError } from '../../src/base/errors.ts';
+import type { Outcome } from '../../src/operations/notify/judge.ts';
+import { type News, notify, notifyTest } from '../../src/operations/notify/notify.ts';
+import { openCli } from '../cli/helpers.ts';
+import { temporaryFolder } from '../support/folders.ts';
+
+const KEY = Buffer.from('a secret of thirty-two bytes, no').toString('base64');
+const HOUR_MS = 3_600_000;
+
+interface Received {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  readonly body: Record<string, never>;
+}
+
+/** A receiver on loopback. It sends the elements of `answers` in turn, then 204. */
+async function receiver(...answers: ((response: ServerResponse) => void)[]) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const body = JSON.parse(text) as Record<string, never>;
+      received.push({ path: request.url ?? '', headers: request.headers, text, body });
+      const answer = answers.shift() ?? ((to: ServerResponse) => to.writeHead(204).end());
+      answer(response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/T0SECRETPATH`;
+  return { url, received, answers };
+}
+
+/** A workspace with webhook settings but without data, and a clock that the test advances. */
+async function teller(environment: Record<string, string>, targets: readonly object[]) {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ notify: targets }));
+  const config = loadConfig({ flags: {}, environment, folder });
+  const time = { now: Date.parse('2026-03-14T02:15:00Z'), slept: [] as number[] };
+  const clock: Clock = {
+    now: () => time.now,
+    monotonic: () => time.now,
+    random: () => 0.5,
+    sleep: async (ms) => void time.slept.push(ms),
+  };
+  const said: string[] = [];
+  const limits = { attemptsMax: 4, attemptMs: 200, totalMs: 30_000, backoffMs: 1_000 };
+  const { signal } = new AbortController();
+  const notifying = { config, clock, signal, limits, log: (sentence: string) => void said.push(sentence) };
+  return { config, time, said, notifying, tell: (news: News) => notify(notifying, news) };
+}
+
+const failing = (message: string, scope: string | null = null): Outcome => ({
+  what: 'sync',
+  scope,
+  job: null,
+  runId: null,
+  failure: { status: 'failed', code: 'unreachable', message },
+});
+const well = (scope: string | null = null): Outcome => ({ ...failing('', scope), failure: null });
+const status =
+  (code: number, headers = {}) =>
+  (response: ServerResponse) =>
+    void response.writeHead(code, headers).end();
+
+it('signs a message, retries it unchanged while the receiver fails, and does not follow redirects', async () => {
+  const hang = (): void => undefined;
+  const { url, received } = await receiver(status(500), status(429, { 'retry-after': '7' }), hang);
+  const told = await teller({ HOOK: url, SECRET: `whsec_${KEY}` }, [{ urlVariable: 'HOOK', secretVariable: 'SECRET' }]);
+  await told.tell({ outcomes: [failing(`gsk_abcdefgh12345678 was refused at ${url} by whsec_${KEY}`)] });
+  expect(received).toHaveLength(4);
+  expect(told.time.slept).toEqual([750, 7_000, 3_000]);
+  expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  expect(new Set(received.map(({ text }) => text)).size).toBe(1);
+  for (const { headers, text } of received) {
+    const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${text}`;
+    const digest = createHmac('sha256', Buffer.from(KEY, 'base64')).update(signed).digest('base64');
+    expect(headers['webhook-signature']).toBe(`v1,${digest}`);
+    expect(Number(headers['webhook-timestamp'])).toBe(told.time.now / 1000);
+    for (const secret of ['abcdefgh', 'T0SECRETPATH', KEY]) expect(text).not.toContain(secret);
+  }
+  expect(received[0]?.body).toMatchObject({
+    version: 1,
+    type: 'failure',
+    workspace: 'default',
+    data: { what: 'sync', status: 'failed', code: 'unreachable', reminder: false },
+  });
+  expect(told.said).toEqual([]);
+  const kept = await readFile(join(told.config.folder, 'notify.json'), 'utf8');
+  expect(kept).not.toMatch(/abcdefgh|T0SECRET/);
+
+  const elsewhere = await receiver();
+  const away = await receiver(status(307, { location: elsewhere.url }));
+  const other = await teller({ HOOK: away.url }, [{ urlVariable: 'HOOK' }]);
+  await other.tell({ outcomes: [failing('down')] });
+  expect([away.received.length, elsewhere.received.length]).toEqual([1, 0]);
+  // The status counts as the result, even if the rest of the response is slow.
+  const slow = await receiver((to) => to.writeHead(200).write('tak'));
+  const taken = await teller({ HOOK: slow.url }, [{ urlVariable: 'HOOK' }]);
+  expect(await notifyTest(taken.notifying)).toMatchObject([{ isDelivered: true, said: 'answered 200: tak' }]);
+  const echo = await receiver((to) => to.writeHead(404).end('no hook is called T0TOKEN0123456789'));
+  const echoed = await teller({ HOOK: `${echo.url}/T0TOKEN0123456789` }, [{ urlVariable: 'HOOK' }]);
+  await echoed.tell({ outcomes: [failing('down')] });
+  expect(echoed.said).toEqual([expect.stringContaining('no hook is called …;')]);
+  expect(other.said).toEqual([
+    expect.stringMatching(/HOOK .*answered 307, a redirect, which sightline does not follow/),
+  ]);
+});
+
+it('reports an outage once, reminds daily, reports the recovery, and stores undelivered messages for the next notification', async () => {
+  const { url, received } = await receiver(...[1, 2, 3, 4].map(() => status(503)));
+  const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK' }]);
+  await told.tell({ outcomes: [failing('down')] });
+  expect(told.said).toEqual([
+    expect.stringContaining('answered 503; it will be sent again with the next notification'),
+  ]);
+  const id = received[0]?.headers['webhook-id'];
+  told.time.now += HOUR_MS;
+  // Success of one part does not end the outage of everything, and failure of one part does not begin a second outage.
+  await told.tell({ outcomes: [failing('down', 'a part')] });
+  expect(received.slice(4).map(({ headers }) => headers['webhook-id'])).toEqual([id]);
+  for (const outcomes of [[well('a part')], [failing('down')], []]) await told.tell({ outcomes });
+  expect(received).toHaveLength(5);
+  told.time.now += 24 * HOUR_MS;
+  await told.tell({ outcomes: [failing('still down')] });
+  await told.tell({ outcomes: [failing('still down')] });
+  expect(received.slice(5).map(({ body }) => body)).toMatchObject([{ type: 'failure', data: { reminder: true } }]);
+  await told.tell({ outcomes: [well()] });
+  await told.tell({ outcomes: [well()] });
+  expect(received.slice(6).map(({ body }) => body)).toMatchObject([
+    { type: 'recovery', data: { what: 'sync', since: '2026-03-14T02:15:00.000Z' } },
+  ]);
+});
+
+it("reports stale data once after each target's limit, and once when the data are current again", async () => {
+  const { url, received } = await receiver();
+  const both = [
+    { urlVariable: 'HOOK', staleHours: 30, events: ['stale', 'recovery'] },
+    { urlVariable: 'HOOK', format: 'slack', events: ['stale'] },
+  ];
+  const told = await teller({ HOOK: url }, both);
+  const completedAt = told.time.now;
+  for (const hours of [25, 27, 29, 31, 32]) {
+    told.time.now = completedAt + hours * HOUR_MS;
+    await told.tell({ lastCompleteMs: completedAt });
+  }
+  expect(received).toHaveLength(2);
+  const [slack, json] = received;
+  expect(slack?.body).toMatchObject({ text: expect.stringContaining('no complete sync for 27 hours') as string });
+  expect(json?.body).toMatchObject({ type: 'stale', data: { ageHours: 31, staleHours: 30, reminder: false } });
+  await told.tell({ lastCompleteMs: told.time.now });
+  expect(received.slice(2).map(({ body }) => body)).toMatchObject([{ type: 'recovery', data: { what: 'data' } }]);
+  await told.tell({ outcomes: [failing('nobody asked')], drift: { summary: 'x', runId: 'x', findings: [] } });
+  expect(received).toHaveLength(3);
+});
+
+it('keeps messages that another process adds while a receiver is slow, and reports a state file that cannot be written once', async () => {
+  const answers: ServerResponse[] = [];
+  const { url, received } = await receiver((to) => void answers.push(to));
+  const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK' }]);
+  const path = join(told.config.folder, 'notify.json');
+  const sending = told.tell({ outcomes: [failing('down')] });
+  await expect.poll(() => answers.length).toBe(1);
+  const kept = JSON.parse(await readFile(path, 'utf8')) as { outages: object };
+  const other = { since: '2026-03-14T02:15:00.000Z', scope: null, toldAt: '2026-03-14T02:15:00.000Z' };
+  await writeFile(path, JSON.stringify({ ...kept, outages: { ...kept.outages, export: other } }));
+  answers[0]?.writeHead(204).end();
+  await sending;
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ outages: { sync: {}, export: other }, waiting: [] });
+  // A time in the future, left by a clock that was a year ahead, does not suppress reminders.
+  told.time.now -= 365 * 24 * HOUR_MS;
+  await told.tell({ outcomes: [failing('down')] });
+  expect(received.map(({ body }) => body)).toMatchObject([{ data: { reminder: false } }, { data: { reminder: true } }]);
+
+  await rm(path);
+  await mkdir(path);
+  for (const attempt of [1, 2, 3]) await told.tell({ outcomes: [failing(`down ${attempt}`)] });
+  expect(received).toHaveLength(3);
+  expect(told.said).toEqual([1, 2, 3].map(() => expect.stringContaining('Cannot record the sent messages') as string));
+  expect(await readdir(told.config.folder)).toEqual(['notify.json']);
+});
+
+it('escapes messages for Slack, and rejects wrong settings without showing their value', async () => {
+  const { url, received } = await receiver();
+  const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK', format: 'slack' }]);
+  await told.tell({ outcomes: [failing('<!channel> & <https://evil.example|click>\n@Channel \u202Eedoc')] });
+  const escaped = '&lt;!channel&gt; &amp; &lt;https://evil.example|click&gt; @\u200BChannel  edoc';
+  expect(received[0]?.body).toMatchObject({
+    text: expect.stringContaining(escaped) as string,
+    blocks: [{ type: 'section', text: { type: 'mrkdwn' } }, { type: 'context' }],
+  });
+  expect(received[0]?.text).not.toContain('<!');
+  const wrong: [Record<string, string>, object, RegExp][] = [
+    [{}, {}, /^HOOK is not set; allowed: the https URL/],
+    [{ HOOK_FILE: '/nowhere' }, {}, /^HOOK_FILE: the file \/nowhere cannot be read/],
+    [{ HOOK: 'http://hooks.example/SECRETPATH' }, {}, /^HOOK is not the URL of a webhook/],
+    [{ HOOK: 'https://me:SECRETPATH@hooks.example' }, {}, /^HOOK contains a user name/],
+    [{ HOOK: url, S: 'whsec_!!!' }, { secretVariable: 'S' }, /^S is not a signing secret/],
+    [
+      { HOOK: url },
+      { urlVariable: 'https://hooks.example/SECRETPATH' },
+      /urlVariable is not valid \(value not shown\); allowed: the name/,
+    ],
+    [{ HOOK: url }, { events: ['all'] }, /events.0 is "all"; allowed: a list of failure, recovery, drift, stale/],
+    [{ HOOK: url }, { url }, /unknown setting "url"; allowed: urlVariable, format/],
+  ];
+  for (const [environment, changes, message] of wrong) {
+    const made = teller(environment, [{ urlVariable: 'HOOK', ...changes }]).then(({ config }) => config.notify());
+    await expect(made).rejects.toThrow(message);
+    await expect(made).rejects.not.toThrow(/SECRETPATH/);
+    await expect(made).rejects.toBeInstanceOf(SightlineError);
+  }
+  const gone = await teller({ HOOK: 'http://127.0.0.1:9/SECRETPATH' }, [{ urlVariable: 'HOOK' }]);
+  expect(await notifyTest(gone.notifying)).toMatchObject([{ isDelivered: false, attempts: 1, status: null }]);
+});
+
+it('sends messages for a failed sync, a recovered sync and drift, and a test message on request', async () => {
+  const { url, received } = await receiver();
+  const workspace = await openCli({ days: 3 });
+  const none = await workspace.run('notify', '--test');
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('"urlVariable": "ALERTS_URL"') as string });
+  const config = { notify: [{ urlVariable: 'ALERTS_URL', events: ['failure', 'recovery', 'drift'] }] };
+  await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify(config));
+  await writeFile(join(workspace.folder, '.env'), `ALERTS_URL=${url}\n`);
+
+  workspace.sandbox.setKey(workspace.sandbox.key, 'disabled');
+  const failed = await workspace.run('sync');
+  expect(failed.code, failed.stderr).toBe(1);
+  await workspace.run('jobs', 'run', 'nightly');
+  expect(received.map(({ body }) => body)).toMatchObject([
+    { type: 'failure', data: { what: 'sync', code: 'unauthorized' } },
+  ]);
+  workspace.sandbox.setKey(workspace.sandbox.key, 'active');
+  workspace.sandbox.setFaults([{ kind: 'unknownfields' }]);
+  const synced = await workspace.run('sync');
+  expect(synced.code, synced.stderr).toBe(0);
+  expect(received.slice(1).map(({ body }) => body)).toMatchObject([
+    { type: 'recovery', data: { what: 'sync' } },
+    {
+      type: 'drift',
+      data: { findings: expect.arrayContaining([expect.objectContaining({ kind: 'unknown_field' })]) as object },
+    },
+  ]);
+  const tested = await workspace.run('notify', '--test', '--json');
+  expect(tested.code, tested.stderr).toBe(0);
+  expect(JSON.parse(tested.stdout)).toMatchObject([{ urlVariable: 'ALERTS_URL', status: 204, isDelivered: true }]);
+  expect(received.at(-1)?.body).toMatchObject({ type: 'test' });
+
+  const webhooks = async () => {
+    const { stdout } = await workspace.run('doctor', '--offline', '--json');
+    return (JSON.parse(stdout) as { checks: { check: string }[] }).checks.filter(({ check }) => check === 'webhooks');
+  };
+  expect(await webhooks()).toMatchObject([
+    { status: 'ok', message: '1 webhook configured; no message waits for delivery' },
+  ]);
+  await writeFile(join(workspace.folder, '.env'), '');
+  expect(await webhooks()).toMatchObject([
+    { status: 'failure', message: expect.stringContaining('ALERTS_URL is not set') },
+  ]);
+  const all = received.map(({ text }) => text).join('') + failed.stderr + tested.stderr + tested.stdout;
+  expect(all).not.toContain(workspace.sandbox.key);
+  expect(failed.stderr + tested.stderr + tested.stdout).not.toContain('T0SECRETPATH');
+});

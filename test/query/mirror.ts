@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
+import { learnConventions } from '../../src/analytics/calibration/calibrate.ts';
+import { readConventions } from '../../src/analytics/calibration/findings.ts';
+import { errorTable, SightlineError } from '../../src/base/errors.ts';
+import type { Resource } from '../../src/contract/catalogue.ts';
+import { createService } from '../../src/query/create-service.ts';
+import type { Question, Service } from '../../src/query/service.ts';
+import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+/** A sandbox, its warehouse and replica, and the query layer of the read server. */
+export interface Mirror extends TestWorkspace {
+  readonly service: Service;
+  /** Path of the replica. */
+  readonly copy: string;
+  /** Syncs, calibrates and publishes, like `sightline sync`. */
+  publish(): Promise<void>;
+  /** Publishes the current data. */
+  publishOnly(): Promise<void>;
+  /** Sends a request to upstream. */
+  upstream(path: string): Promise<Reply>;
+  /** Sends the same request to the query layer. */
+  mirror(path: string): Promise<Reply>;
+}
+
+/** A response from either side. */
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Opens a mirror of a small sandbox; closed after the test. */
+export async function openMirror(options: WorkspaceOptions = {}): Promise<Mirror> {
+  const workspace = await openWorkspace(options);
+  const copy = join(await temporaryFolder(), 'analytics.duckdb');
+  const service = createService({
+    catalogue: workspace.catalogue,
+    path: copy,
+    clock: workspace.clock,
+    cursorSecret: randomBytes(32),
+    replica: REPLICA_OPTIONS,
+    readConventions,
+  });
+  onTestFinished(() => service.close());
+  const publishOnly = async (): Promise<void> => {
+    await learnConventions(workspace.warehouse().database, { now: workspace.clock.now() });
+    await publishAnalytics(workspace.warehouse().database, copy);
+  };
+  const publish = async (): Promise<void> => {
+    const summary = await workspace.sync();
+    if (summary.status !== 'complete') throw new Error(`the sync ended ${summary.status}`);
+    await publishOnly();
+  };
+  const upstream = async (path: string): Promise<Reply> => {
+    const response = await fetch(`${workspace.sandbox.baseUrl}${path}`, {
+      headers: { Authorization: `Bearer ${workspace.sandbox.key}` },
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  const mirror = (path: string): Promise<Reply> => replyOf(service, path);
+  return { ...workspace, service, copy, publish, publishOnly, upstream, mirror };
+}
+
+/** Sends a request to the query layer by path, as an HTTP client would. */
+async function replyOf(service: Service, path: string): Promise<Reply> {
+  try {
+    const question = await askService(service, path);
+    const { body } = await question.answer();
+    return { status: 200, body: JSON.parse(JSON.stringify(body)) };
+  } catch (thrown) {
+    if (!(thrown instanceof SightlineError)) throw thrown;
+    return { status: statusOf(thrown), body: { error: { code: thrown.code, message: thrown.message } } };
+  }
+}
+
+/** Resolves a request path with the query layer. */
+export function askService(service: Service, path: string): Promise<Question> {
+  const { pathname, search } = new URL(path, 'http://mirror.invalid');
+  const [resource, parameters] = routeOf(service, pathname);
+  return service.ask(resource, parameters, new URLSearchParams(search));
+}
+
+function routeOf(service: Service, pathname: string): [Resource, Record<string, string>] {
+  for (const resource of service.catalogue.resources) {
+    const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+    const match = new RegExp(`^${resource.path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname);
+    if (match === null) continue;
+    return [
+      resource,
+      Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(match[index + 1] ?? '')])),
+    ];
+  }
+  throw new Error(`no route ${pathname}`);
+}
+
+function statusOf({ code }: SightlineError): number {
+  const kind = errorTable[code];
+  return 'status' in kind ? kind.status : 500;
+}

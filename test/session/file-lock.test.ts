@@ -1,0 +1,180 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { backupWorkspace } from '../../src/operations/backup/backup.ts';
+import { readRestoreSource, restoreWorkspace } from '../../src/operations/backup/restore.ts';
+import { examine } from '../../src/operations/doctor/doctor.ts';
+import { exportWorkspace } from '../../src/operations/export.ts';
+import { exportFiles } from '../../src/operations/export-files.ts';
+import { queryWorkspace } from '../../src/operations/query.ts';
+import { replayWorkspace } from '../../src/operations/replay.ts';
+import { readWorkspaceStatus } from '../../src/operations/status.ts';
+import { syncOpened, syncWorkspace } from '../../src/operations/sync.ts';
+import { openService } from '../../src/serve/open-service.ts';
+import { heldHome, withHome } from '../../src/session/remote-session.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from '../../src/session/workspace.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import { exportSnapshot } from '../../src/snapshot/snapshot-export.ts';
+import { copyOpened } from '../../src/warehouse/file/copy-check.ts';
+import { hasWriteLock, NO_LOCK_LIST, startOther, watchLock } from '../support/file-lock.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
+
+if (NO_LOCK_LIST !== null) process.stderr.write(`${NO_LOCK_LIST}\n`);
+
+const ALL = { only: null, range: null, brands: null, full: false } as const;
+const RESOURCES = { memoryLimitMb: 256, threads: 1 } as const;
+/** Larger than one upload part, so that the file is uploaded in parts. */
+const LARGE = 'INSERT INTO noise SELECT i, md5(i::VARCHAR) || md5((i + 1e9)::VARCHAR) FROM range(300000) r(i)';
+
+interface Place {
+  readonly context: Context;
+  readonly server: S3Server | null;
+}
+
+async function openPlace(home: 'a folder' | 'a bucket'): Promise<Place> {
+  const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 10_000 });
+  onTestFinished(() => sandbox.close());
+  const folder = await temporaryFolder();
+  let server: S3Server | null = null;
+  if (home === 'a bucket') {
+    Object.assign(process.env, S3_KEY);
+    server = await startS3Server();
+    onTestFinished(() => server?.close());
+    const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
+    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ home: bucket }));
+  }
+  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const config = loadConfig({ flags: {}, environment, folder });
+  const { signal } = new AbortController();
+  return { context: { config, clock: systemClock, signal, command: 'test' }, server };
+}
+
+describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file', () => {
+  test.each(['a folder', 'a bucket'] as const)(
+    'at every step of a job if the warehouse is kept in %s',
+    async (home) => {
+      const { context, server } = await openPlace(home);
+      const { config, clock, signal } = context;
+      const layout = layoutOf(config.folder);
+      const out = join(await temporaryFolder(), 'out');
+      await mkdir(out);
+      const tryToWrite = startOther();
+      const locked = async (step: string): Promise<void> => {
+        expect([step, hasWriteLock(layout.warehouse)]).toEqual([step, true]);
+        expect([step, await tryToWrite(layout.warehouse)]).toEqual([step, 'refused']);
+      };
+      const log = (): boolean => hasWriteLock(`${layout.warehouse}.wal`);
+      const service = openService(config, clock, new Uint8Array(32), 10_000);
+      onTestFinished(() => service.close());
+
+      const job = async ({ warehouse, copy, durable }: Opened): Promise<void> => {
+        const { database } = warehouse;
+        const run = (...statements: string[]): Promise<void> =>
+          database.transaction(async (session) => {
+            for (const statement of statements) await session.run(statement);
+          });
+        await locked('open');
+        await run('CREATE TABLE noise (id BIGINT, text VARCHAR)');
+        for (let page = 1; page <= 3; page++) {
+          await run(`INSERT INTO noise SELECT i, md5(i::VARCHAR) FROM range(${page * 1000}) r(i)`);
+          await durable();
+          await locked(`page ${page}`);
+          // The first page is uploaded to a bucket as a complete file, after which the log is empty.
+          if (page > 1) expect([page, log()]).toEqual([page, true]);
+        }
+        await syncOpened(context, { warehouse, layout, copy, durable }, [ALL], () => {
+          expect(hasWriteLock(layout.warehouse)).toBe(true);
+        });
+        await locked('sync');
+        await publish(warehouse, layout, copy);
+        await locked('publish the replica');
+        await run(LARGE);
+        await durable();
+        await locked('save the file whole, after a large transaction');
+        await database.exclusive((session) => session.run('CHECKPOINT'));
+        await locked('checkpoint');
+        await durable();
+        await locked('save the file whole, after a checkpoint');
+        await run('DELETE FROM noise');
+        await durable();
+        await locked('page after that');
+        expect(log()).toBe(true);
+        // The replica is now older than the live file, so readers would prefer the live file.
+        await readWorkspaceStatus(config, clock);
+        await locked('status');
+        await queryWorkspace(config, 'SELECT count(*) FROM brands');
+        await locked('query');
+        const brands = { tables: ['brands'], from: null, to: null, brands: null, compression: 'zstd' };
+        await exportFiles(context, { ...brands, format: 'csv', output: join(out, 'files') }, () => undefined);
+        await locked('export of files');
+        await exportSnapshot(database, catalogue, layout, { compression: 'zstd', keep: null, clock, signal });
+        await locked('export of a snapshot');
+        await copyOpened(database, join(out, 'backup.duckdb'));
+        await locked('backup of the open file');
+        if (home === 'a bucket') {
+          await backupWorkspace(context, join(out, 'other.duckdb'), false);
+          await locked('backup of the replica');
+        }
+        const results = await examine({ context, folder: config.folder, isOffline: true, fix: false });
+        expect(results.find(({ check }) => check === 'warehouse')?.status).toBe('ok');
+        await locked('doctor');
+        expect((await service.freshness()).ready).toBe(true);
+        await locked('serve from the replica');
+      };
+
+      await withHome(context, null, async (inside) => {
+        expect(heldHome(config.folder) === null).toBe(home === 'a folder');
+        await withWarehouse(inside, RESOURCES, job);
+        expect(hasWriteLock(layout.warehouse)).toBe(false);
+        await withWarehouse(inside, RESOURCES, async ({ durable }) => {
+          await durable();
+          await locked('open again');
+        });
+      });
+      expect(hasWriteLock(layout.warehouse)).toBe(false);
+      const parts = server?.asked.filter(({ query }) => query.has('partNumber')) ?? [];
+      expect(parts.length > 0).toBe(home === 'a bucket');
+    },
+    120_000,
+  );
+
+  test.each(['a folder', 'a bucket'] as const)(
+    'during complete operations if the warehouse is kept in %s',
+    async (home) => {
+      const { context } = await openPlace(home);
+      const { config, clock } = context;
+      const layout = layoutOf(config.folder);
+      const backup = join(await temporaryFolder(), 'backup.duckdb');
+      const operations: Record<string, () => Promise<unknown>> = {
+        sync: () => syncWorkspace(context, ALL, () => undefined),
+        export: () => exportWorkspace(context, () => undefined),
+        status: () => readWorkspaceStatus(config, clock),
+        backup: () => backupWorkspace(context, backup, false),
+        doctor: () => examine({ context, folder: config.folder, isOffline: true, fix: true }),
+        replay: () =>
+          replayWorkspace(
+            context,
+            { from: null, to: null, only: null, into: null, acceptMissing: true },
+            () => undefined,
+          ),
+        restore: async () => {
+          const { source } = await readRestoreSource(context, backup, true);
+          return restoreWorkspace(context, source);
+        },
+      };
+      for (const [name, operation] of Object.entries(operations)) {
+        const stop = watchLock(layout.warehouse);
+        await operation();
+        const { locked, unlocked } = stop();
+        expect([name, unlocked]).toEqual([name, 0]);
+        if (name === 'sync') expect(locked).toBeGreaterThan(0);
+      }
+      expect((await readdir(config.folder)).sort()).toContain('warehouse.duckdb');
+    },
+    120_000,
+  );
+});

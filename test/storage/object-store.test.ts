@@ -1,0 +1,263 @@
+import { getEventListeners } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { createStorePublisher } from '../../src/lake/store-publisher.ts';
+import type { Publisher } from '../../src/snapshot/publisher.ts';
+import { openS3Store } from '../../src/storage/s3-store.ts';
+import { checkConditions } from '../../src/storage/store-conditions.ts';
+import { openStore, stage, targetOf } from '../lake/publishing-places.ts';
+import { hurriedClock } from '../support/clocks.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type Fault, S3_KEY, type S3Server, type S3ServerOptions, startS3Server } from '../support/s3-server.ts';
+
+const HOUR_MS = 3_600_000;
+const KEEP_NONE = { daily: 0, weekly: 0, monthly: 0 };
+
+let server: S3Server;
+let folders = 0;
+let folder = '';
+beforeAll(async () => {
+  server = await startS3Server();
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  folder = `folder-${folders++}`;
+  server.fault = () => null;
+  server.now = () => Date.now();
+  server.asked.length = 0;
+});
+
+const base = (): string => `of/tests/${folder}/`;
+const sentFiles = (): string[] =>
+  server.asked.filter(({ method, key }) => method === 'PUT' && key.startsWith(`${base()}files/`)).map(({ key }) => key);
+const pointerOf = (): { id: string; manifest: string; snapshots: { id: string }[]; leaving: unknown[] } =>
+  JSON.parse(server.objects.get(`${base()}latest.json`)?.body.toString() ?? 'null');
+
+async function publisherTo(at: S3Server = server, now = () => Date.now()): Promise<Publisher> {
+  const store = await openStore(targetOf(at.endpoint, at.bucket), folder);
+  onTestFinished(() => store.close());
+  const { signal } = new AbortController();
+  return createStorePublisher(store, {
+    clock: { ...hurriedClock(now), monotonic: systemClock.monotonic },
+    signal,
+  }) as Publisher;
+}
+
+async function publish(publisher: Publisher, generation: number, contents: readonly string[]) {
+  const placed = await publisher.put(await stage(await temporaryFolder(), generation, contents));
+  return { placed, pointed: await publisher.point(placed) };
+}
+
+describe('an upload to an object store', () => {
+  test('contains only changed files, each once', async () => {
+    const publisher = await publisherTo();
+    expect((await publish(publisher, 1, ['a', 'b', 'c'])).placed.sent).toEqual({ files: 3, bytes: 3 });
+    expect(sentFiles().length).toBe(3);
+    expect((await publish(await publisherTo(), 2, ['a', 'B', 'c'])).placed.sent).toEqual({ files: 1, bytes: 1 });
+    expect(sentFiles().length).toBe(4);
+    // The store is listed only while there is no pointer yet.
+    const listed = server.asked.filter(({ query }) => query.has('list-type'));
+    expect(listed.length).toBe(1);
+  });
+
+  test('replaces a lost object within a week', async () => {
+    let now = Date.now();
+    const publisher = await publisherTo(server, () => now);
+    await publish(publisher, 1, ['kept', 'lost']);
+    const lost = [...server.objects].find(([key, { body }]) => key.startsWith(base()) && String(body) === 'lost')?.[0];
+    server.objects.delete(lost ?? '');
+    let sent = 0;
+    for (let night = 2; night <= 8; night++) {
+      now += 24 * HOUR_MS;
+      sent += (await publish(publisher, night, ['kept', 'lost'])).placed.sent.files;
+    }
+    expect([sent, server.objects.has(lost ?? '')]).toEqual([1, true]);
+  });
+
+  test('continues after an interrupted run without sending files again', async () => {
+    server.fault = ({ method, key }) => (method === 'PUT' && key.includes('month=2026-04') ? 'cut before' : null);
+    const contents = ['d', 'e', 'f', 'g', 'h'];
+    await expect(publish(await publisherTo(), 1, contents)).rejects.toMatchObject({ code: 'publish_failed' });
+    expect(server.objects.has(`${base()}latest.json`)).toBe(false);
+    const before = new Set([...server.objects.keys()].filter((key) => key.startsWith(`${base()}files/`)));
+    server.fault = () => null;
+    server.asked.length = 0;
+    const { placed, pointed } = await publish(await publisherTo(), 2, contents);
+    expect(pointed).toBe('moved');
+    expect(placed.sent.files).toBe(contents.length - before.size);
+    expect(sentFiles().filter((key) => before.has(key))).toEqual([]);
+  });
+
+  test('is verified against its SHA-256, in one request or in parts, and arrives complete', async () => {
+    const root = await temporaryFolder();
+    const path = join(root, 'large');
+    const body = Buffer.alloc(12 * 1024 * 1024, 'sightline');
+    await writeFile(path, body);
+    const { hashFile } = await import('../../src/warehouse/file/hash-file.ts');
+    const sha256 = await hashFile(path);
+    const target = targetOf(server.endpoint, server.bucket, { encryption: 'aws:kms', kmsKeyId: 'key-1' });
+    const store = await openStore(target, folder, 5 * 1024 * 1024);
+    await store.sendFile('files/large.parquet', { path, bytes: body.length, sha256 });
+    const stored = server.objects.get(`${base()}files/large.parquet`);
+    expect(stored?.body.equals(body)).toBe(true);
+    expect(stored?.headers).toMatchObject({
+      'x-amz-meta-sha256': sha256,
+      'x-amz-server-side-encryption': 'aws:kms',
+      'x-amz-server-side-encryption-aws-kms-key-id': 'key-1',
+    });
+    expect(server.asked.filter(({ query }) => query.has('partNumber')).length).toBe(3);
+    expect(await store.head('files/large.parquet')).toMatchObject({ bytes: body.length, sha256 });
+    const wrong = store.sendFile('files/other.parquet', { path, bytes: body.length, sha256: sha256.replace(/./, 'x') });
+    await expect(wrong).rejects.toMatchObject({ code: 'publish_failed', message: expect.stringContaining('SHA-256') });
+    store.close();
+  });
+});
+
+describe('the pointer latest.json', () => {
+  const faults: [Fault, string][] = [
+    ['busy', 'files/'],
+    ['cut after body', 'files/'],
+    ['cut after', 'manifests/'],
+    ['cut after body', 'latest.json'],
+    ['cut after', 'latest.json'],
+    ['busy', 'latest.json'],
+  ];
+  test.each(faults)('moves once if a write fails with "%s" at %s', async (fault, where) => {
+    const publisher = await publisherTo();
+    await publish(publisher, 1, ['one']);
+    let left = 2;
+    server.fault = ({ method, key }) =>
+      method === 'PUT' && key.startsWith(base() + where) && left-- > 0 ? fault : null;
+    const { placed, pointed } = await publish(publisher, 2, ['two']);
+    expect([pointed, pointerOf().id]).toEqual(['moved', placed.id]);
+    expect(pointerOf().snapshots.map(({ id }) => id).length).toBe(2);
+  });
+
+  test('stays unchanged if the store keeps rejecting writes, and errors do not contain the key', async () => {
+    const publisher = await publisherTo();
+    const first = await publish(publisher, 1, ['one']);
+    for (const fault of ['cut before', 'forbidden', 'cut after body'] as const) {
+      server.fault = ({ method, key }) => (method === 'PUT' && key.endsWith('.json') ? fault : null);
+      const failed = await publish(publisher, 2, ['two']).catch((thrown: Error) => thrown as Error);
+      expect(failed).toMatchObject({ code: 'publish_failed', message: expect.stringContaining('s3://lake/of/tests/') });
+      for (const secret of Object.values(S3_KEY)) expect(inspect(failed, { depth: 20 })).not.toContain(secret);
+    }
+    server.fault = ({ key }) => (key.endsWith('latest.json') ? 'wrong tag' : null);
+    await expect(publish(publisher, 3, ['three'])).rejects.toThrow(/was moved by others during each of 30 attempts/);
+    expect(pointerOf().id).toBe(first.placed.id);
+  });
+
+  test('is not overwritten if it is not a pointer of sightline', async () => {
+    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    await store.create('latest.json', Buffer.from('{"version": 2}'));
+    await expect(publish(await publisherTo(), 1, ['one'])).rejects.toThrow(/is not a pointer of sightline/);
+    store.close();
+  });
+
+  test('is rebuilt from all manifests if it was lost', async () => {
+    const publisher = await publisherTo();
+    for (const generation of [1, 2, 3]) await publish(publisher, generation, [`generation ${generation}`]);
+    server.objects.delete(`${base()}latest.json`);
+    expect((await publish(publisher, 4, ['generation 4'])).pointed).toBe('moved');
+    expect(pointerOf().snapshots.length).toBe(4);
+  });
+});
+
+describe('retention in an object store', () => {
+  test('deletes only objects that no manifest names, a day later, and nothing if a manifest is unreadable', async () => {
+    const publisher = await publisherTo();
+    await publish(publisher, 1, ['stays', 'goes']);
+    await publish(publisher, 2, ['stays', 'new']);
+    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    await store.create('files/orphan.parquet', Buffer.from('of a run that was killed'));
+    await store.create('files/notes.txt', Buffer.from('not ours'));
+    const now = Date.now();
+    expect(await publisher.retain(KEEP_NONE, now + 25 * HOUR_MS)).toEqual([]);
+    expect(pointerOf()).toMatchObject({ snapshots: [{}], leaving: [{}] });
+    const { manifest } = pointerOf();
+    const kept = server.objects.get(base() + manifest);
+    server.objects.delete(base() + manifest);
+    await expect(publisher.retain(KEEP_NONE, now + 50 * HOUR_MS)).rejects.toThrow(/nothing is deleted/);
+    expect(server.asked.filter(({ method, key }) => method === 'DELETE' && !key.includes('trials/'))).toEqual([]);
+    if (kept !== undefined) server.objects.set(base() + manifest, kept);
+    // The failed deletion reserved the sweep, so the next one starts after that time.
+    expect((await publisher.retain(KEEP_NONE, now + 51 * HOUR_MS)).length).toBe(1);
+    const left = [...server.objects].filter(([key]) => key.startsWith(`${base()}files/`));
+    expect(left.map(([, { body }]) => body.toString()).sort()).toEqual(['new', 'not ours', 'stays']);
+    store.close();
+  });
+
+  test('deletes nothing that a slow publisher has uploaded or reuses', async () => {
+    let now = Date.now();
+    server.now = () => now;
+    const publisher = await publisherTo(server, () => now);
+    await publish(publisher, 1, ['old', 'same']);
+    const slow = await publisher.put(await stage(await temporaryFolder(), 9, ['old', 'same', 'slow']));
+    await publish(publisher, 2, ['other']);
+    for (let step = 0; step < 3; step++) {
+      now += 25 * HOUR_MS;
+      await publisher.retain(KEEP_NONE, now);
+    }
+    expect(await publisher.point(slow)).toBe('moved');
+    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    const manifest = JSON.parse((await store.read(pointerOf().manifest))?.body.toString() ?? '');
+    for (const { path, sha256 } of manifest.tables[0].files) expect(await store.head(path)).toMatchObject({ sha256 });
+    store.close();
+  });
+});
+
+describe('object stores that differ from S3', () => {
+  const open = async (options: S3ServerOptions): Promise<S3Server> => {
+    const other = await startS3Server(options);
+    onTestFinished(() => other.close());
+    return other;
+  };
+
+  test.each([{ wantsBareTags: true }, { refusesChecksums: true }])(
+    'are written to in the form that they accept: %o',
+    async (options) => {
+      const publisher = await publisherTo(await open(options));
+      expect((await publish(publisher, 1, ['one'])).pointed).toBe('moved');
+      expect((await publish(publisher, 2, ['two'])).pointed).toBe('moved');
+      expect(await publisher.latest()).toMatchObject({ id: expect.stringMatching(/Z$/) });
+    },
+  );
+
+  test('are rejected at once if they ignore conditional writes', async () => {
+    const other = await open({ ignoresConditions: true });
+    await expect(publish(await publisherTo(other), 1, ['one'])).rejects.toThrow(/the store ignores If-None-Match/);
+    expect([...other.objects.keys()].filter((key) => /latest|trials/.test(key))).toEqual([]);
+    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    await checkConditions(store);
+    store.close();
+  });
+
+  test('are named in the error if they are unreachable or the bucket does not exist', async () => {
+    const nowhere = await openStore(targetOf('http://127.0.0.1:1', 'lake'), folder);
+    await expect(nowhere.read('latest.json')).rejects.toMatchObject({
+      code: 'publish_failed',
+      message: `reading s3://lake/of/tests/${folder}/latest.json failed: no response (ECONNREFUSED)`,
+    });
+    const other = await openStore(targetOf(server.endpoint, 'nothing'), folder);
+    await expect(other.read('latest.json')).rejects.toThrow(/the bucket does not exist \(NoSuchBucket\)/);
+    for (const store of [nowhere, other]) store.close();
+  });
+});
+
+test('an abort ends requests, and requests that have ended leave no listeners on the signal', async () => {
+  const { signal, abort } = withAbort();
+  const store = await openS3Store(targetOf(server.endpoint, server.bucket), { folder, signal });
+  for (let count = 0; count < 30; count++) await store.head('nothing');
+  expect(getEventListeners(signal, 'abort').length).toBeLessThan(5);
+  abort(new Error('enough'));
+  await expect(store.read('latest.json')).rejects.toThrow('enough');
+  store.close();
+});
+
+function withAbort() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: (reason: Error) => controller.abort(reason) };
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { parseArguments } from '../../src/cli/program/program.ts';
+import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
+import { readRaw, requestText, sendRaw } from '../serve/http/support.ts';
+import { eventsOf, type StatusServer, serveStatus, workspaceBefore } from './support.ts';
+
+const workspace = workspaceBefore(8);
+const DATA = ['/status/data', '/status/chart', '/status/events'] as const;
+
+/** Sends a request from this machine with custom headers and returns the status. */
+async function rawStatus({ origin }: StatusServer, path: string, headers: Readonly<Record<string, string>>) {
+  const { status } = readRaw(await sendRaw(Number(new URL(origin).port), requestText('GET', path, headers)));
+  return status;
+}
+
+async function accessOf(server: StatusServer, headers: Readonly<Record<string, string>>): Promise<unknown> {
+  const response = await server.ask('/status/access', headers);
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+describe('the files of the status page', () => {
+  it('need no key, are small, have a strict policy and contain no data', async () => {
+    const server = await serveStatus(workspace());
+    expect(server.statusUrl).toBe(`${server.origin}/`);
+    const shell = await server.ask('/', {});
+    const html = await shell.text();
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?:/);
+    const names = [...html.matchAll(/(?:src|href)="(status\/[^"]+)"/g)].map(([, name]) => `/${name}`);
+    const modules = ['client', 'dom', 'overview', 'calendar', 'sync', 'lists', 'charts'].map(
+      (name) => `/status/${name}.js`,
+    );
+    let [plainBytes, wireBytes] = [html.length, 0];
+    for (const path of new Set(['/', ...names, ...modules])) {
+      const response = await server.ask(path, { 'accept-encoding': 'identity' });
+      expect(response.status, path).toBe(200);
+      const { headers } = response;
+      expect(headers.get('content-security-policy')).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      );
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+      plainBytes += (await response.arrayBuffer()).byteLength;
+      const packed = readRaw(
+        await sendRaw(Number(new URL(server.origin).port), requestText('GET', path, { 'Accept-Encoding': 'br' })),
+      );
+      wireBytes += Number(packed.headers['content-length']);
+      const again = await server.ask(path, {
+        'if-none-match': headers.get('etag') ?? '',
+        'accept-encoding': 'identity',
+      });
+      expect(again.status).toBe(304);
+    }
+    expect(plainBytes).toBeLessThan(100_000);
+    expect(wireBytes).toBeLessThan(30_000);
+    expect((await fetch(`${server.origin}/`, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(`${server.origin}/`, { method: 'POST' })).status).toBe(405);
+    // No other file of the folder is served.
+    for (const path of ['/status/tsconfig.json', '/status/', '/status', '/status/../package.json', '/status/page.ts']) {
+      expect((await server.ask(path)).status, path).toBe(404);
+    }
+  });
+});
+
+describe('the status page with --status-page key', () => {
+  it('is available with a key, without using up the rate limit of the API', async () => {
+    const server = await serveStatus(workspace(), { rateLimit: 1 });
+    for (const path of DATA) {
+      const response = await server.ask(path, {});
+      expect(response.status, path).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(response.headers.get('content-security-policy')).not.toBeNull();
+      expect((await server.ask(path, { authorization: 'Bearer gsk_wrong' })).status).toBe(401);
+    }
+    expect(await accessOf(server, {})).toEqual({ allowed: false, why: null });
+    expect(await accessOf(server, { 'x-api-key': 'gsk_wrong' })).toEqual({
+      allowed: false,
+      why: 'The API key is invalid.',
+    });
+    expect(await accessOf(server, { 'x-api-key': workspace().key })).toEqual({ allowed: true, why: null });
+    for (let time = 0; time < 5; time++) expect((await server.ask('/status/data')).status).toBe(200);
+    // The only request of the API's limit is still available.
+    const get = () => fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': workspace().key } });
+    expect([(await get()).status, (await get()).status]).toEqual([200, 429]);
+    expect((await server.ask('/status/data')).status).toBe(200);
+    expect(await rawStatus(server, '/snapshots', {})).toBe(401);
+  });
+
+  it('limits page requests separately, and the number of listening pages', async () => {
+    const server = await serveStatus(workspace());
+    const streams = await Promise.all(Array.from({ length: 65 }, () => server.ask('/status/events')));
+    expect(streams.filter(({ status }) => status === 200)).toHaveLength(64);
+    expect(streams.filter(({ status }) => status === 503)).toHaveLength(1);
+    let statuses = new Set<number>();
+    for (let batch = 0; batch < 11; batch++) {
+      const asked = await Promise.all(Array.from({ length: 50 }, () => server.ask('/status/chart')));
+      statuses = new Set(asked.map(({ status }) => status));
+    }
+    expect([...statuses].sort()).toEqual([400, 429]);
+    expect((await server.ask('/status/data')).status).toBe(429);
+    await server.close();
+    for (const stream of streams) await stream.body?.cancel();
+  });
+
+  it('limits wrong keys', async () => {
+    const server = await serveStatus(workspace());
+    const guess = () => server.ask('/status/access', { authorization: 'Bearer gsk_guess' });
+    const statuses = [];
+    for (let time = 0; time < 31; time++) statuses.push((await guess()).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await server.ask('/status/data')).status).toBe(200);
+  });
+
+  it('ends the event stream when its key is revoked, and all streams when the server stops', async () => {
+    const { config } = workspace();
+    const server = await serveStatus(workspace());
+    const { text } = await createKey(config.folder, 'lost', null, systemClock.now());
+    const next = eventsOf(await server.ask('/status/events', { authorization: `Bearer ${text}` }));
+    const stays = eventsOf(await server.ask('/status/events'));
+    await revokeKey(config.folder, 'lost');
+    expect(await next()).toEqual({ event: 'refused', data: null });
+    expect(await next()).toBeNull();
+    expect((await server.ask('/status/data', { authorization: `Bearer ${text}` })).status).toBe(401);
+    expect(await stays()).toEqual({ event: 'changed', data: ['keys'] });
+    const ended = stays();
+    await server.close();
+    expect(await ended).toEqual({ event: 'bye', data: null });
+    expect(await stays()).toBeNull();
+  });
+
+  it('rejects pages of other sites, even from origins that may read the API', async () => {
+    const allowed = 'https://app.example.com';
+    const server = await serveStatus(workspace(), { corsOrigins: [allowed] });
+    const key = { Authorization: `Bearer ${workspace().key}` };
+    for (const headers of [
+      { Origin: 'https://evil.example' },
+      { Origin: allowed },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' },
+      { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' },
+      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
+    ]) {
+      for (const path of DATA) expect(await rawStatus(server, path, { ...key, ...headers }), path).toBe(403);
+    }
+    const response = await server.ask('/status/access', { ...key, origin: allowed });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    // A link from another site opens the page, which contains no data, and its own requests are accepted.
+    expect(await rawStatus(server, '/', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toBe(200);
+    expect(await rawStatus(server, '/', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' })).toBe(403);
+    const own = { ...key, Host: '127.0.0.1:1', Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-origin' };
+    expect(await rawStatus(server, '/status/data', own)).toBe(200);
+  });
+});
+
+describe('the status page with --status-page loopback', () => {
+  it('needs no key on this machine, and a key from other machines', async () => {
+    const server = await serveStatus(workspace(), { statusPage: 'loopback', allowedHosts: ['status.example.com'] });
+    expect(await accessOf(server, {})).toEqual({ allowed: true, why: null });
+    expect(await rawStatus(server, '/status/data', {})).toBe(200);
+    expect(await rawStatus(server, '/status/data', { Host: 'localhost:80' })).toBe(200);
+    expect(await rawStatus(server, '/snapshots', {})).toBe(200);
+    for (const headers of [
+      { Host: 'status.example.com' },
+      { 'X-Forwarded-For': '203.0.113.9' },
+      { 'X-Forwarded-Proto': 'https' },
+      { Forwarded: 'for=203.0.113.9' },
+      { Via: '1.1 proxy' },
+      { 'X-Real-IP': '203.0.113.9' },
+      { 'Fastly-Client-IP': '203.0.113.9' },
+      { 'CF-Ray': '1' },
+    ]) {
+      expect(await rawStatus(server, '/status/data', headers), JSON.stringify(headers)).toBe(401);
+      expect(await rawStatus(server, '/snapshots', headers), JSON.stringify(headers)).toBe(401);
+      const key = { ...headers, Authorization: `Bearer ${workspace().key}` };
+      expect(await rawStatus(server, '/status/data', key), JSON.stringify(headers)).toBe(200);
+    }
+    // nginx sends such requests if configured only with the address.
+    const old = requestText('GET', '/status/data', { Host: '127.0.0.1' }).replace('HTTP/1.1', 'HTTP/1.0');
+    expect(readRaw(await sendRaw(Number(new URL(server.origin).port), old)).status).toBe(401);
+    expect(await rawStatus(server, '/status/data', { 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
+    expect(await rawStatus(server, '/snapshots', { 'Sec-Fetch-Site': 'cross-site' })).toBe(401);
+    expect(await rawStatus(server, '/status/data', { Host: 'rebound.example' })).toBe(403);
+    // The API itself still needs a key.
+    expect(await rawStatus(server, '/v1/brands', {})).toBe(401);
+  });
+
+  it('is rejected if other machines can reach the server, like an unknown mode', async () => {
+    for (const [flags, allowed] of [
+      [['--host', '0.0.0.0', '--status-page', 'loopback'], 'key or off'],
+      [['--host', '::', '--status-page', 'loopback'], 'key or off'],
+      [['--status-page', 'open'], 'key, loopback, off'],
+    ] as const) {
+      const run = async (): Promise<unknown> => {
+        const invocation = await parseArguments(['serve', '--port', '0', ...flags]);
+        return invocation?.action(new AbortController().signal);
+      };
+      await expect(run()).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(allowed) });
+    }
+  });
+});
+
+describe('the status page with --status-page off', () => {
+  it('returns 404', async () => {
+    const server = await serveStatus(workspace(), { statusPage: 'off' });
+    expect(server.statusUrl).toBeNull();
+    for (const path of ['/', '/status/page.js', '/status/access', ...DATA]) {
+      expect((await server.ask(path)).status, path).toBe(404);
+    }
+    expect(await rawStatus(server, '/snapshots', {})).toBe(401);
+  });
+});

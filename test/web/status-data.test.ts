@@ -1,0 +1,283 @@
+import { copyFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { addDays, dayOf } from '../../src/contract/time.ts';
+import { exportWorkspace } from '../../src/operations/export.ts';
+import { readWorkspaceStatus } from '../../src/operations/status.ts';
+import { verifyWorkspace } from '../../src/operations/verify.ts';
+import { readCalendars } from '../../src/query/calendar.ts';
+import { defineJob } from '../../src/scheduler/job.ts';
+import { openBook } from '../../src/scheduler/job-log.ts';
+import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
+import { catalogue } from '../../src/session/workspace.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import type { Charts } from '../../src/web/operations/drawn-charts.ts';
+import { findingsOf } from '../../src/web/operations/status-findings.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { eventsOf, openIn, serveStatus, workspaceBefore } from './support.ts';
+
+const workspace = workspaceBefore();
+
+describe('the data of the status page', () => {
+  it('match `sightline status`, with runs, days, snapshots, jobs and keys', async () => {
+    const { config } = workspace();
+    const { signal } = new AbortController();
+    const context = { config, clock: systemClock, signal, command: 'test' };
+    await verifyWorkspace(context, { brands: null, range: null, fresh: false, repair: false }, () => undefined);
+    const snapshot = await exportWorkspace(context, () => undefined);
+    const server = await serveStatus(workspace());
+    const response = await server.ask('/status/data');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const text = await response.text();
+    expect(text).not.toContain(workspace().key);
+    expect(text).not.toContain('hash');
+    const { copy, copyState, findings, keys, jobs, snapshots, progress, budget } = await server.data();
+    const { data } = await readWorkspaceStatus(config, systemClock);
+    expect(copy?.status).toEqual(data);
+    expect(copyState).toBe('current');
+    expect(findings[0]).toMatchObject({ level: 'good' });
+    expect(copy?.runs.map(({ status }) => status)).toEqual(['complete']);
+    expect(budget.minutes).toHaveLength(60);
+    expect(budget.minutes.reduce((sum, requests) => sum + requests, 0)).toBe(copy?.runs[0]?.requests);
+    expect(progress).toBeNull();
+    expect(keys).toMatchObject([{ name: 'test', prefix: workspace().key.slice(0, 12) }]);
+    expect(jobs.map(({ name }) => name)).toContain('nightly');
+    for (const job of jobs) expect(Date.parse(job.next ?? '')).toBeGreaterThan(Date.now());
+    expect(snapshots).toMatchObject({ latest: snapshot.id, all: 1, newest: [{ id: snapshot.id }] });
+    const brands = data?.brands ?? [];
+    expect(copy?.calendars.map(({ brandId }) => brandId)).toEqual(brands.map(({ brandId }) => brandId));
+    for (const { months, counts } of copy?.calendars ?? []) {
+      const letters = months.map(({ days }) => days).join('');
+      expect(letters.length).toBeLessThanOrEqual(13 * 31);
+      expect([...letters].filter((letter) => letter === 'v')).toHaveLength(counts.verified);
+      expect(counts.verified).toBeGreaterThan(10);
+      expect(counts).toMatchObject({ missing: 0, differs: 0 });
+      expect(letters.at(-1)).toBe('p');
+    }
+    const names = catalogue.resources.filter(({ change }) => change.kind !== 'detail').map(({ name }) => name);
+    expect(copy?.freshness.map(({ resource }) => resource)).toEqual(names);
+    for (const { readAt, partial, scope } of copy?.freshness ?? []) {
+      expect(readAt).toHaveLength(scope === 'brand' ? brands.length : 1);
+      expect(partial).toBe('0'.repeat(readAt.length));
+    }
+  });
+
+  it("include charts of the API's own numbers", async () => {
+    const { sandbox } = workspace();
+    const server = await serveStatus(workspace());
+    const [brandId = ''] = sandbox.world.brands.map(({ id }) => id);
+    const to = dayOf(Date.now());
+    const range = `from=${addDays(to, -12)}&to=${to}`;
+    const { charts, from, partial } = (await (
+      await server.ask(`/status/chart?brand=${brandId}&${range}`)
+    ).json()) as Charts;
+    expect([from, partial]).toEqual([addDays(to, -12), false]);
+    const daily = catalogue.resources.find(({ computes }) => computes === 'by-day');
+    const path = daily?.path.replace('{brandId}', brandId);
+    const answer = await server.ask(`/v1${path}?${range}`);
+    type Row = {
+      date: string;
+      engine: string;
+      entityType: string;
+      visibility: number;
+      shareOfVoice: number;
+      mentions: number;
+    };
+    const rows = ((await answer.json()) as { data: Row[] }).data.filter(({ entityType }) => entityType === 'brand');
+    expect(rows.length).toBeGreaterThan(20);
+    for (const [name, field] of [
+      ['visibility', 'visibility'],
+      ['share-of-voice', 'shareOfVoice'],
+    ] as const) {
+      const chart = charts.find((one) => one.name === name);
+      for (const row of rows) {
+        const [, ...values] = chart?.rows.find(([day]) => day === row.date) ?? [''];
+        const value = values[chart?.engines.indexOf(row.engine) ?? -1];
+        // A share without any mentions is null here, whatever value the API uses.
+        if (value !== null || field === 'visibility') expect(value).toBe(row[field]);
+        else expect(row.mentions).toBe(0);
+      }
+      expect(chart?.svg).toMatch(/^<svg .*<\/svg>$/s);
+      expect(chart?.svg).not.toMatch(/style=|<script|href=/);
+    }
+  });
+
+  it('reject charts of unknown brands and invalid ranges like the API', async () => {
+    const server = await serveStatus(workspace());
+    const [brandId = ''] = workspace().sandbox.world.brands.map(({ id }) => id);
+    for (const [query, status] of [
+      ['', 400],
+      ['brand=00000000-0000-4000-8000-000000000000', 404],
+      ['brand=..%2f..', 404],
+      [`brand=${brandId}&from=2026-02-30`, 400],
+      [`brand=${brandId}&from=2026-02-10&to=2026-02-01`, 400],
+      [`brand=${brandId}&from=2020-01-01&to=2026-02-01`, 400],
+      [`brand=${brandId}&from=`, 400],
+      [`brand=${brandId}&width=huge`, 400],
+    ] as const) {
+      expect((await server.ask(`/status/chart?${query}`)).status, query).toBe(status);
+    }
+    const narrow = (await (await server.ask(`/status/chart?brand=${brandId}&width=narrow`)).json()) as Charts;
+    expect(narrow.charts[0]?.svg).toContain('width="360"');
+  });
+
+  it('announce changes: a sync and its result, a job, a key', async () => {
+    const { config, sync } = workspace();
+    const server = await serveStatus(workspace());
+    const next = eventsOf(await server.ask('/status/events'));
+    const untilChanged = async (what: string): Promise<string[]> => {
+      const events: string[] = [];
+      for (let event = await next(); event !== null; event = await next()) {
+        events.push(event.event);
+        if (event.event === 'changed' && (event.data as string[]).includes(what)) return events;
+      }
+      throw new Error('the stream ended');
+    };
+    const before = (await server.data()).copy?.status.lastRun?.runId;
+    await sync();
+    expect(await untilChanged('data')).toContain('changed');
+    expect((await server.data()).copy?.status.lastRun?.runId).not.toBe(before);
+    await createKey(config.folder, 'second', null, systemClock.now());
+    await untilChanged('keys');
+    await revokeKey(config.folder, 'second');
+    const job = defineJob({ name: 'nightly', about: '', cron: '15 2 * * *', steps: [{ do: 'export' }] });
+    const at = new Date().toISOString();
+    const step = { step: 'export', status: 'failed', exitCode: 1, durationMs: 5, error: 'no room left' } as const;
+    await openBook(config.folder).add(job, {
+      job: 'nightly',
+      dueAt: null,
+      startedAt: at,
+      endedAt: at,
+      status: 'failed',
+      exitCode: 1,
+      steps: [step],
+    });
+    await untilChanged('jobs');
+    expect((await server.data()).findings[0]).toEqual({
+      level: 'problem',
+      sentence: 'The job nightly failed: export: no room left.',
+      command: 'sightline jobs run nightly',
+    });
+  });
+});
+
+describe('the state of a workspace', () => {
+  it('is reported without a sync and with a damaged replica', async () => {
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 10_000 });
+    onTestFinished(() => sandbox.close());
+    const empty = await openIn(await temporaryFolder(), sandbox);
+    const server = await serveStatus(empty);
+    expect(await server.data()).toMatchObject({
+      copyState: 'none',
+      copy: null,
+      findings: [{ level: 'attention', sentence: 'No data synced yet.', command: 'sightline sync' }],
+    });
+    expect((await server.ask('/status/chart?brand=x')).status).toBe(503);
+    const { analytics } = layoutOf(empty.config.folder);
+    const aside = join(await temporaryFolder(), 'copy');
+    await copyFile(layoutOf(workspace().config.folder).analytics, aside);
+    await writeFile(analytics, 'no database at all');
+    expect(await server.data()).toMatchObject({
+      copyState: 'unreadable',
+      copy: null,
+      findings: [{ level: 'problem', command: 'sightline doctor --fix' }],
+    });
+    await rm(analytics);
+    await copyFile(aside, analytics);
+    expect(await server.data()).toMatchObject({ copyState: 'current' });
+    await rm(analytics);
+    await writeFile(analytics, 'damaged again');
+    const damaged = await server.data();
+    expect(damaged).toMatchObject({ copyState: 'outdated', findings: [{ level: 'problem' }] });
+    expect(damaged.copy).not.toBeNull();
+    await writeFile(join(empty.config.folder, 'keys.json'), '{');
+    // All keys are rejected now.
+    expect((await server.ask('/status/data')).status).toBe(500);
+  });
+
+  it('distinguishes whole, partial, missing, differing and verified days', async () => {
+    const { sync, query, warehouse, catalogue: known } = await openWorkspace({ brands: 1, days: 8 });
+    expect((await sync()).status).toBe('complete');
+    const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
+    const id = String(brand?.['id']);
+    const today = dayOf(NOW_MS);
+    const day = (back: number): string => addDays(today, -back);
+    await query(`DELETE FROM sync.coverage WHERE resource = 'responses'`);
+    await query(`DELETE FROM sync.audits`);
+    const cover = (from: string, to: string, at: string) =>
+      query(
+        `INSERT INTO sync.coverage SELECT 'x ${from}', 'responses', '${id}', DATE '${from}', DATE '${to}', uuid(), uuid(), TIMESTAMP '${at}', 1, NULL`,
+      );
+    await cover(day(6), day(4), `${day(1)} 10:00:00`);
+    await cover(day(3), day(3), `${day(3)} 10:00:00`);
+    await cover(day(0), day(0), `${day(0)} 10:00:00`);
+    const verify = (date: string, agrees: boolean) =>
+      query(
+        `INSERT INTO sync.verifications SELECT TIMESTAMP '${day(0)} 11:00:00', NULL, '${id}', DATE '${date}', 'day', NULL, 1, 1, ${agrees}`,
+      );
+    await verify(day(6), true);
+    await verify(day(5), false);
+    await query(
+      `INSERT INTO sync.audits SELECT 'responses', '${id}', DATE '${day(1)}', TIMESTAMP '${day(0)} 09:00:00', true, 0, 0, '', NULL, 0, NULL`,
+    );
+    const calendars = await warehouse().database.exclusive((session) =>
+      readCalendars((sql) => session.query(sql), known, [{ id, since: day(7) }], NOW_MS),
+    );
+    // 8 to 15 March: missing, verified, differs, whole, partial, missing, whole by its count, and today.
+    expect(calendars[0]?.months).toEqual([{ month: '2026-03', days: `${'.'.repeat(7)}mvdwpmwp` }]);
+    expect(calendars[0]?.counts).toEqual({ verified: 1, whole: 2, partial: 2, differs: 1, missing: 2 });
+  });
+
+  it('lists the most urgent findings first, each with a command', async () => {
+    const lastRun = {
+      runId: 'r',
+      status: 'failed',
+      startedAt: '',
+      endedAt: '',
+      durationMs: 1,
+      requests: 1,
+      error: 'no answer',
+    };
+    const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
+    const resource = { resource: 'r', readAt: null, gaps: [], gapDays: 3, unfinished: 0 };
+    const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
+    const status = {
+      lastRun,
+      brands: [brand],
+      resources: [resource],
+      quarantined: 1,
+      drift: [drift],
+      unlearned: [],
+      differing: [],
+      heldDeletions: [],
+      key: { state: 'refused', lastRefusal: { status: 401, at: '' } },
+    } as const;
+    const facts = {
+      nowMs: NOW_MS,
+      workspace: 'acme',
+      copy: 'current',
+      why: null,
+      status,
+      readAtMs: 0,
+      progress: null,
+      jobs: [],
+    } as const;
+    const keys = [{ name: 'old', expiresAt: new Date(NOW_MS + 1000).toISOString() }];
+    const found = findingsOf({ ...facts, keys });
+    expect(found.map(({ level }) => level)).toEqual(['problem', 'problem', ...Array(6).fill('attention')]);
+    expect(found.map(({ command }) => command)).toEqual([
+      'sightline doctor --workspace acme',
+      'sightline sync --workspace acme',
+      'sightline sync --workspace acme',
+      'sightline verify --repair --workspace acme',
+      'sightline sync --workspace acme',
+      'sightline sql "from sync.quarantine" --workspace acme',
+      'sightline sql "from sync.drift" --workspace acme',
+      'sightline keys create NAME --workspace acme',
+    ]);
+    for (const { sentence } of found) expect(sentence).toMatch(/^[A-Z"0-9].*[.]$/);
+  });
+});
