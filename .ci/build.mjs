@@ -1,0 +1,25 @@
+// Compiles the sources into dist/ and copies the files that the compiler leaves out, such as pages and marts. Without the
+// development dependencies the compiler is fetched for this run alone and types are not checked.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+rmSync('dist', { recursive: true, force: true });
+if (existsSync('node_modules/typescript')) run('node', ['node_modules/typescript/bin/tsc']);
+else {
+  const compiler = `typescript@${devDependencies.typescript}`;
+  process.stderr.write(
+    `The development dependencies are not installed: ${compiler} is fetched, and types are not checked.\n`,
+  );
+  run('npm', ['exec', '--yes', `--package=${compiler}`, '--', 'tsc', '--noCheck', '--types', '']);
+}
+cpSync('src', 'dist/src', { recursive: true, filter: (path) => !/\.ts$|tsconfig\.json$/.test(path) });
+chmodSync('dist/src/cli/main.js', 0o755);
+
+function run(command, args) {
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
