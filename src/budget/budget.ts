@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { createLedger } from './send-ledger.ts';
-import { createBook, createQueue, type Pace, RENEW_MS } from './send-queue.ts';
+import { createQueue, createSendQueueStore, type Pace, RENEW_MS } from './send-queue.ts';
 import { type BudgetLog, type Moment, memoryLog } from './send-record.ts';
 
 /** Maximum sleep between reads of the log, because another process may have withdrawn its claim. */
@@ -48,7 +48,7 @@ export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptio
   const log = given ?? memoryLog();
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
   const ledger = createLedger(() => ({ monotonicMs: clock.monotonic(), wallMs: clock.now() }), log.delayMsMax);
-  const book = createBook(log, ledger, moment);
+  const book = createSendQueueStore(log, ledger, moment);
   // No other process can withdraw a claim from a log in memory, so it need not be polled.
   const pollMs = given === undefined ? RENEW_MS : POLL_MS;
   const queue = createQueue({ clock, share, log, pace, ledger, book, moment, pollMs });

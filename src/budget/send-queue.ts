@@ -23,7 +23,7 @@ export interface Pace {
 }
 
 /** Connects the log with the ledger. */
-export interface Book {
+export interface SendQueueStore {
   /** Applies new records of the log to the ledger. */
   catchUp(): void;
   /** Adds a record and waits until it is stored. Rejects if it cannot be stored. */
@@ -33,7 +33,7 @@ export interface Book {
 }
 
 /** Creates the connection between a log and its ledger. */
-export function createBook(log: BudgetLog, ledger: Ledger, moment: () => Moment): Book {
+export function createSendQueueStore(log: BudgetLog, ledger: Ledger, moment: () => Moment): SendQueueStore {
   const catchUp = (): void => {
     for (const record of log.read()) ledger.apply(record);
   };
@@ -72,7 +72,7 @@ export interface QueueParts {
   readonly log: BudgetLog;
   readonly pace: Pace | undefined;
   readonly ledger: Ledger;
-  readonly book: Book;
+  readonly book: SendQueueStore;
   readonly moment: () => Moment;
   readonly pollMs: number;
 }

@@ -5,15 +5,15 @@ import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { jobsOf } from '../operations/job-list.ts';
 import { newsOfFreshness, newsOfJob } from '../operations/notify/news.ts';
 import type { Job, Step } from '../scheduler/job.ts';
-import { type JobRun, openBook } from '../scheduler/job-log.ts';
+import { type JobRun, openJobLog } from '../scheduler/job-log.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
 import { type LogLevel, type LogTarget, openLog } from '../serve/telemetry/server-log.ts';
 import type { DigestSetting } from '../session/handshake.ts';
-import { readOnlyCopies } from '../session/newest-replica.ts';
+import { readOnlyReplicas } from '../session/newest-replica.ts';
 import { folderIdOf } from '../session/owner-file.ts';
 import { type Carry, claimWorkspace, type Lend } from '../session/owner-server.ts';
-import { refreshCopy, withHome } from '../session/remote-session.ts';
+import { refreshReplica, withRemote } from '../session/remote-session.ts';
 import type { Carried, Greeting } from '../session/socket-frames.ts';
 import { createTurns, type Turns } from '../session/turns.ts';
 import type { Context } from '../session/workspace.ts';
@@ -69,7 +69,7 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
   const parts = { turns, stopped: stop.signal, log };
   const forOthers = { carry: createCarry({ ...parts, parse: options.parse, config }), lend: createLend(turns) };
   const own = async (): Promise<OwnedOrOther> => {
-    const allowLiveReads = readOnlyCopies(config.folder);
+    const allowLiveReads = readOnlyReplicas(config.folder);
     const since = new Date(clock.now()).toISOString();
     const claim = await claimWorkspace({ folder: config.folder, command, since, forOthers }).catch(
       (thrown: unknown) => {
@@ -82,7 +82,7 @@ export async function ownWorkspace(context: Context, flags: WorkspaceFlags, opti
       return { owner: claim.owner };
     }
     const run = createRun(context, flags, parts);
-    const schedule = { jobs: jobsOf(config), clock, signal: stop.signal, book: openBook(config.folder), run };
+    const schedule = { jobs: jobsOf(config), clock, signal: stop.signal, book: openJobLog(config.folder), run };
     const kept = options.runsJobs ? repeatUntilStopped(() => keepSchedule(schedule), clock, stop.signal, log) : null;
     const watched = watch(context, stop.signal, log);
     const followed = follow(context, stop.signal, log);
@@ -129,7 +129,7 @@ async function follow(context: Context, signal: AbortSignal, log: Log): Promise<
   let isReported = false;
   while (!signal.aborted) {
     try {
-      await refreshCopy(context);
+      await refreshReplica(context);
       isReported = false;
     } catch (thrown) {
       // Log an outage once.
@@ -176,12 +176,12 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
         return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, flags, signal, () => undefined));
       };
       const inHome = (): Promise<JobRun> =>
-        withHome({ config, clock, signal, command: `serve, job ${job.name}` }, null, (inside) =>
+        withRemote({ config, clock, signal, command: `serve, job ${job.name}` }, null, (inside) =>
           runJob(job, { clock, signal: inside.signal, dueMs, perform: perform(inside.signal) }),
         );
       const ended = await turns.take(`job ${job.name}`, signal, inHome);
       // A locked job is retried. Logging each attempt would push older runs out of the job log.
-      if (ended.status !== 'locked') await openBook(config.folder).add(job, ended);
+      if (ended.status !== 'locked') await openJobLog(config.folder).add(job, ended);
       const { status, dueAt, startedAt, steps } = ended;
       const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
       log(level, { msg: `job ${job.name} ${status}`, job: job.name, dueAt, startedAt, steps });

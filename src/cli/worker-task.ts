@@ -3,12 +3,12 @@ import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { jobsOf } from '../operations/job-list.ts';
 import { newsOfJob } from '../operations/notify/news.ts';
 import type { Job, Step } from '../scheduler/job.ts';
-import { type JobRun, openBook, readSettled, type StepRun } from '../scheduler/job-log.ts';
+import { type JobRun, openJobLog, readSettled, type StepRun } from '../scheduler/job-log.ts';
 import { nextRun } from '../scheduler/next-run.ts';
 import { runJob } from '../scheduler/run-job.ts';
 import type { Lease, Task, TaskEnd } from '../scheduler/runner.ts';
 import type { LogLevel } from '../serve/telemetry/server-log.ts';
-import { heldHome, withHome } from '../session/remote-session.ts';
+import { checkedOutRemote, withRemote } from '../session/remote-session.ts';
 import type { Context } from '../session/workspace.ts';
 import type { Configured, WorkspaceFlags } from './context.ts';
 import { performStep } from './job-steps.ts';
@@ -61,7 +61,7 @@ export async function performTask(task: Task, lease: Lease, parts: TaskParts): P
     const context = { config, clock: systemClock, signal, command: parts.command };
     // Own the local folder first, then check out the remote warehouse.
     const run = await runAlone(config.folder, parts.command, () =>
-      withHome(context, task.id, async (inside) =>
+      withRemote(context, task.id, async (inside) =>
         (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, task, parts),
       ),
     );
@@ -89,12 +89,12 @@ async function runSteps(context: Context, job: Job, task: Task, { flags, log }: 
   };
   log('info', { msg: `job ${job.name} of ${config.name} starts`, ...about, attempt: task.attempt });
   const { dueMs } = task;
-  const book = openBook(config.folder);
+  const book = openJobLog(config.folder);
   const name = nameOf(task);
   const earlier = name === ASKED && task.attempt === 1 ? [] : await book.endedSteps(job, name);
   const onStep = async (ended: readonly StepRun[]): Promise<void> => {
     await book.keepSteps(job, name, ended);
-    await heldHome(config.folder)?.keepFiles();
+    await checkedOutRemote(config.folder)?.keepFiles();
   };
   const warnOfStep = (thrown: unknown): void => {
     const why = toSightlineError(thrown).message;

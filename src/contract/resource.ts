@@ -45,7 +45,7 @@ export type Change =
    */
   | { readonly kind: 'walk'; readonly settled?: true }
   /** Window: items with a time, read by ranges of days. `census` declares the source of the day counts. */
-  | { readonly kind: 'window'; readonly census?: Census }
+  | { readonly kind: 'window'; readonly census?: DayCounts }
   /** Singleton: one object, stored as a series with a new row whenever it changes. */
   | { readonly kind: 'value' }
   /** Detail: one request per row of the list `of`; adds columns to that list's table. */
@@ -59,7 +59,7 @@ export type Change =
     };
 
 /** Source of a window's day counts: column `count` of `table`, which is repeated for each entity of a day. */
-export interface Census {
+export interface DayCounts {
   readonly resource: string;
   readonly table: string;
   readonly day: string;

@@ -5,7 +5,7 @@ import { SightlineError } from '../base/errors.ts';
 import type { Manifest, SnapshotFile } from '../snapshot/manifest.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from '../snapshot/publisher.ts';
 import { isTurnOf } from '../snapshot/reuse.ts';
-import type { Tally } from '../snapshot/table-export.ts';
+import type { FileCounts } from '../snapshot/table-export.ts';
 import type { ObjectStore, StoredObject } from '../storage/object-store.ts';
 import { inParallel } from '../storage/parallel.ts';
 import { checkConditions } from '../storage/store-conditions.ts';
@@ -49,7 +49,7 @@ export type Bring = (
   staged: StagedSnapshot,
   base: { readonly pointer: Pointer | null; readonly manifest: Manifest | null },
   begunAt: number,
-) => Promise<{ manifest: Manifest; sent: Tally }>;
+) => Promise<{ manifest: Manifest; sent: FileCounts }>;
 
 /** A snapshot in its final place in an object store. */
 export interface StoredSnapshot extends PlacedSnapshot {
@@ -146,7 +146,7 @@ async function placeFile(
   file: SnapshotFile,
   id: string,
   now: number,
-  sent: Tally,
+  sent: FileCounts,
 ): Promise<string> {
   const key = FILES + file.path;
   const there = await store.head(key);

@@ -5,7 +5,7 @@ import { isRecord } from '../base/json.ts';
 import { askOnce } from './probe.ts';
 
 /** Result of the first request to upstream. */
-export interface Trial {
+export interface ConnectionTest {
   /** The base URL that responded. */
   readonly baseUrl: string;
   /** Names of the brands that the API key can read. */
@@ -45,12 +45,12 @@ export function meantBy(given: string): string[] {
  *
  * @throws the error of the first address if none is the API, and the signal's reason when it is aborted.
  */
-export async function tryUpstream(
+export async function testConnection(
   addresses: readonly string[],
   configure: (baseUrl: string) => WorkspaceConfig,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Trial> {
+): Promise<ConnectionTest> {
   let first: unknown = null;
   for (const address of addresses) {
     try {
@@ -64,7 +64,7 @@ export async function tryUpstream(
   throw first;
 }
 
-async function tryAddress(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Trial> {
+async function tryAddress(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<ConnectionTest> {
   const { baseUrl, items, rateLimit } = await askOnce(config, clock, signal);
   const brands = items.map((item) => (isRecord(item) && typeof item['name'] === 'string' ? item['name'] : '?'));
   return { baseUrl, brands, rateLimit };

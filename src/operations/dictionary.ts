@@ -44,7 +44,7 @@ export async function describeTables(): Promise<DescribedTable[]> {
       );
       return tables
         .map(([schema, table, about]) => ({
-          ...placeOf(String(schema), String(table)),
+          ...locationOf(String(schema), String(table)),
           about: String(about ?? ''),
           columns: columns
             .filter((column) => column[0] === schema && column[1] === table)
@@ -105,7 +105,7 @@ function escaped(text: string): string {
   return text.replaceAll('|', '\\|');
 }
 
-function placeOf(schema: string, table: string): Pick<DescribedTable, 'name' | 'kind' | 'key'> {
+function locationOf(schema: string, table: string): Pick<DescribedTable, 'name' | 'kind' | 'key'> {
   if (schema === MART_SCHEMA) return { name: `${schema}.${table}`, kind: 'mart', key: [] };
   if (schema !== 'main') return { name: `${schema}.${table}`, kind: 'bookkeeping', key: [] };
   const history = catalogue.histories.find(({ name }) => name === table);

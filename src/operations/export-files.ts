@@ -20,7 +20,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
 import { encodeRows } from '../query/formats/row-formats.ts';
-import { openNewestWith } from '../session/newest-replica.ts';
+import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { type BatchWriter, type FileFormat, type PlainFile, writePlainFile } from '../snapshot/plain-files.ts';
@@ -113,7 +113,7 @@ async function writeFiles(
   onProgress: (progress: { table: string; done: number; of: number }) => void,
 ): Promise<{ files: PlainFile[]; stale: boolean }> {
   const layout = layoutOf(config.folder);
-  const { opened: source, stale } = await openNewestWith(config, layout, (path) => openCopySource(path, folder));
+  const { opened: source, stale } = await openNewestReplicaWith(config, layout, (path) => openCopySource(path, folder));
   try {
     const selected = await select(source, catalogue, request);
     const files: PlainFile[] = [];

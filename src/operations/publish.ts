@@ -1,14 +1,14 @@
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import type { StoredSnapshot } from '../lake/store-publisher.ts';
-import { heldHome } from '../session/remote-session.ts';
+import { checkedOutRemote } from '../session/remote-session.ts';
 import { withStore } from '../session/storage-location.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readManifest } from '../snapshot/manifest.ts';
 import type { Publisher } from '../snapshot/publisher.ts';
 import type { Snapshot } from '../snapshot/snapshot-export.ts';
-import type { Tally } from '../snapshot/table-export.ts';
+import type { FileCounts } from '../snapshot/table-export.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 /** Result of publishing a snapshot beyond the workspace's folder. */
@@ -26,7 +26,7 @@ export interface Publication {
   readonly pointer: 'moved' | 'superseded';
   /** ID of the snapshot that `latest.json` points to. */
   readonly latest: string;
-  readonly sent: Readonly<Tally>;
+  readonly sent: Readonly<FileCounts>;
   /** IDs of the snapshots whose files were deleted there. */
   readonly deleted: readonly string[];
 }
@@ -83,7 +83,7 @@ async function openPublisher(
   store: ObjectStore,
   onProgress: (progress: { done: number; of: number }) => void,
 ): Promise<Publisher<StoredSnapshot>> {
-  const epoch = heldHome(config.folder)?.epoch ?? null;
+  const epoch = checkedOutRemote(config.folder)?.epoch ?? null;
   const options = { clock, signal, onProgress, epoch };
   if (config.publish.kind !== 'iceberg') {
     const { createStorePublisher } = await import('../lake/store-publisher.ts');

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { constrainedMemory } from 'node:process';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { openCopyWith, openNewestWith } from '../session/newest-replica.ts';
+import { openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
@@ -45,7 +45,7 @@ export async function queryWorkspace(
   { signal, limits = ownerLimits(), resultsMax }: QueryOptions = {},
 ): Promise<QueryResult[]> {
   const open = (path: string): Promise<GuardedSql> => openGuardedSql(path, { audience: 'owner', limits });
-  const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
+  const { opened } = await openNewestReplicaWith(config, layoutOf(config.folder), open);
   return interruptible(opened, signal, () => opened.query(sql, resultsMax));
 }
 
@@ -62,7 +62,7 @@ export async function saveQuery(
   const output = `${target}.${process.pid}.new`;
   await ensureWritableFolder(resolve(target, '..'));
   const open = (file: string): Promise<GuardedSql> => openGuardedSql(file, { audience: 'owner', limits, output });
-  const { opened } = await openNewestWith(config, layoutOf(config.folder), open);
+  const { opened } = await openNewestReplicaWith(config, layoutOf(config.folder), open);
   try {
     const rows = await interruptible(opened, signal, () => opened.writeParquet(sql));
     await syncToDisk(output);
@@ -89,7 +89,7 @@ export interface QuerySession {
  */
 export async function openSession(config: WorkspaceConfig, limits = ownerLimits()): Promise<QuerySession> {
   const layout = layoutOf(config.folder);
-  const sql = await openCopyWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
+  const sql = await openReplicaWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
   const { copy, live } = agesOf(layout);
   return { sql, asOf: copy, isBehind: config.home.kind === 'local' && live > copy };
 }

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { learnConventions } from '../analytics/calibration/calibrate.ts';
+import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { withHome } from '../session/remote-session.ts';
+import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
 import { type ReplayResult, replayPages } from '../sync/raw/replay-pages.ts';
-import { openRecords } from '../sync/recorder.ts';
+import { openRecorder } from '../sync/recorder.ts';
 import { DamagedFile } from '../warehouse/errors.ts';
 import { checkDatabasePath, removeDatabase } from '../warehouse/file/copy-database.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/file/rebuild.ts';
@@ -58,7 +58,7 @@ export function replayWorkspace(
   request: ReplayRequest,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
-  return withHome(context, null, (inside) => replay(inside, request, onProgress));
+  return withRemote(context, null, (inside) => replay(inside, request, onProgress));
 }
 
 async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {
@@ -75,7 +75,9 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
   );
   if (summary.replaced) {
     await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
-      await learnConventions(warehouse.database, { now: context.clock.now(), onlyIfNone: true }).catch(() => undefined);
+      await calibrateConventions(warehouse.database, { now: context.clock.now(), onlyIfNone: true }).catch(
+        () => undefined,
+      );
       await publish(warehouse, layout, copy);
     });
   }
@@ -154,7 +156,7 @@ async function build(
   onProgress: OnProgress,
 ): Promise<ReplayResult> {
   return inWarehouse(path, async (opened) => {
-    const records = await openRecords({ catalogue, warehouse: opened, clock, raw: null });
+    const records = await openRecorder({ catalogue, warehouse: opened, clock, raw: null });
     const folder = layoutOf(config.folder).raw;
     const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal, onProgress };
     const result = await replayPages(parts, options);

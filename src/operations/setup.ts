@@ -40,7 +40,7 @@ export interface Settings {
 }
 
 /** Locates the settings of a workspace, existing or new. Throws `config_invalid` for an unreadable file. */
-export function placeOf(
+export function locationOf(
   folder: string,
   workspace: string,
   environment: Readonly<Record<string, string | undefined>>,

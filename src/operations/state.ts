@@ -6,7 +6,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { providerOf } from '../contract/catalogue.ts';
 import { noData } from '../session/newest-replica.ts';
-import { withHome } from '../session/remote-session.ts';
+import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from '../warehouse/ledger/progress-state.ts';
 import { readMembers } from '../warehouse/ledger/slice-state.ts';
 import { checkNotOwnFile } from './own-files.ts';
-import { readNewest } from './status.ts';
+import { readNewestReplica } from './status.ts';
 
 /** Value of `format` in a state file. */
 const FORMAT = 'sightline-state';
@@ -61,7 +61,7 @@ type StateFile = z.infer<typeof fileSchema>;
 
 /** Reads a workspace's sync state, or part of it. `stale` means it is from the last replica. Throws `usage` for unknown names. */
 export async function readState(config: WorkspaceConfig, wanted: StateScope) {
-  return readNewest(config, async (query) => {
+  return readNewestReplica(config, async (query) => {
     const state = await readProgressState(query, EVERYTHING);
     const brands = [...new Set(state.coverage.flatMap(({ brandId }) => brandId ?? []))];
     return readProgressState(query, checkScope(wanted, brands));
@@ -153,7 +153,7 @@ export async function resetState(context: Context, wanted: StateScope): Promise<
 }
 
 function changing<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
-  return withHome(context, null, (inside) => change(inside, work));
+  return withRemote(context, null, (inside) => change(inside, work));
 }
 
 async function change<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {

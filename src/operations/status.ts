@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
-import { openNewestWith } from '../session/newest-replica.ts';
+import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { catalogue, type Owner, readOwner } from '../session/workspace.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -52,7 +52,9 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
   const jobs = runs.filter((run, index) => runs.findIndex(({ job }) => job === run.job) === index);
   const beside = { workspace: config.name, folder: config.folder, owner, bytes, jobs };
   try {
-    const { value, stale, asOfMs } = await readNewest(config, (query) => readStatus(query, catalogue, clock.now()));
+    const { value, stale, asOfMs } = await readNewestReplica(config, (query) =>
+      readStatus(query, catalogue, clock.now()),
+    );
     return { ...beside, asOf: new Date(asOfMs).toISOString(), stale, data: value };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
@@ -63,11 +65,11 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
 
 /** Reads the mass deletions that await confirmation. Throws `no_data`. */
 export async function readHeld(config: WorkspaceConfig): Promise<HeldDeletionRow[]> {
-  return (await readNewest(config, readHeldDeletions)).value;
+  return (await readNewestReplica(config, readHeldDeletions)).value;
 }
 
 /** A value read from the newest readable data, with their age. */
-export interface ReadNewest<T> {
+export interface NewestReplica<T> {
   readonly value: T;
   /** Whether the value is from a replica that is older than the live file. */
   readonly stale: boolean;
@@ -79,14 +81,14 @@ export interface ReadNewest<T> {
  *
  * @throws `no_data`
  * @example
- * const { value: runs } = await readNewest(config, (query) => readRuns(query, 20));
+ * const { value: runs } = await readNewestReplica(config, (query) => readRuns(query, 20));
  */
-export async function readNewest<T>(
+export async function readNewestReplica<T>(
   config: WorkspaceConfig,
   read: (query: Query) => Promise<T>,
-): Promise<ReadNewest<T>> {
+): Promise<NewestReplica<T>> {
   const layout = layoutOf(config.folder);
-  const { opened: reader, stale } = await openNewestWith(config, layout, openReader);
+  const { opened: reader, stale } = await openNewestReplicaWith(config, layout, openReader);
   try {
     const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
     const { copy, live } = agesOf(layout);

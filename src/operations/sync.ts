@@ -1,23 +1,23 @@
-import { learnConventions } from '../analytics/calibration/calibrate.ts';
+import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
-import { withHome } from '../session/remote-session.ts';
+import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { progressOf } from '../sync/progress.ts';
 import { keepProgress } from '../sync/progress-file.ts';
-import { openRecords } from '../sync/recorder.ts';
+import { openRecorder } from '../sync/recorder.ts';
 import { runSync, type SyncOptions, type SyncSummary } from '../sync/run-sync.ts';
-import { createTally, type Tally } from '../sync/sync-stats.ts';
+import { createSyncStats, type SyncStats } from '../sync/sync-stats.ts';
 import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
-export type OnProgress = (tally: Tally, budget: Budget) => void;
+export type OnProgress = (stats: SyncStats, budget: Budget) => void;
 
 /** Pages are small: two threads write them no faster than one, and everything beyond this memory is on disk already. */
 export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
@@ -31,7 +31,7 @@ export async function syncWorkspace(
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   for (const name of options.only ?? []) checkResource(name);
-  return withHome(context, null, (inside) =>
+  return withRemote(context, null, (inside) =>
     withWarehouse(inside, SYNC_RESOURCES, async (opened) => {
       const [summary] = await syncOpened(inside, opened, [options], onProgress);
       await publish(opened.warehouse, opened.layout, opened.copy);
@@ -74,14 +74,14 @@ async function syncThrough(
   const summaries: SyncSummary[] = [];
   const removesExpired = runs.some(({ acceptExpiry }) => acceptExpiry === true);
   const raw = { folder: layout.raw, limits: config.raw, removesExpired };
-  const records = await openRecords({ catalogue, warehouse, clock, raw });
+  const records = await openRecorder({ catalogue, warehouse, clock, raw });
   const startedAt = clock.monotonic();
-  let tally: Tally = createTally();
+  let stats: SyncStats = createSyncStats();
   const progressFile = keepProgress({ folder: config.folder, clock, command }, () =>
-    progressOf(tally, budget.state(), clock.monotonic() - startedAt),
+    progressOf(stats, budget.state(), clock.monotonic() - startedAt),
   );
-  const take = (latest: Tally): void => {
-    tally = latest;
+  const take = (latest: SyncStats): void => {
+    stats = latest;
     onProgress(latest, budget);
   };
   try {
@@ -148,7 +148,7 @@ async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Cloc
   const note = { chain: 'conventions', code: 'bad_answer' };
   try {
     const { database } = warehouse;
-    const unexplained = await learnConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
+    const unexplained = await calibrateConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
     if (unexplained.length === 0) return [];
     const names = unexplained.join(', ');
     const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.conventions for the reasons`;

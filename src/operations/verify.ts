@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readConventions, readLearned } from '../analytics/calibration/findings.ts';
+import { readCalibrated, readConventions } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { SightlineError } from '../base/errors.ts';
@@ -7,7 +7,7 @@ import { inSpan } from '../base/trace/trace.ts';
 import { providerOf } from '../contract/catalogue.ts';
 import { addDays, eachDay } from '../contract/time.ts';
 import { noData } from '../session/newest-replica.ts';
-import { withHome } from '../session/remote-session.ts';
+import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
@@ -65,7 +65,7 @@ export function verifyWorkspace(
   request: VerifyRequest,
   onProgress: OnProgress,
 ): Promise<Verification> {
-  return withHome(context, null, (inside) => verify(inside, request, onProgress));
+  return withRemote(context, null, (inside) => verify(inside, request, onProgress));
 }
 
 async function verify(context: Context, request: VerifyRequest, onProgress: OnProgress): Promise<Verification> {
@@ -151,7 +151,7 @@ async function verifyBrands(
   const overrides = toOverrides(config.conventions);
   return warehouse.database.transaction(async ({ query }) => {
     const conventions = mergeConventions(await readConventions(query), overrides);
-    const known = new Set([...(await readLearned(query)), ...Object.keys(overrides)]);
+    const known = new Set([...(await readCalibrated(query)), ...Object.keys(overrides)]);
     const brands: BrandVerification[] = [];
     for (const brandId of ids) {
       brands.push(await verifyBrand({ catalogue, query, conventions, known, brandId, range }));

@@ -9,7 +9,7 @@ import { readStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { readBrandReport, readBrands } from '../web/report/brand-report.ts';
 import { drawings, reportPage } from '../web/report/report-page.ts';
 import { fileTheme } from '../web/report/theme.ts';
-import { readNewest } from './status.ts';
+import { readNewestReplica } from './status.ts';
 
 /** Options of `reportWorkspace`. */
 export interface ReportRequest {
@@ -40,7 +40,7 @@ export async function reportWorkspace(
   { brands: wanted, weeks, output }: ReportRequest,
 ): Promise<WrittenReport[]> {
   const folder = resolve(output ?? join(config.folder, 'reports'));
-  const read = await readNewest(config, async (query) => {
+  const read = await readNewestReplica(config, async (query) => {
     const status = await readStatus(query, catalogue, clock.now());
     const reports = [];
     for (const brand of choose(await readBrands(query), wanted))

@@ -8,7 +8,7 @@ import { FORMS } from '../contract/formats.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
-import type { Edition } from './open-replica.ts';
+import type { ServedReplica } from './open-replica.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, RowSet } from './service.ts';
 import { readStored, type StoredItems } from './stored-items.ts';
@@ -19,7 +19,7 @@ const LIST = 'data';
 /** A validated request and the open replica that serves it. */
 export interface AnswerRequest {
   readonly catalogue: Catalogue;
-  readonly edition: Edition;
+  readonly replica: ServedReplica;
   readonly resource: Resource;
   readonly brandId: string | null;
   readonly member: string | null;
@@ -44,13 +44,13 @@ export async function computeAnswer(
 
 async function computedAnswer(
   query: Query,
-  { catalogue, edition, resource, brandId, asked, nowMs }: AnswerRequest,
+  { catalogue, replica, resource, brandId, asked, nowMs }: AnswerRequest,
   computes: NonNullable<Resource['computes']>,
 ): Promise<Answer> {
   const id = brandId as string;
-  const brand = await readReportedBrand(query, catalogue, id, edition.brands.get(id)?.since ?? null);
-  const { conventions } = edition;
-  const mayRepeat = edition.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const brand = await readReportedBrand(query, catalogue, id, replica.brands.get(id)?.since ?? null);
+  const { conventions } = replica;
+  const mayRepeat = replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat };
   const report = await computeReport(computes, given);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
@@ -62,15 +62,15 @@ async function computedAnswer(
 }
 
 // A detail may have no timestamp from which the digits were learned; then use those of its list.
-function timeDigitsOf({ edition: { shapes }, resource }: AnswerRequest): number | null {
+function timeDigitsOf({ replica: { shapes }, resource }: AnswerRequest): number | null {
   const list = resource.change.kind === 'detail' ? resource.change.of : resource.name;
   const digits = shapes.get(resource.name, FORMS.timeDigits) ?? shapes.get(list, FORMS.timeDigits);
   return digits === null ? null : Number(digits);
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {
-  const { resource, edition } = request;
-  const shape = (name: string): string | null => edition.shapes.get(resource.name, name);
+  const { resource, replica } = request;
+  const shape = (name: string): string | null => replica.shapes.get(resource.name, name);
   const [first] = tables;
   if (first !== undefined && first.table.declaration.at === 'body') {
     if (first.items.length === 0) throw nothingStored(request);

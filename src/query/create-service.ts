@@ -17,9 +17,9 @@ import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, computeAnswer, notFound } from './answer.ts';
 import { type Covered, coveredBy, worstOf } from './coverage.ts';
 import { createCursorSigner, type Position } from './cursor-signer.ts';
-import type { Edition } from './open-replica.ts';
+import type { ServedReplica } from './open-replica.ts';
 import { createRemembered } from './remembered.ts';
-import { createShelf } from './replica-holder.ts';
+import { createReplicaHolder } from './replica-holder.ts';
 import type { Freshness, Question, Service } from './service.ts';
 
 /** Dependencies and settings of the query layer. */
@@ -38,42 +38,42 @@ export interface ServiceOptions {
 /** Creates the query layer over a replica. */
 export function createService(options: ServiceOptions): Service {
   const { catalogue, path, clock, replica, readConventions } = options;
-  const shelf = createShelf(path, { catalogue, replica, readConventions });
+  const holder = createReplicaHolder(path, { catalogue, replica, readConventions });
   const signer = createCursorSigner(options.cursorSecret);
 
   const remembered = createRemembered<Question>();
 
   // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
   const ask: Service['ask'] = async (resource, given, parameters) => {
-    const edition = await shelf.current();
+    const replica = await holder.current();
     const nowMs = clock.now();
     const key = `${resource.name} ${Object.values(given).join(' ')} ${parameters}`;
-    return remembered(edition, dayOf(nowMs), key, () => check(edition, resource, given, parameters, nowMs));
+    return remembered(replica, dayOf(nowMs), key, () => check(replica, resource, given, parameters, nowMs));
   };
 
   const check = (
-    edition: Edition,
+    replica: ServedReplica,
     resource: Resource,
     given: Readonly<Record<string, string>>,
     parameters: URLSearchParams,
     nowMs: number,
   ): Question => {
-    const ids = checkPath(catalogue, edition, resource, given);
-    const checked = checkQuery(edition, resource, parameters, nowMs);
+    const ids = checkPath(catalogue, replica, resource, given);
+    const checked = checkQuery(replica, resource, parameters, nowMs);
     const binding = (range: { from: string; to: string }): string => bindingOf(resource, ids, checked, range);
     const after = readCursor(checked, (cursor) => signer.read(cursor, binding));
     const asked = after === null ? checked : { ...checked, from: after.from, to: after.to };
-    const request: AnswerRequest = { catalogue, edition, resource, ...ids, asked, after, nowMs };
+    const request: AnswerRequest = { catalogue, replica, resource, ...ids, asked, after, nowMs };
     const { from, to, values } = asked;
     const upTo = (limit?: number): AnswerRequest =>
       limit === undefined ? request : { ...request, asked: { ...asked, values: { ...values, limit } } };
     return {
       resource,
-      version: versionOf(edition, request),
-      ...coveredBy(edition.coverage, { ...request, since: sinceOf(edition, ids.brandId) }),
+      version: versionOf(replica, request),
+      ...coveredBy(replica.coverage, { ...request, since: sinceOf(replica, ids.brandId) }),
       answer: (signal, rowsMax) =>
         inSpan('query', { 'sightline.resource': resource.name }, () =>
-          edition.replica.work(
+          replica.replica.work(
             (query) => computeAnswer(query, upTo(rowsMax), (last) => signer.write({ ...last, from, to }, binding)),
             signal,
           ),
@@ -84,18 +84,18 @@ export function createService(options: ServiceOptions): Service {
   return {
     catalogue,
     ask,
-    namesOf: (resource) => shelf.opened()?.namesOf(resource) ?? {},
-    load: () => shelf.opened()?.replica.load() ?? { running: 0, waiting: 0 },
-    newest: () => shelf.current(),
+    namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
+    load: () => holder.opened()?.replica.load() ?? { running: 0, waiting: 0 },
+    newest: () => holder.current(),
     freshness: async () => {
       try {
-        return describe(catalogue, await shelf.current(), clock.now());
+        return describe(catalogue, await holder.current(), clock.now());
       } catch (thrown) {
         if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
         return { ready: false, syncedAt: null, status: null, dataVersion: null, resources: [] };
       }
     },
-    close: () => shelf.close(),
+    close: () => holder.close(),
   };
 }
 
@@ -108,7 +108,7 @@ interface Ids {
 // Rejects an unknown brand immediately; the row of a detail is looked up when the response is computed.
 function checkPath(
   catalogue: Catalogue,
-  edition: Edition,
+  replica: ServedReplica,
   resource: Resource,
   given: Readonly<Record<string, string>>,
 ): Ids {
@@ -118,19 +118,19 @@ function checkPath(
     const id = value.toLowerCase();
     const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
     const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider.name);
-    if (!isUuid(id) || (isBrand && !edition.brands.has(id))) throw notFound(name, value);
+    if (!isUuid(id) || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
     if (isMember) ids.member = id;
     else ids.brandId = id;
   }
   return ids;
 }
 
-function checkQuery(edition: Edition, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
-  const names = edition.namesOf(resource);
+function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
+  const names = replica.namesOf(resource);
   try {
     const asked = readQuery(resource.query, given, nowMs, names);
     for (const [name, parameter] of Object.entries(resource.query)) {
-      const [value, values] = [asked.values[name], edition.valuesOf(parameter)];
+      const [value, values] = [asked.values[name], replica.valuesOf(parameter)];
       if (typeof value === 'string' && values !== null && !values.includes(value)) {
         throw new ParameterError(servedName(name, parameter, names), value, `one of ${values.join(', ')}`);
       }
@@ -165,17 +165,17 @@ function bindingOf(
   return JSON.stringify([resource.name, brandId, member, kept.map(([name]) => values[name] ?? null), range]);
 }
 
-function versionOf(edition: Edition, { resource, brandId, member, asked, nowMs }: AnswerRequest): string {
+function versionOf(replica: ServedReplica, { resource, brandId, member, asked, nowMs }: AnswerRequest): string {
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
   const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
   const values = others.map(([name]) => asked.values[name] ?? null);
   const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
-  const question = JSON.stringify([edition.version, resource.name, brandId, member, values, range]);
+  const question = JSON.stringify([replica.version, resource.name, brandId, member, values, range]);
   return createHash('sha256').update(question).digest('hex').slice(0, 32);
 }
 
-function describe(catalogue: Catalogue, edition: Edition, nowMs: number): Freshness {
-  const brands = [...edition.brands.keys()];
+function describe(catalogue: Catalogue, replica: ServedReplica, nowMs: number): Freshness {
+  const brands = [...replica.brands.keys()];
   const today = dayOf(nowMs);
   const resources = catalogue.resources
     .filter(({ change }) => change.kind !== 'detail')
@@ -184,16 +184,16 @@ function describe(catalogue: Catalogue, edition: Edition, nowMs: number): Freshn
       const asked = readQuery(resource.query, new URLSearchParams(), nowMs);
       const parts = scopes.map((brandId): Covered => {
         const question = { catalogue, resource, brandId, member: null, asked, nowMs };
-        return coveredBy(edition.coverage, { ...question, since: sinceOf(edition, brandId) ?? today });
+        return coveredBy(replica.coverage, { ...question, since: sinceOf(replica, brandId) ?? today });
       });
       return { name: resource.name, ...worstOf(parts) };
     });
-  const { lastRun, dataVersion } = edition;
+  const { lastRun, dataVersion } = replica;
   return { ready: true, syncedAt: lastRun?.endedAt ?? null, status: lastRun?.status ?? null, dataVersion, resources };
 }
 
-function sinceOf(edition: Edition, brandId: string | null): string | null {
-  return brandId === null ? null : (edition.brands.get(brandId)?.since ?? null);
+function sinceOf(replica: ServedReplica, brandId: string | null): string | null {
+  return brandId === null ? null : (replica.brands.get(brandId)?.since ?? null);
 }
 
 function toInvalid(thrown: unknown): unknown {

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import { dayOf } from '../contract/time.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
-import type { Edition } from './open-replica.ts';
-import { type CopyReport, readCopy } from './replica-report.ts';
+import type { ServedReplica } from './open-replica.ts';
+import { type ReplicaReport, readCopy } from './replica-report.ts';
 import { type Figures, readFigures } from './run-figures.ts';
 import type { Service } from './service.ts';
 
@@ -48,37 +48,37 @@ export interface Observation {
   /** Whether the replica can be read; if it is damaged, the numbers come from the previous one. */
   readonly isReadable: boolean;
   /** Null if there is no readable replica. */
-  readonly copy: { readonly report: CopyReport; readonly figures: Figures } | null;
+  readonly copy: { readonly report: ReplicaReport; readonly figures: Figures } | null;
   readonly surroundings: Surroundings;
 }
 
 /** Creates a function that reads the monitored values. Values of the replica are read once per replica and day. */
 export function createObserver(service: Service, monitored: Monitored, clock: Clock): () => Promise<Observation> {
-  const known = new WeakMap<Edition, { readonly day: string; readonly read: Promise<Observation['copy']> }>();
+  const known = new WeakMap<ServedReplica, { readonly day: string; readonly read: Promise<Observation['copy']> }>();
   // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
   // use.
-  const files = new WeakMap<Edition, string>();
-  const readOnce = (edition: Edition): Promise<Observation['copy']> => {
+  const files = new WeakMap<ServedReplica, string>();
+  const readOnce = (replica: ServedReplica): Promise<Observation['copy']> => {
     const day = dayOf(clock.now());
-    const earlier = known.get(edition);
+    const earlier = known.get(replica);
     if (earlier?.day === day) return earlier.read;
     const read = (async () => ({
-      report: await readCopy(edition, service.catalogue, clock.now()),
-      figures: await readFigures(edition, service.catalogue),
+      report: await readCopy(replica, service.catalogue, clock.now()),
+      figures: await readFigures(replica, service.catalogue),
     }))();
-    known.set(edition, { day, read });
-    read.catch(() => known.delete(edition));
+    known.set(replica, { day, read });
+    read.catch(() => known.delete(replica));
     return read;
   };
   return async () => {
     const surroundings = await monitored.surroundings();
     try {
       const file = identityOf(monitored.copy);
-      const edition = await service.newest();
+      const replica = await service.newest();
       // If a publish happens between the two stats, the file is ambiguous; the next call resolves it.
-      if (!files.has(edition) && identityOf(monitored.copy) === file) files.set(edition, file);
-      const isReadable = file !== '' && (files.get(edition) ?? file) === file;
-      return { isReadable, copy: await readOnce(edition), surroundings };
+      if (!files.has(replica) && identityOf(monitored.copy) === file) files.set(replica, file);
+      const isReadable = file !== '' && (files.get(replica) ?? file) === file;
+      return { isReadable, copy: await readOnce(replica), surroundings };
     } catch {
       // Report the replica as unreadable instead of failing.
       return { isReadable: false, copy: null, surroundings };

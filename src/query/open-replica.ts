@@ -15,7 +15,7 @@ import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 
 /** An open replica, with the metadata that every response needs. */
-export interface Edition {
+export interface ServedReplica {
   readonly replica: Replica;
   /** Hex digits that change with the data, their order, upstream's response formats or the calibration. */
   readonly version: string;
@@ -40,7 +40,7 @@ export interface LastRun {
 }
 
 /** Options for opening a replica. */
-export interface EditionOptions {
+export interface ServedReplicaOptions {
   readonly catalogue: Catalogue;
   readonly replica: ReplicaOptions;
   /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
@@ -52,17 +52,21 @@ export interface EditionOptions {
  *
  * @throws SightlineError `no_data` if the replica has the schema of another version of sightline
  */
-export async function openEdition(path: string, options: EditionOptions): Promise<Edition> {
+export async function openServedReplica(path: string, options: ServedReplicaOptions): Promise<ServedReplica> {
   const replica = await openReplica(path, options.replica);
   try {
-    return await replica.work((query) => readEdition(replica, query, options));
+    return await replica.work((query) => readServedReplica(replica, query, options));
   } catch (thrown) {
     await replica.close();
     throw thrown;
   }
 }
 
-async function readEdition(replica: Replica, query: Query, options: EditionOptions): Promise<Edition> {
+async function readServedReplica(
+  replica: Replica,
+  query: Query,
+  options: ServedReplicaOptions,
+): Promise<ServedReplica> {
   const { catalogue } = options;
   await checkSchema(query);
   const conventions = await options.readConventions(query);

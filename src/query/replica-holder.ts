@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
-import { type Edition, type EditionOptions, openEdition } from './open-replica.ts';
+import { openServedReplica, type ServedReplica, type ServedReplicaOptions } from './open-replica.ts';
 
 /** How long a replaced replica stays open for requests that already use it. */
 const GRACE_MS = 5_000;
@@ -8,21 +8,21 @@ const GRACE_MS = 5_000;
 const RETRY_MS = 5_000;
 
 /** Keeps the newest replica open. */
-export interface Shelf {
+export interface ReplicaHolder {
   /**
    * Returns the newest readable replica. If the newest is damaged or has another schema version, the previous one stays
    * in use, unless its own file was overwritten.
    *
    * @throws SightlineError `no_data` if there is none yet
    */
-  current(): Promise<Edition>;
+  current(): Promise<ServedReplica>;
   /** Returns the most recently opened replica, if any. */
-  opened(): Edition | null;
+  opened(): ServedReplica | null;
   close(): Promise<void>;
 }
 
 interface Held {
-  readonly edition: Edition;
+  readonly replica: ServedReplica;
   readonly file: FileIdentity;
 }
 
@@ -33,38 +33,38 @@ interface FileIdentity {
 }
 
 /** Creates a shelf. Every request checks whether the replica was replaced, and switches to the new one. */
-export function createShelf(path: string, options: EditionOptions): Shelf {
+export function createReplicaHolder(path: string, options: ServedReplicaOptions): ReplicaHolder {
   let held: Held | null = null;
   /** Identity of the newest file if it could not be opened, and the error. */
   let unreadable: { readonly content: string; readonly error: unknown } | null = null;
-  let opening: { readonly done: Promise<Edition> } | null = null;
-  const replaced = new Map<Edition, NodeJS.Timeout>();
+  let opening: { readonly done: Promise<ServedReplica> } | null = null;
+  const replaced = new Map<ServedReplica, NodeJS.Timeout>();
   const closing = new Set<Promise<void>>();
-  const retire = (edition: Edition): void => {
-    const closed = edition.replica.close().finally(() => closing.delete(closed));
+  const retire = (replica: ServedReplica): void => {
+    const closed = replica.replica.close().finally(() => closing.delete(closed));
     closing.add(closed);
   };
-  const retireLater = (edition: Edition): void => {
+  const retireLater = (replica: ServedReplica): void => {
     const later = (): void => {
-      replaced.delete(edition);
-      retire(edition);
+      replaced.delete(replica);
+      retire(replica);
     };
-    replaced.set(edition, setTimeout(later, GRACE_MS).unref());
+    replaced.set(replica, setTimeout(later, GRACE_MS).unref());
   };
-  const open = async (file: FileIdentity): Promise<Edition> => {
+  const open = async (file: FileIdentity): Promise<ServedReplica> => {
     try {
-      const edition = await openEdition(path, options);
-      if (held !== null) retireLater(held.edition);
-      held = { edition, file };
-      return edition;
+      const replica = await openServedReplica(path, options);
+      if (held !== null) retireLater(held.replica);
+      held = { replica, file };
+      return replica;
     } catch (thrown) {
       // Opening the file again for every request would cost more than a response.
       const failed = { content: file.content, error: toNoData(thrown) };
       unreadable = failed;
       setTimeout(() => (unreadable = unreadable === failed ? null : unreadable), RETRY_MS).unref();
-      if (held !== null && held.file.inode !== file.inode) return held.edition;
+      if (held !== null && held.file.inode !== file.inode) return held.replica;
       // The file that is open was itself overwritten.
-      if (held !== null) retireLater(held.edition);
+      if (held !== null) retireLater(held.replica);
       held = null;
       throw failed.error;
     } finally {
@@ -72,7 +72,7 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
     }
   };
   return {
-    opened: () => held?.edition ?? null,
+    opened: () => held?.replica ?? null,
     current: async () => {
       const file = identityOf(path);
       if (file === null && held === null) {
@@ -80,19 +80,19 @@ export function createShelf(path: string, options: EditionOptions): Shelf {
       }
       // The file may be missing for a moment while it is replaced; keep using the open one.
       if (held !== null && (file === null || [held.file.content, unreadable?.content].includes(file.content)))
-        return held.edition;
+        return held.replica;
       if (unreadable !== null && unreadable.content === file?.content) throw unreadable.error;
       opening ??= { done: open(file as FileIdentity) };
       return opening.done;
     },
     close: async () => {
       await opening?.done.catch(() => undefined);
-      for (const [edition, timer] of replaced) {
+      for (const [replica, timer] of replaced) {
         clearTimeout(timer);
-        retire(edition);
+        retire(replica);
       }
       replaced.clear();
-      if (held !== null) retire(held.edition);
+      if (held !== null) retire(held.replica);
       held = null;
       await Promise.all(closing);
     },

@@ -7,7 +7,7 @@ import { type RunCost, readRuns } from '../warehouse/ledger/run-costs.ts';
 import { readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { type BrandCalendar, readCalendars } from './calendar.ts';
 import { type Covered, coveredBy } from './coverage.ts';
-import type { Edition } from './open-replica.ts';
+import type { ServedReplica } from './open-replica.ts';
 import { toShownTexts } from './shown-text.ts';
 
 const RUNS_MAX = 20;
@@ -38,7 +38,7 @@ export interface QuarantinedItem {
 }
 
 /** The part of the status report that depends only on the replica. */
-export interface CopyReport {
+export interface ReplicaReport {
   /** Same as `data` of `sightline status --json`. */
   readonly status: WarehouseStatus;
   readonly freshness: readonly FreshnessRow[];
@@ -52,16 +52,16 @@ export interface CopyReport {
 }
 
 /** Reads the report of a replica. `nowMs` determines which days are over, and the last hour. */
-export function readCopy(edition: Edition, catalogue: Catalogue, nowMs: number): Promise<CopyReport> {
-  return edition.replica.work(async (query) => {
+export function readCopy(replica: ServedReplica, catalogue: Catalogue, nowMs: number): Promise<ReplicaReport> {
+  return replica.replica.work(async (query) => {
     const status = await readStatus(query, catalogue, nowMs);
     const shown = status.brands.slice(0, BRANDS_MAX);
-    const brands = shown.map(({ brandId }) => ({ id: brandId, since: edition.brands.get(brandId)?.since ?? null }));
+    const brands = shown.map(({ brandId }) => ({ id: brandId, since: replica.brands.get(brandId)?.since ?? null }));
     return toShownTexts({
       status: { ...status, brands: shown },
       freshness: catalogue.resources
         .filter(({ change }) => change.kind !== 'detail')
-        .map((resource) => freshnessOf(edition, catalogue, resource, brands, nowMs)),
+        .map((resource) => freshnessOf(replica, catalogue, resource, brands, nowMs)),
       calendars: await readCalendars(query, catalogue, brands, nowMs),
       brandsLeftOut: status.brands.length - shown.length,
       runs: await readRuns(query, RUNS_MAX),
@@ -73,7 +73,7 @@ export function readCopy(edition: Edition, catalogue: Catalogue, nowMs: number):
 }
 
 function freshnessOf(
-  edition: Edition,
+  replica: ServedReplica,
   catalogue: Catalogue,
   resource: Resource,
   brands: readonly { readonly id: string; readonly since: string | null }[],
@@ -84,7 +84,7 @@ function freshnessOf(
   const today = dayOf(nowMs);
   const parts = scopes.map(({ id, since }): Covered => {
     const request = { catalogue, resource, brandId: id, member: null, asked, nowMs, since: since ?? today };
-    return coveredBy(edition.coverage, request);
+    return coveredBy(replica.coverage, request);
   });
   return {
     resource: resource.name,

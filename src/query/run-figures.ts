@@ -2,7 +2,7 @@ import type { Catalogue } from '../contract/catalogue.ts';
 import type { Query } from '../warehouse/database.ts';
 import { readLastWholeRun } from '../warehouse/ledger/runs.ts';
 import { quoted } from '../warehouse/schema.ts';
-import type { Edition } from './open-replica.ts';
+import type { ServedReplica } from './open-replica.ts';
 
 /** Requests and changes of a run, from the ledger. */
 export interface RunFigures {
@@ -34,8 +34,8 @@ export interface Figures {
 }
 
 /** Reads the numbers of a replica for monitoring. */
-export function readFigures(edition: Edition, catalogue: Catalogue): Promise<Figures> {
-  return edition.replica.work(async (query) => ({
+export function readFigures(replica: ServedReplica, catalogue: Catalogue): Promise<Figures> {
+  return replica.replica.work(async (query) => ({
     lastRun: await readLastRun(query),
     runs: await counts(query, 'SELECT status, count(*) FROM sync.runs GROUP BY status'),
     failuresInARow: await readFailuresInARow(query),
@@ -47,7 +47,7 @@ export function readFigures(edition: Edition, catalogue: Catalogue): Promise<Fig
     tables: await readTables(query, catalogue),
     quarantined: await counts(query, 'SELECT resource, count(*) FROM sync.quarantine GROUP BY resource'),
     drift: await counts(query, 'SELECT kind, count(*) FROM sync.drift GROUP BY kind'),
-    dataVersion: edition.dataVersion,
+    dataVersion: replica.dataVersion,
   }));
 }
 

@@ -1,7 +1,7 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { ServedNames } from '../contract/query-parameters.ts';
-import type { Edition } from './open-replica.ts';
+import type { ServedReplica } from './open-replica.ts';
 
 /** The query layer behind REST and MCP. Every response comes from the newest replica of the warehouse. */
 export interface Service {
@@ -24,7 +24,7 @@ export interface Service {
    *
    * @throws SightlineError `no_data` if there is none yet
    */
-  newest(): Promise<Edition>;
+  newest(): Promise<ServedReplica>;
   /** Returns the freshness of the data, for /readyz and status displays. */
   freshness(): Promise<Freshness>;
   close(): Promise<void>;

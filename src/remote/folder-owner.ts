@@ -5,10 +5,10 @@ import { SightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
-import type { HomeRecord } from './remote-record.ts';
+import type { RemoteRecord } from './remote-record.ts';
 
 /** Content of the file that marks a folder as a copy of a remote warehouse. */
-export interface HomeMark {
+export interface FolderMark {
   /** Address of the remote warehouse. */
   readonly location: string;
   /** True if the remote warehouse had data when this folder last saw it. */
@@ -24,7 +24,7 @@ export function markPath(folder: string): string {
  * Reads the mark of a folder; null if the folder is not a copy.
  * @throws `home_failed` if the mark cannot be parsed, because the folder may be an old copy
  */
-export async function readMark(folder: string): Promise<HomeMark | null> {
+export async function readMark(folder: string): Promise<FolderMark | null> {
   const path = markPath(folder);
   const text = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return null;
@@ -47,7 +47,7 @@ export async function readMark(folder: string): Promise<HomeMark | null> {
 }
 
 /** Marks a folder as a copy of a remote warehouse. */
-export async function writeMark(folder: string, mark: HomeMark): Promise<void> {
+export async function writeMark(folder: string, mark: FolderMark): Promise<void> {
   const aside = `${markPath(folder)}.new`;
   await writeFile(aside, `${JSON.stringify(mark)}\n`);
   await publishByRename(aside, markPath(folder));
@@ -78,7 +78,7 @@ export async function refuseCopy(folder: string): Promise<void> {
 export async function judgeFolder(
   warehouse: string,
   location: string,
-  { base }: Pick<HomeRecord, 'base'>,
+  { base }: Pick<RemoteRecord, 'base'>,
 ): Promise<'replace' | 'take in'> {
   if (!existsSync(warehouse)) return 'replace';
   const folder = dirname(warehouse);

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import type { Layout } from '../snapshot/layout.ts';
-import type { Home } from './remote.ts';
+import type { Remote } from './remote.ts';
 
 /**
  * The driver for a workspace whose data stay in its own folder. Nothing is transferred, and the warehouse's own lock
  * protects it.
  */
-export function createLocalHome({ analytics }: Pick<Layout, 'analytics'>): Home {
+export function createLocalRemote({ analytics }: Pick<Layout, 'analytics'>): Remote {
   return {
     checkOut: async () => ({
       epoch: 0,

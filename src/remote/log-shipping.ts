@@ -11,7 +11,7 @@ import { type Appended, pieceKey, toPiece } from './log-segment.ts';
 import type { FollowedWarehouse, Journal } from './remote.ts';
 import { type KeptFiles, listKept, sendKept } from './remote-files.ts';
 import type { Lease } from './remote-lease.ts';
-import type { HomeRecord, Segment, StoredBase } from './remote-record.ts';
+import type { RemoteRecord, Segment, StoredBase } from './remote-record.ts';
 
 /**
  * Bytes that are not in the store yet are sent as one object, built in memory. If there are more, the complete
@@ -48,7 +48,7 @@ export interface KeptJournal extends Journal {
    * Saves the warehouse file and the other kept files, and stores the record that `change` returns. The file must be
    * complete without its log and must not change meanwhile. The caller removes the objects of earlier saves.
    */
-  save(change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord>;
+  save(change: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord>;
   /** Saves only the kept files. The journal covers the rest, including files of kept folders. */
   saveFiles(): Promise<void>;
   /** Keys that a save has removed from the record or the journal. */
@@ -75,7 +75,7 @@ export function createJournal(parts: JournalParts): KeptJournal {
    */
   let unsure: { readonly key: string; readonly appended: readonly Appended[] } | null = null;
 
-  const save = async (change: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
+  const save = async (change: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord> => {
     const saved = await saveBase(parts, sent);
     const earlier = await lease.read();
     const files = await sendKept(store, folder, kept, earlier.files, (sha256) => keyOf(lease, 'files', sha256));
@@ -228,7 +228,7 @@ function keyOf({ epoch }: Lease, kind: 'base' | 'files', sha256: string): string
   return `${kind}/${epoch}-${randomUUID().slice(0, 8)}-${sha256.slice(0, 16)}`;
 }
 
-function keysOf({ base, files, journal }: HomeRecord, own: Segment | null): string[] {
+function keysOf({ base, files, journal }: RemoteRecord, own: Segment | null): string[] {
   const segments = [...journal.filter(({ prefix }) => prefix !== own?.prefix), ...(own === null ? [] : [own])];
   const pieces = segments.flatMap((segment) =>
     Array.from({ length: segment.pieces ?? 0 }, (_, index) => pieceKey(segment, index + 1)),

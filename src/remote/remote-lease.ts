@@ -9,11 +9,11 @@ import {
   EPOCH_MAX,
   firstRecord,
   HOME,
-  type HomeRecord,
   isFree,
-  type ReadHome,
-  readHome,
-  toHomeBody,
+  type ReadRemote,
+  type RemoteRecord,
+  readRemote,
+  toRemoteBody,
 } from './remote-record.ts';
 
 /** Interval between renewals of a lease. */
@@ -35,18 +35,18 @@ export interface Lease {
   /** Throws `lease_lost`, also if the lease expired unnoticed, for example while the process was stopped. */
   assertHeld(): void;
   /** The record as it was when the lease was taken. */
-  readonly found: HomeRecord;
+  readonly found: RemoteRecord;
   /**
    * Reads the current record of this epoch.
    * @throws `lease_lost`, `home_failed`
    */
-  read(): Promise<HomeRecord>;
+  read(): Promise<RemoteRecord>;
   /**
    * Changes the record if it still belongs to this epoch. If the response to a write is lost, `apply` runs again on the
    * record that it has already changed.
    * @throws `lease_lost`, `home_failed`
    */
-  change(apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord>;
+  change(apply: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord>;
   /** Stops the renewals and releases the lease if it is still valid. */
   end(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
   for (let attempt = 0; attempt < CLAIMS_MAX; attempt++) {
     signal.throwIfAborted();
     const claimedAt = clock.monotonic();
-    const found = await readHome(store);
+    const found = await readRemote(store);
     // An earlier attempt succeeded, but its response was lost.
     if (found?.record.claim?.id === id) return keepLease(parts, id, found.record, claimedAt);
     if (found !== null && !isFree(found, holder.via, clock.now(), claimMs)) throw lockedError(store, found.record);
@@ -97,8 +97,8 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
     if (found === null) await checkConditions(store);
     const isWritten =
       found === null
-        ? await store.create(HOME, toHomeBody(next))
-        : await store.replace(HOME, toHomeBody(next), found.version);
+        ? await store.create(HOME, toRemoteBody(next))
+        : await store.replace(HOME, toRemoteBody(next), found.version);
     if (isWritten) return keepLease(parts, id, next, claimedAt);
     await clock.sleep(clock.random() * PAUSE_MS, signal);
   }
@@ -108,7 +108,7 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
   );
 }
 
-function lockedError({ location }: ObjectStore, { claim }: HomeRecord): SightlineError {
+function lockedError({ location }: ObjectStore, { claim }: RemoteRecord): SightlineError {
   const message = `${location} is locked by ${claim?.holder} until ${claim?.until}, or longer if it renews its lease`;
   return new SightlineError('warehouse_locked', message);
 }
@@ -117,7 +117,7 @@ function untilOf(clock: Clock, claimMs: number): string {
   return new Date(clock.now() + claimMs).toISOString();
 }
 
-function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: number): Lease {
+function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, claimedAt: number): Lease {
   const { store, clock, journalPieces, lost, timing } = parts;
   const { claimMs, renewMs } = timing ?? TIMING;
   const { epoch } = found;
@@ -134,9 +134,9 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     if (clock.monotonic() >= heldUntil) throw lose(late);
   };
   let turn: Promise<unknown> = Promise.resolve();
-  const readOwn = async (): Promise<ReadHome> => {
+  const readOwn = async (): Promise<ReadRemote> => {
     lost.signal.throwIfAborted();
-    const read = await readHome(store);
+    const read = await readRemote(store);
     if (read === null) throw lose(`${HOME} is missing`);
     const { claim } = read.record;
     // A record restored from a backup counts the same epochs again, so the id is compared, too.
@@ -144,14 +144,14 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     if (!isOurs) throw lose(`${claim?.holder ?? 'another process'} took it over`);
     return read;
   };
-  const changeOnce = async (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
+  const changeOnce = async (apply: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord> => {
     for (let attempt = 0; attempt < CHANGES_MAX; attempt++) {
       const read = await readOwn();
       const sentAt = clock.monotonic();
       const applied = apply(read.record);
       const claim = applied.claim === null ? null : { ...applied.claim, id, until: untilOf(clock, claimMs) };
       const next = { ...applied, claim, journalPieces: journalPieces() };
-      if (await store.replace(HOME, toHomeBody(next), read.version)) {
+      if (await store.replace(HOME, toRemoteBody(next), read.version)) {
         heldUntil = sentAt + claimMs;
         return next;
       }
@@ -161,7 +161,7 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
       `${store.location}${HOME} was changed by others during each of ${CHANGES_MAX} attempts to write it`,
     );
   };
-  const change = (apply: (record: HomeRecord) => HomeRecord): Promise<HomeRecord> => {
+  const change = (apply: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord> => {
     const mine = turn.then(() => changeOnce(apply));
     turn = mine.catch(() => undefined);
     return mine;
@@ -192,6 +192,6 @@ function keepLease(parts: LeaseParts, id: string, found: HomeRecord, claimedAt: 
     ended.abort();
     await kept;
   };
-  const read = async (): Promise<HomeRecord> => (await readOwn()).record;
+  const read = async (): Promise<RemoteRecord> => (await readOwn()).record;
   return { epoch, lost: lost.signal, assertHeld, found, read, change, end };
 }

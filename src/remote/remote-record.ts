@@ -72,7 +72,7 @@ export interface Segment {
 }
 
 /** Content of `home.json`. */
-export interface HomeRecord {
+export interface RemoteRecord {
   readonly format: 1;
   readonly epoch: number;
   readonly claim: {
@@ -96,15 +96,15 @@ export interface HomeRecord {
 }
 
 /** A record with its version and its age by the store's clock; null if the store does not report its time. */
-export interface ReadHome {
-  readonly record: HomeRecord;
+export interface ReadRemote {
+  readonly record: RemoteRecord;
   readonly version: string;
   readonly modifiedAt: number | null;
   readonly ageMs: number | null;
 }
 
 /** Returns the record of an unused remote warehouse; `now` is epoch milliseconds. */
-export function firstRecord(now: number): HomeRecord {
+export function firstRecord(now: number): RemoteRecord {
   const nothing = { claim: null, base: null, checkedIn: null, files: [], journal: [], journalPieces: 0, former: [] };
   return { format: 1, epoch: 0, ...nothing, sweptAt: new Date(now).toISOString() };
 }
@@ -113,7 +113,7 @@ export function firstRecord(now: number): HomeRecord {
  * Reads the record; null if there is none.
  * @throws `home_failed` if the object is not a valid record
  */
-export async function readHome(store: ObjectStore): Promise<ReadHome | null> {
+export async function readRemote(store: ObjectStore): Promise<ReadRemote | null> {
   const found = await store.read(HOME);
   if (found === null) return null;
   const { body, version, modifiedAt, readAt } = found;
@@ -123,13 +123,13 @@ export async function readHome(store: ObjectStore): Promise<ReadHome | null> {
 }
 
 /** Serializes a record. */
-export function toHomeBody(record: HomeRecord): Buffer {
+export function toRemoteBody(record: RemoteRecord): Buffer {
   return Buffer.from(`${JSON.stringify(record, null, 1)}\n`);
 }
 
 /** Reports whether the lease is free for a process that works for the task `via`; `now` is epoch milliseconds. */
 export function isFree(
-  { record: { claim }, modifiedAt, ageMs }: ReadHome,
+  { record: { claim }, modifiedAt, ageMs }: ReadRemote,
   via: string | null,
   now: number,
   claimMs: number,
@@ -140,7 +140,7 @@ export function isFree(
   return now - renewedAt > claimMs + SKEW_MS;
 }
 
-function toRecord(location: string, body: string): HomeRecord {
+function toRecord(location: string, body: string): RemoteRecord {
   const refuse = (why: string): SightlineError => {
     const message = `${location} is not a record of this version of sightline and is not replaced: ${why}; restore an earlier version of that object`;
     return new SightlineError('home_failed', message);
@@ -152,7 +152,7 @@ function toRecord(location: string, body: string): HomeRecord {
     throw refuse('it is not JSON');
   }
   const parsed = recordSchema.safeParse(value);
-  if (parsed.success) return parsed.data as HomeRecord;
+  if (parsed.success) return parsed.data as RemoteRecord;
   const [issue] = parsed.error.issues;
   throw refuse(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'unknown'}`);
 }

@@ -10,18 +10,18 @@ import { logOf } from '../warehouse/file/open-files.ts';
 import { judgeFolder, writeMark } from './folder-owner.ts';
 import { applyJournal } from './log-segment.ts';
 import { createJournal, type KeptJournal } from './log-shipping.ts';
-import type { CheckedOut, Holder, Home } from './remote.ts';
+import type { CheckedOut, Holder, Remote } from './remote.ts';
 import { bring, isKept, type KeptFiles, receiveKept } from './remote-files.ts';
 import { type Lease, type LeaseTiming, takeLease } from './remote-lease.ts';
-import { HOME, readHome } from './remote-record.ts';
-import { type CheckedInRecord, sweepHome, withCheckedIn } from './remote-sweep.ts';
+import { HOME, readRemote } from './remote-record.ts';
+import { type CheckedInRecord, sweepRemote, withCheckedIn } from './remote-sweep.ts';
 
 /** Attempts to save at a check-in, and the wait before the second one. */
 const SAVES_MAX = 4;
 const SAVE_PAUSE_MS = 1_000;
 
-/** Dependencies of `createStoreHome`. */
-export interface StoreHomeParts {
+/** Dependencies of `createStoreRemote`. */
+export interface StoreRemoteParts {
   /** Opens the workspace's folder in the store. The signal aborts its requests. */
   readonly open: (signal: AbortSignal) => Promise<ObjectStore>;
   readonly layout: Pick<Layout, 'warehouse' | 'temporary'>;
@@ -36,7 +36,7 @@ export interface StoreHomeParts {
 }
 
 /** Creates the driver for a remote warehouse in an object store. */
-export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
+export async function createStoreRemote(parts: StoreRemoteParts): Promise<Remote> {
   const { open, clock } = parts;
   const asked = new AbortController();
   const store = await open(asked.signal);
@@ -44,7 +44,7 @@ export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
     checkOut: (holder, signal) => checkOut(parts, holder, signal),
     fetchCopy: async (path, known) => {
       for (let isSecond = false; ; isSecond = true) {
-        const copy = (await readHome(store))?.record.checkedIn ?? null;
+        const copy = (await readRemote(store))?.record.checkedIn ?? null;
         if (copy === null) return null;
         if (copy.key === known) return { version: copy.key, isNew: false, savedAt: copy.savedAt };
         try {
@@ -59,7 +59,7 @@ export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
       }
     },
     state: async () => {
-      const record = (await readHome(store))?.record;
+      const record = (await readRemote(store))?.record;
       if (record === undefined) return null;
       const { epoch, claim, checkedIn, journalPieces } = record;
       const isHeld = claim !== null && Date.parse(claim.until) > clock.now();
@@ -70,7 +70,7 @@ export async function createStoreHome(parts: StoreHomeParts): Promise<Home> {
   };
 }
 
-async function checkOut(parts: StoreHomeParts, holder: Holder, signal: AbortSignal): Promise<CheckedOut> {
+async function checkOut(parts: StoreRemoteParts, holder: Holder, signal: AbortSignal): Promise<CheckedOut> {
   const { open, layout, clock, timing, toldEpoch = async () => 0 } = parts;
   const folder = dirname(layout.warehouse);
   await ensureWritableFolder(folder);
@@ -111,7 +111,7 @@ async function takeIn(warehouse: string, journal: KeptJournal): Promise<void> {
 }
 
 // Downloads the remote state and returns the number of journal pieces that were applied. The signal ends the download.
-async function receive({ open, layout, kept }: StoreHomeParts, lease: Lease, signal: AbortSignal): Promise<number> {
+async function receive({ open, layout, kept }: StoreRemoteParts, lease: Lease, signal: AbortSignal): Promise<number> {
   const folder = dirname(layout.warehouse);
   const { base, files, journal } = lease.found;
   const other = files.find(({ path }) => !isKept(kept, path));
@@ -157,7 +157,7 @@ async function saved<T>(clock: Clock, lease: Lease, save: () => Promise<T>): Pro
   }
 }
 
-function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, journal: KeptJournal): CheckedOut {
+function checkedOut(parts: StoreRemoteParts, store: ObjectStore, lease: Lease, journal: KeptJournal): CheckedOut {
   const { layout, clock } = parts;
   let after: CheckedInRecord | null = null;
   return {
@@ -187,7 +187,7 @@ function checkedOut(parts: StoreHomeParts, store: ObjectStore, lease: Lease, jou
       // Release the lease first, so that others do not wait for the cleanup.
       await lease.end();
       try {
-        if (after !== null && !lease.lost.aborted) await sweepHome(store, journal.superseded(), after);
+        if (after !== null && !lease.lost.aborted) await sweepRemote(store, journal.superseded(), after);
       } finally {
         store.close();
       }

@@ -1,7 +1,7 @@
 import { SightlineError } from '../base/errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { atOnce } from './remote-files.ts';
-import type { HomeRecord } from './remote-record.ts';
+import type { RemoteRecord } from './remote-record.ts';
 
 /** Time that readers have to download a file that is no longer the newest. */
 const READERS_MS = 3_600_000;
@@ -13,7 +13,7 @@ const OURS = /^(base|files|journal)\/(\d+)-[^/]+/;
 
 /** What a check-in leaves to clean up. */
 export interface CheckedInRecord {
-  readonly record: HomeRecord;
+  readonly record: RemoteRecord;
   /** Keys that the record no longer names. */
   readonly gone: readonly string[];
   /** True if a search for leftovers of killed processes is due. */
@@ -24,7 +24,7 @@ export interface CheckedInRecord {
  * Returns the record with its base as the file for readers. The previous file stays for an hour. `now` is epoch
  * milliseconds.
  */
-export function withCheckedIn(record: HomeRecord, now: number): CheckedInRecord {
+export function withCheckedIn(record: RemoteRecord, now: number): CheckedInRecord {
   const { base, checkedIn, former, sweptAt } = record;
   const since = new Date(now).toISOString();
   const left = checkedIn === null || checkedIn.key === base?.key ? [] : [{ key: checkedIn.key, since }];
@@ -41,7 +41,7 @@ export function withCheckedIn(record: HomeRecord, now: number): CheckedInRecord 
  * Keys are never reused, so it does not matter which process removes an object, or when. Objects that the store does
  * not remove are left for the next time.
  */
-export async function sweepHome(store: ObjectStore, keys: readonly string[], after: CheckedInRecord): Promise<void> {
+export async function sweepRemote(store: ObjectStore, keys: readonly string[], after: CheckedInRecord): Promise<void> {
   const { record, gone, isDue } = after;
   const needed = neededBy(record);
   try {
@@ -55,7 +55,7 @@ export async function sweepHome(store: ObjectStore, keys: readonly string[], aft
   }
 }
 
-function neededBy({ base, checkedIn, files, former, journal }: HomeRecord): Set<string> {
+function neededBy({ base, checkedIn, files, former, journal }: RemoteRecord): Set<string> {
   const kept = [base, checkedIn, ...files, ...former].flatMap((file) => (file === null ? [] : [file.key]));
   return new Set([...kept, ...journal.map(({ prefix }) => prefix)]);
 }

@@ -10,7 +10,7 @@ export interface Holder {
 }
 
 /** The place that keeps the data of a workspace between runs: its own folder or a remote warehouse. */
-export interface Home {
+export interface Remote {
   /**
    * Takes the lease and makes the workspace's folder equal to the remote warehouse, up to the last page that was made
    * durable there.
@@ -26,9 +26,9 @@ export interface Home {
    * Downloads the warehouse file of the last check-in to `path` (temporary file, verified, renamed) unless its version
    * is `known`. Takes no lease. Returns null if there was no check-in.
    */
-  fetchCopy(path: string, known: string | null): Promise<FetchedCopy | null>;
+  fetchCopy(path: string, known: string | null): Promise<FetchedReplica | null>;
   /** Returns null for a local folder and if there was no check-out. */
-  state(): Promise<HomeState | null>;
+  state(): Promise<RemoteState | null>;
   close(): void;
 }
 
@@ -76,7 +76,7 @@ export interface FollowedWarehouse {
 }
 
 /** Result of `fetchCopy`. */
-export interface FetchedCopy {
+export interface FetchedReplica {
   readonly version: string;
   readonly isNew: boolean;
   /** When it was checked in, ISO 8601. */
@@ -84,7 +84,7 @@ export interface FetchedCopy {
 }
 
 /** State of a remote warehouse, which can be read without a lease. */
-export interface HomeState {
+export interface RemoteState {
   readonly epoch: number;
   readonly claim: { readonly holder: string; readonly via: string | null; readonly until: string } | null;
   /** Time of the last check-in, ISO 8601; null if there was none. */

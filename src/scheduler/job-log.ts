@@ -42,10 +42,10 @@ export type JobStatus = z.infer<typeof statusSchema>;
 export type StepRun = z.infer<typeof stepSchema>;
 /** A run of a job, as the job log stores it. */
 export type JobRun = z.infer<typeof runSchema>;
-type Book = z.infer<typeof bookSchema>;
+type JobLogFile = z.infer<typeof bookSchema>;
 
 /** The job log of a workspace: up to when each job is settled, and its last runs. */
-export interface JobBook {
+export interface JobLog {
   /**
    * Returns the time up to which no run of a job is owed, epoch milliseconds: the start of its last run, or the first
    * time it was seen with this schedule. A job that is not in the log is settled at `nowMs`.
@@ -63,7 +63,7 @@ export interface JobBook {
 
 /** Reads the last runs of a workspace's jobs, newest first. Empty if the job log is missing or unreadable. */
 export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
-  return (await readBook(layoutOf(folder).jobLog)).runs.toReversed();
+  return (await readJobLog(layoutOf(folder).jobLog)).runs.toReversed();
 }
 
 /**
@@ -71,18 +71,18 @@ export async function readJobRuns(folder: string): Promise<readonly JobRun[]> {
  * missing.
  */
 export async function readSettled(folder: string): Promise<ReadonlyMap<string, number>> {
-  const { jobs } = await readBook(layoutOf(folder).jobLog);
+  const { jobs } = await readJobLog(layoutOf(folder).jobLog);
   return new Map(Object.entries(jobs).map(([name, { through }]) => [name, Date.parse(through)]));
 }
 
 const lastWrites = new Map<string, Promise<unknown>>();
 
 /** Opens the job log of a workspace. Every call reads the file. Only one process at a time may write it. */
-export function openBook(folder: string): JobBook {
+export function openJobLog(folder: string): JobLog {
   const path = layoutOf(folder).jobLog;
-  const change = async (apply: (book: Book) => void): Promise<void> => {
+  const change = async (apply: (book: JobLogFile) => void): Promise<void> => {
     const write = (lastWrites.get(path) ?? Promise.resolve()).then(async () => {
-      const book = await readBook(path);
+      const book = await readJobLog(path);
       apply(book);
       await replace(path, `${JSON.stringify(book)}\n`);
     });
@@ -92,13 +92,13 @@ export function openBook(folder: string): JobBook {
     );
     await write;
   };
-  const note = (book: Book, job: Job, untilMs: number): void => {
+  const note = (book: JobLogFile, job: Job, untilMs: number): void => {
     book.jobs[job.name] = { schedule: scheduleOf(job), through: new Date(untilMs).toISOString() };
   };
   const settle = (job: Job, untilMs: number): Promise<void> => change((book) => note(book, job, untilMs));
   return {
     settledThrough: async (job, nowMs) => {
-      const known = (await readBook(path)).jobs[job.name];
+      const known = (await readJobLog(path)).jobs[job.name];
       const through = known?.schedule === scheduleOf(job) ? Date.parse(known.through) : Number.POSITIVE_INFINITY;
       if (through <= nowMs + AHEAD_MS_MAX) return through;
       await settle(job, nowMs);
@@ -106,7 +106,7 @@ export function openBook(folder: string): JobBook {
     },
     settle,
     endedSteps: async (job, task) => {
-      const known = (await readBook(path)).underWay[job.name];
+      const known = (await readJobLog(path)).underWay[job.name];
       return known?.task === task ? known.steps : [];
     },
     keepSteps: (job, task, steps) =>
@@ -129,7 +129,7 @@ function scheduleOf({ cron, timeZone }: Job): string {
 }
 
 // An unreadable job log is replaced by an empty one, because losing it must not stop any job.
-async function readBook(path: string): Promise<Book> {
+async function readJobLog(path: string): Promise<JobLogFile> {
   try {
     return bookSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { type Clock, systemClock } from '../base/clock.ts';
-import type { JobBook } from './job-log.ts';
+import type { JobLog } from './job-log.ts';
 import { nextRun } from './next-run.ts';
 import { createTaskList, isOf, type TaskList } from './process-tasks.ts';
 import type { Planned, Runner, RunnerState, TaskEnd, WorkOptions } from './runner.ts';
@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 60_000;
 /** Options of `createProcessRunner`. */
 export interface ProcessRunnerOptions {
   /** Returns the job log of a workspace. */
-  bookOf(workspace: string): JobBook;
+  jobLogOf(workspace: string): JobLog;
   readonly clock?: Clock;
   /** Receives warnings, each as a sentence. */
   readonly say?: (sentence: string) => void;
@@ -32,9 +32,9 @@ interface Parts extends Required<ProcessRunnerOptions> {
  * owed when the process ends are read from the job logs at its next start.
  */
 export function createProcessRunner(options: ProcessRunnerOptions): Runner {
-  const { clock = systemClock, say = () => undefined, bookOf } = options;
+  const { clock = systemClock, say = () => undefined, jobLogOf } = options;
   const tasks = createTaskList(clock);
-  const parts: Parts = { bookOf, clock, say, tasks, plan: [], replanned: new AbortController(), worker: null };
+  const parts: Parts = { jobLogOf, clock, say, tasks, plan: [], replanned: new AbortController(), worker: null };
   const dueWithin = (ms: number): number => {
     const now = clock.now();
     return parts.plan.filter(({ job }) => (nextRun(job.cron, job.timeZone, now) ?? Infinity) <= now + ms).length;
@@ -101,7 +101,7 @@ async function workInProcess(parts: Parts, options: WorkOptions): Promise<void> 
 
 // Runs the schedule of every workspace with its own job log. Starts over when the plan changes.
 async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { clock, bookOf, say } = parts;
+  const { clock, jobLogOf, say } = parts;
   while (!signal.aborted) {
     const { plan } = parts;
     const until = AbortSignal.any([signal, parts.replanned.signal]);
@@ -111,7 +111,7 @@ async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
       const jobs = plan.filter((planned) => planned.workspace === workspace).map(({ job }) => job);
       const run = (job: { readonly name: string }, dueMs: number) =>
         runWhenFree(parts, workspace, job.name, dueMs, until);
-      await keepSchedule({ jobs, clock, signal: until, book: bookOf(workspace), run }).catch((thrown: unknown) =>
+      await keepSchedule({ jobs, clock, signal: until, book: jobLogOf(workspace), run }).catch((thrown: unknown) =>
         say(`the jobs of ${workspace} cannot be scheduled: ${messageOf(thrown)}`),
       );
     };

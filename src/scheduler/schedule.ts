@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Job } from './job.ts';
-import type { JobBook } from './job-log.ts';
+import type { JobLog } from './job-log.ts';
 import { lastRun, nextRun } from './next-run.ts';
 
 /** Longest sleep. A machine that was asleep, or whose clock was set, is noticed after this time. */
@@ -14,7 +14,7 @@ export interface ScheduleParts {
   readonly clock: Clock;
   /** Abort it to stop. The owner of `run` stops active runs; `keepSchedule` waits for them. */
   readonly signal: AbortSignal;
-  readonly book: JobBook;
+  readonly book: JobLog;
   /** Runs a job that was due at `dueMs` and adds the run to the job log. Must wait for its turn and must not throw. */
   run(job: Job, dueMs: number): Promise<void>;
 }

@@ -78,8 +78,8 @@ export async function serveApi(
   };
   const keys = directory.count();
   const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
-  const edition = (name: string): string => editionOf(workspaces().get(name));
-  const server = await startRoutedServer({ catalogue, clock, log, directory, open, edition }, { ...options, limits });
+  const replica = (name: string): string => servedReplicaOf(workspaces().get(name));
+  const server = await startRoutedServer({ catalogue, clock, log, directory, open, replica }, { ...options, limits });
   const refreshOpen = async (): Promise<void> => {
     const current = workspaces();
     for (const name of server.open()) {
@@ -103,13 +103,13 @@ async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: 
   }
 }
 
-const editions = new WeakMap<WorkspaceConfig, string>();
+const replicas = new WeakMap<WorkspaceConfig, string>();
 
 // Identifies the settings that cannot change while a workspace is open.
-function editionOf(config: WorkspaceConfig | undefined): string {
+function servedReplicaOf(config: WorkspaceConfig | undefined): string {
   if (config === undefined) return '';
-  const known = editions.get(config) ?? JSON.stringify([config.folder, config.conventions]);
-  editions.set(config, known);
+  const known = replicas.get(config) ?? JSON.stringify([config.folder, config.conventions]);
+  replicas.set(config, known);
   return known;
 }
 

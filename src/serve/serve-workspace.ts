@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Freshness } from '../query/service.ts';
-import { refreshCopy } from '../session/remote-session.ts';
+import { refreshReplica } from '../session/remote-session.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { StatusAccess } from '../web/operations/page-parts.ts';
@@ -25,7 +25,7 @@ export interface McpWorkspaceOptions {
 /** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
 export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
   // If the remote warehouse cannot be reached, serve the replica that is already here.
-  await refreshCopy({ config, clock }).catch(() => undefined);
+  await refreshReplica({ config, clock }).catch(() => undefined);
   const service = openService(
     config,
     clock,

@@ -3,7 +3,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import { isServed } from './borrow.ts';
-import { heldHome, refreshCopy } from './remote-session.ts';
+import { checkedOutRemote, refreshReplica } from './remote-session.ts';
 
 const ownedHere = new Set<string>();
 
@@ -11,7 +11,7 @@ const ownedHere = new Set<string>();
  * Declares that this process may open a workspace's live file at any moment. Until the returned function is called, readers in
  * this process get the replica, because opening the file twice in one process would release the first lock.
  */
-export function readOnlyCopies(folder: string): () => void {
+export function readOnlyReplicas(folder: string): () => void {
   const { warehouse } = layoutOf(folder);
   ownedHere.add(warehouse);
   return () => ownedHere.delete(warehouse);
@@ -24,12 +24,13 @@ export function readOnlyCopies(folder: string): () => void {
  *
  * @throws `no_data`
  */
-export async function openNewestWith<T>(
+export async function openNewestReplicaWith<T>(
   config: WorkspaceConfig,
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<{ opened: T; stale: boolean }> {
-  if (config.home.kind !== 'local' && heldHome(config.folder) === null) return openFetched(config, layout, open);
+  if (config.home.kind !== 'local' && checkedOutRemote(config.folder) === null)
+    return openFetched(config, layout, open);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
   const isOwn = ownedHere.has(layout.warehouse);
@@ -59,13 +60,13 @@ export async function openNewestWith<T>(
  *
  * @throws `no_data` if the replica does not exist.
  */
-export async function openCopyWith<T>(
+export async function openReplicaWith<T>(
   config: WorkspaceConfig,
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<T> {
   // If the remote warehouse cannot be reached, use the replica that is already here.
-  await refreshCopy({ config, clock: systemClock }).catch(() => undefined);
+  await refreshReplica({ config, clock: systemClock }).catch(() => undefined);
   if (agesOf(layout).copy === 0) throw noData(config);
   return (await openUnlessDamaged(layout.analytics, open)) ?? openRenewed(config, layout, open);
 }
@@ -78,7 +79,7 @@ async function openFetched<T>(
 ): Promise<{ opened: T; stale: boolean }> {
   let stale = false;
   try {
-    await refreshCopy({ config, clock: systemClock });
+    await refreshReplica({ config, clock: systemClock });
   } catch (thrown) {
     if (agesOf(layout).copy === 0) throw thrown;
     stale = true;
@@ -99,12 +100,12 @@ async function openUnlessDamaged<T>(path: string, open: (path: string) => Promis
 }
 
 async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (path: string) => Promise<T>): Promise<T> {
-  if (config.home.kind !== 'local' && heldHome(config.folder) === null) {
-    await refreshCopy({ config, clock: systemClock }, { isDamaged: true });
+  if (config.home.kind !== 'local' && checkedOutRemote(config.folder) === null) {
+    await refreshReplica({ config, clock: systemClock }, { isDamaged: true });
   } else {
     const { signal } = new AbortController();
-    const { renewCopy } = await import('./workspace.ts');
-    await renewCopy({ config, clock: systemClock, signal, command: 'export' });
+    const { renewReplica } = await import('./workspace.ts');
+    await renewReplica({ config, clock: systemClock, signal, command: 'export' });
   }
   return open(layout.analytics);
 }

@@ -5,14 +5,14 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import { createLocalHome } from '../remote/local-remote.ts';
-import type { CheckedOut, Home, HomeState } from '../remote/remote.ts';
+import { createLocalRemote } from '../remote/local-remote.ts';
+import type { CheckedOut, Remote, RemoteState } from '../remote/remote.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { withStore } from './storage-location.ts';
 
 /** The part of a command's context that a check-out needs. */
-export interface HomeContext {
+export interface RemoteContext {
   readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'home' | 'publish'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -33,7 +33,7 @@ interface SharedCheckOut {
 const checkOuts = new Map<string, SharedCheckOut>();
 
 /** This process's check-out of a remote warehouse; null if it is not checked out or the warehouse is local. */
-export function heldHome(folder: string): CheckedOut | null {
+export function checkedOutRemote(folder: string): CheckedOut | null {
   return checkOuts.get(folder)?.out ?? null;
 }
 
@@ -44,7 +44,7 @@ export function heldHome(folder: string): CheckedOut | null {
  *
  * @throws `warehouse_locked` if another process has the lease, `home_failed`, and `lease_lost`, which replaces the result.
  */
-export async function withHome<C extends HomeContext, T>(
+export async function withRemote<C extends RemoteContext, T>(
   context: C,
   via: string | null,
   work: (context: C) => Promise<T>,
@@ -72,7 +72,7 @@ export async function withHome<C extends HomeContext, T>(
   }
 }
 
-function begin(context: HomeContext, via: string | null): SharedCheckOut {
+function begin(context: RemoteContext, via: string | null): SharedCheckOut {
   const opening = checkOut(context, via);
   let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -98,9 +98,9 @@ async function finish(folder: string, mine: SharedCheckOut): Promise<void> {
   }
 }
 
-async function checkOut(context: HomeContext, via: string | null): Promise<CheckedOut> {
+async function checkOut(context: RemoteContext, via: string | null): Promise<CheckedOut> {
   const { config, clock, signal, command } = context;
-  const home = await openHome(context);
+  const home = await openRemote(context);
   try {
     const name = `\`sightline ${command}\` on ${hostname()} (process ${process.pid})`;
     const out = await home.checkOut({ name, via }, signal);
@@ -118,7 +118,7 @@ async function checkOut(context: HomeContext, via: string | null): Promise<Check
 
 // Revokes the right of earlier lease holders to publish.
 async function fencePublished(
-  config: HomeContext['config'],
+  config: RemoteContext['config'],
   epoch: number,
   clock: Clock,
   signal: AbortSignal,
@@ -129,7 +129,7 @@ async function fencePublished(
   });
 }
 
-async function checkIn({ config }: HomeContext, out: CheckedOut): Promise<void> {
+async function checkIn({ config }: RemoteContext, out: CheckedOut): Promise<void> {
   const { analytics, warehouse } = layoutOf(config.folder);
   const modified = async (path: string): Promise<number> => (await stat(path).catch(() => null))?.mtimeMs ?? 0;
   const live = Math.max(await modified(warehouse), await modified(`${warehouse}.wal`));
@@ -153,11 +153,11 @@ async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
 }
 
 /** Opens the warehouse's location, local or remote; the caller closes it. Throws `config_invalid`. */
-export async function openHome({ config, clock }: Pick<HomeContext, 'config' | 'clock'>): Promise<Home> {
+export async function openRemote({ config, clock }: Pick<RemoteContext, 'config' | 'clock'>): Promise<Remote> {
   const { home, folder } = config;
   const layout = layoutOf(folder);
-  if (home.kind === 'local') return createLocalHome(layout);
-  const { createStoreHome } = await import('../remote/remote-store.ts');
+  if (home.kind === 'local') return createLocalRemote(layout);
+  const { createStoreRemote } = await import('../remote/remote-store.ts');
   const kept = {
     files: [layout.jobLog, layout.notifications].map((path) => basename(path)),
     folders: [basename(layout.raw)],
@@ -166,11 +166,11 @@ export async function openHome({ config, clock }: Pick<HomeContext, 'config' | '
     const { readFence } = await import('../lake/fence.ts');
     return (await withStore({ config, signal }, readFence)) ?? 0;
   };
-  return createStoreHome({ open: (signal) => openHomeStore(config, signal), layout, kept, clock, toldEpoch });
+  return createStoreRemote({ open: (signal) => openRemoteStore(config, signal), layout, kept, clock, toldEpoch });
 }
 
 /** Opens the object store folder of a remote warehouse. Throws `config_invalid`. */
-export async function openHomeStore(
+export async function openRemoteStore(
   { home, name }: Pick<WorkspaceConfig, 'home' | 'name'>,
   signal: AbortSignal,
 ): Promise<ObjectStore> {
@@ -181,8 +181,8 @@ export async function openHomeStore(
 }
 
 /** State of a remote warehouse; null if it was never checked out or the warehouse is local. Throws `home_failed`. */
-export async function homeState(context: Pick<HomeContext, 'config' | 'clock'>): Promise<HomeState | null> {
-  const home = await openHome(context);
+export async function remoteState(context: Pick<RemoteContext, 'config' | 'clock'>): Promise<RemoteState | null> {
+  const home = await openRemote(context);
   try {
     return await home.state();
   } finally {
@@ -196,15 +196,15 @@ export async function homeState(context: Pick<HomeContext, 'config' | 'clock'>):
  *
  * @throws `home_failed`
  */
-export async function refreshCopy(
-  context: Pick<HomeContext, 'config' | 'clock'>,
+export async function refreshReplica(
+  context: Pick<RemoteContext, 'config' | 'clock'>,
   { isDamaged = false }: { isDamaged?: boolean } = {},
 ): Promise<boolean> {
   const { home, folder } = context.config;
   if (home.kind === 'local' || checkOuts.has(folder)) return false;
   const { analytics } = layoutOf(folder);
   const isThere = !isDamaged && (await stat(analytics).catch(() => null)) !== null;
-  const opened = await openHome(context);
+  const opened = await openRemote(context);
   try {
     const fetched = await opened.fetchCopy(analytics, isThere ? await readVersion(folder) : null);
     if (fetched?.isNew !== true) return false;

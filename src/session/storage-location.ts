@@ -1,5 +1,5 @@
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import type { PublishPlace } from '../base/config/publish-settings.ts';
+import type { PublishLocation } from '../base/config/publish-settings.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
  */
 export async function withStore<T>(
   { config, signal }: { readonly config: Pick<WorkspaceConfig, 'name' | 'publish'>; readonly signal: AbortSignal },
-  work: (store: ObjectStore, place: PublishPlace) => Promise<T>,
+  work: (store: ObjectStore, place: PublishLocation) => Promise<T>,
 ): Promise<T | null> {
   const { publish } = config;
   if (publish.kind === 'folder') return null;
@@ -23,7 +23,10 @@ export async function withStore<T>(
   }
 }
 
-async function openPlace(place: PublishPlace, options: { folder: string; signal: AbortSignal }): Promise<ObjectStore> {
+async function openPlace(
+  place: PublishLocation,
+  options: { folder: string; signal: AbortSignal },
+): Promise<ObjectStore> {
   if (place.kind === 'folder') {
     const { openFolderStore } = await import('../storage/folder-store.ts');
     return openFolderStore(place.path, options);

@@ -14,7 +14,7 @@ import { opensAsReplica, publishAnalytics } from '../warehouse/publish-replica.t
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { borrowWarehouse } from './borrow.ts';
-import { heldHome, withHome } from './remote-session.ts';
+import { checkedOutRemote, withRemote } from './remote-session.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
@@ -46,7 +46,7 @@ export interface Opened {
 }
 
 /** Publishes the replica from the warehouse when the warehouse is free. Throws like `withWarehouse`. */
-export function renewCopy(context: Context): Promise<void> {
+export function renewReplica(context: Context): Promise<void> {
   return withWarehouse(context, { memoryLimitMb: COPY_MEMORY_MB }, ({ warehouse, layout, copy }) =>
     publish(warehouse, layout, copy),
   );
@@ -54,7 +54,7 @@ export function renewCopy(context: Context): Promise<void> {
 
 /** Publishes the replica. Throws `lease_lost` if another process now has the lease. */
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
-  heldHome(dirname(layout.warehouse))?.lost.throwIfAborted();
+  checkedOutRemote(dirname(layout.warehouse))?.lost.throwIfAborted();
   await publishAnalytics(warehouse.database, layout.analytics);
   copy.isCurrent = true;
 }
@@ -63,7 +63,7 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
  * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Waits for its turn if the workspace is
  * served, and checks out a remote warehouse unless this process has done so.
  *
- * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withHome`.
+ * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withRemote`.
  * @example
  * const flaws = await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) =>
  *   warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
@@ -74,7 +74,7 @@ export function withWarehouse<T>(
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
-  return withHome(context, null, (inside) => openInTurn(inside, resources, work));
+  return withRemote(context, null, (inside) => openInTurn(inside, resources, work));
 }
 
 async function openInTurn<T>(
@@ -99,7 +99,7 @@ async function openAlone<T>(
 ): Promise<T> {
   const layout = layoutOf(config.folder);
   if (config.home.kind === 'local') await refuseCopy(config.folder);
-  const journal = heldHome(config.folder)?.journal ?? null;
+  const journal = checkedOutRemote(config.folder)?.journal ?? null;
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
   const copy = { isCurrent: copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics)) };

@@ -5,7 +5,7 @@ import type { Layout } from './layout.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from './publisher.ts';
 import { applyRetention } from './retention.ts';
-import type { Tally } from './table-export.ts';
+import type { FileCounts } from './table-export.ts';
 
 /** A snapshot in its final place in a folder. */
 export interface FolderSnapshot extends PlacedSnapshot {
@@ -44,7 +44,7 @@ export function createFolderPublisher({ snapshots, latest }: Pick<Layout, 'snaps
   return publisher;
 }
 
-function totalOf({ tables }: Manifest): Tally {
+function totalOf({ tables }: Manifest): FileCounts {
   const files = tables.flatMap((table) => table.files);
   return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }

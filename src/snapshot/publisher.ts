@@ -1,6 +1,6 @@
 import type { Manifest } from './manifest.ts';
 import type { Keep } from './retention.ts';
-import type { Tally } from './table-export.ts';
+import type { FileCounts } from './table-export.ts';
 
 /** A complete snapshot in a folder of its own: its files, and the manifest that names them. */
 export interface StagedSnapshot {
@@ -14,7 +14,7 @@ export interface PlacedSnapshot {
   /** Permanent address of the snapshot: a folder or an object. */
   readonly location: string;
   /** Files that had to be transferred; all others were already there. */
-  readonly sent: Readonly<Tally>;
+  readonly sent: Readonly<FileCounts>;
 }
 
 /** The snapshot that readers see. */

@@ -13,7 +13,7 @@ import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, type SnapshotTable } from './manifest.ts';
 import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
-import { createTableExport, type Tally } from './table-export.ts';
+import { createTableExport, type FileCounts } from './table-export.ts';
 
 /** Prefix of a folder in which a snapshot is being written. Readers ignore such folders. */
 const ASIDE = '.new-';
@@ -31,7 +31,7 @@ export interface Snapshot {
   readonly path: string;
   readonly tables: readonly SnapshotTable[];
   /** Files that had to be written; all others are reused from the previous snapshot. */
-  readonly written: Readonly<Tally>;
+  readonly written: Readonly<FileCounts>;
   /** Ids of the snapshots that were deleted. */
   readonly deleted: readonly string[];
 }
@@ -91,7 +91,7 @@ async function writeAside(
   layout: Layout,
   aside: string,
   options: ExportOptions,
-): Promise<{ manifest: Manifest; written: Tally }> {
+): Promise<{ manifest: Manifest; written: FileCounts }> {
   const { clock, compression, signal, onProgress } = options;
   const now = clock.now();
   const createdAt = new Date(now).toISOString();

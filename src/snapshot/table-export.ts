@@ -8,7 +8,7 @@ import { type Part, partsOf } from './parts.ts';
 import type { Previous } from './reuse.ts';
 
 /** A number of files and bytes. */
-export interface Tally {
+export interface FileCounts {
   files: number;
   bytes: number;
 }
@@ -30,7 +30,7 @@ export interface TableExportParts {
 export interface TableExport {
   add(table: WarehouseTable): Promise<void>;
   /** Returns the added tables and how much was written for them. */
-  finish(): Promise<{ tables: SnapshotTable[]; written: Tally }>;
+  finish(): Promise<{ tables: SnapshotTable[]; written: FileCounts }>;
   /** Waits until nothing is in progress; ignores errors. */
   settled(): Promise<void>;
 }

@@ -6,13 +6,13 @@ import type { Database } from '../warehouse/database.ts';
 import { type Audit, type Comparison, writeAudits } from '../warehouse/ledger/audits.ts';
 import { writeHeldDeletion } from '../warehouse/ledger/held-deletions.ts';
 import { toTimestampText } from '../warehouse/ledger/ledger.ts';
-import { type Member, readChainsOf, readRangesOf } from '../warehouse/ledger/slice-state.ts';
+import { type Member, readRangesOf, readSlicesOf } from '../warehouse/ledger/slice-state.ts';
 import { coveredBy, type PlanContext } from './plan-context.ts';
-import { countDays, type FollowedWindow } from './plan-next.ts';
+import { countDays, type NextWindow } from './plan-next.ts';
 import { areMost, newest, planAgain, planAudit } from './plan-windows.ts';
 import { heldTrouble } from './read-slice.ts';
-import type { Chain } from './slice.ts';
-import type { Tally, Trouble } from './sync-stats.ts';
+import type { Slice } from './slice.ts';
+import type { SyncStats, Trouble } from './sync-stats.ts';
 
 /** Maximum rounds of reading the days that still differ after the due days were read. */
 const ROUNDS_MAX = 3;
@@ -24,14 +24,14 @@ export interface AuditParts {
   readonly catalogue: Catalogue;
   readonly database: Database;
   readonly runId: string;
-  readonly tally: Tally;
+  readonly stats: SyncStats;
   readonly context: PlanContext;
   /** Request limit of the run; null if unlimited. */
   readonly maxRequests: number | null;
   /** Days whose last read in this run lacked rows that upstream counts, with the number of rows. */
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
   /** Reads slices from their first page to their end. */
-  read(chains: readonly Chain[]): Promise<void>;
+  read(chains: readonly Slice[]): Promise<void>;
 }
 
 /** The days of a brand's resource, as counted by upstream and as stored. */
@@ -52,31 +52,31 @@ interface View {
  * unproven days again. The run is partial while such a day has retries left. Spends the rest of an allowance on reading
  * unsuspicious days again.
  */
-export async function auditWindow(parts: AuditParts, window: FollowedWindow): Promise<void> {
+export async function auditWindow(parts: AuditParts, window: NextWindow): Promise<void> {
   const { resource, brand, planned, isCounted } = window;
-  const { tally, context, maxRequests } = parts;
-  if (planned.unreliable) tally.warned(unreliableCensus(resource, brand));
+  const { stats, context, maxRequests } = parts;
+  if (planned.unreliable) stats.warned(unreliableCounts(resource, brand));
   // Without day counts of this run nothing is proven; the failed slice makes the run partial.
   if (!isCounted) return;
   const view = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
   const audits = await keepAudits(parts, resource, brand, view);
   // A run that used up its allowance is partial anyway, and has not read all due days.
-  if (!planned.unreliable && tally.allowance === null) await report(parts, resource, brand, view, audits);
-  if (maxRequests === null || tally.allowance !== null || tally.failures.length > 0) return;
-  const chains = await readChainsOf(parts.database, resource.name, brand.id);
+  if (!planned.unreliable && stats.allowance === null) await report(parts, resource, brand, view, audits);
+  if (maxRequests === null || stats.allowance !== null || stats.failures.length > 0) return;
+  const chains = await readSlicesOf(parts.database, resource.name, brand.id);
   const readAt = coveredBy(chains).days(resource.name, brand.id);
-  const audit = planAudit(resource, brand, view, readAt, { pages: maxRequests - tally.requests, context });
+  const audit = planAudit(resource, brand, view, readAt, { pages: maxRequests - stats.requests, context });
   if (audit.length === 0) return;
   await parts.read(audit);
   await keepAudits(parts, resource, brand, await viewOf(parts, resource, brand));
 }
 
 // Reads the day counts and the open days again, as long as that resolves at least one of them.
-async function readAgain(parts: AuditParts, { resource, brand, census }: FollowedWindow): Promise<View> {
-  const { tally, context } = parts;
+async function readAgain(parts: AuditParts, { resource, brand, census }: NextWindow): Promise<View> {
+  const { stats, context } = parts;
   const names = [resource.name, ...census.map((chain) => chain.resource)].map((name) => `${name} brand=${brand.id} `);
   const mayRead = (): boolean =>
-    tally.allowance === null && !tally.failures.some(({ chain }) => names.some((name) => chain.startsWith(name)));
+    stats.allowance === null && !stats.failures.some(({ chain }) => names.some((name) => chain.startsWith(name)));
   let view = await viewOf(parts, resource, brand);
   for (let round = 1; round <= ROUNDS_MAX && mayRead(); round++) {
     const differing = toRead(view, context);
@@ -172,7 +172,7 @@ async function keepAudits(
 }
 
 async function report(
-  { database, runId, tally, context, lackingDays }: AuditParts,
+  { database, runId, stats, context, lackingDays }: AuditParts,
   resource: Resource,
   brand: Member,
   { days, isOpen, isUsual }: View,
@@ -189,7 +189,7 @@ async function report(
     await database.transaction((session) =>
       writeHeldDeletion(session, runId, chain, held, toTimestampText(context.now)),
     );
-    tally.unproven(heldTrouble(chain, held));
+    stats.unproven(heldTrouble(chain, held));
     return;
   }
   const open = days.filter((day) => isOpen(day) && isAsked(day, context)).map(({ day }) => day);
@@ -201,15 +201,15 @@ async function report(
     const next = Math.min(...retried.map(({ retryAt }) => retryAt ?? 0));
     const when =
       next <= context.now ? 'in the next sync' : `in the first sync after ${toTimestampText(next).slice(0, 16)} UTC`;
-    tally.unproven({ chain: chain.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
+    stats.unproven({ chain: chain.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
   }
   if (usual.length > 0) {
     const message = `${daysText(usual)}, as others do that no retry changed, so the difference is upstream's own`;
-    tally.warned({ chain: chain.id, code: 'counts_differ', message });
+    stats.warned({ chain: chain.id, code: 'counts_differ', message });
   }
   if (permanent.length > 0) {
     const message = `${daysText(permanent)}; ${RETRIES_MAX} retries did not change this, so the difference is upstream's own`;
-    tally.warned({ chain: chain.id, code: 'counts_differ', message });
+    stats.warned({ chain: chain.id, code: 'counts_differ', message });
   }
 }
 
@@ -229,7 +229,7 @@ function daysText(audits: readonly Audit[]): string {
   return `${what}: ${named.join(', ')}${more}`;
 }
 
-function unreliableCensus(resource: Resource, brand: Member): Trouble {
+function unreliableCounts(resource: Resource, brand: Member): Trouble {
   const message =
     "upstream's day counts differ from its lists on most days; the last days are read again instead of the days that differ";
   return { chain: `${resource.name} brand=${brand.id}`, code: 'census_unreliable', message };

@@ -3,10 +3,10 @@ import { plausibleSince } from '../plausibility/item-times.ts';
 import type { Member } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { PlanContext } from './plan-context.ts';
-import { createFollower } from './plan-next.ts';
+import { createNextPlanner } from './plan-next.ts';
 import { planBrand, planWorkspace } from './plan-slices.ts';
 import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from './run-sync.ts';
-import type { Chain } from './slice.ts';
+import type { Slice } from './slice.ts';
 
 /** Slices planned before yielding to the event loop, so that signals are handled. */
 const CHAINS_AT_A_TIME = 200;
@@ -67,8 +67,8 @@ async function unroll(
   { catalogue, warehouse: { database }, signal }: Pick<SyncParts, 'catalogue' | 'warehouse' | 'signal'>,
   brands: readonly Member[],
   context: PlanContext,
-): Promise<{ chains: Chain[]; skippedDays: number; unreliable: string[] }> {
-  const follower = createFollower({ catalogue, database }, context);
+): Promise<{ chains: Slice[]; skippedDays: number; unreliable: string[] }> {
+  const follower = createNextPlanner({ catalogue, database }, context);
   follower.brands(brands);
   const chains = [
     ...planWorkspace(catalogue, context),
@@ -76,7 +76,7 @@ async function unroll(
   ];
   // The list grows during the loop: slices that depend on a slice are planned after it.
   for (let index = 0; index < chains.length; index++) {
-    chains.push(...(await follower.after(chains[index] as Chain, true)));
+    chains.push(...(await follower.after(chains[index] as Slice, true)));
     if (index % CHAINS_AT_A_TIME === 0) await nextTurn();
     signal.throwIfAborted();
   }

@@ -1,6 +1,6 @@
 import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
 import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
-import type { ClosedChain, OpenChain } from '../warehouse/ledger/slice-state.ts';
+import type { ClosedSlice, OpenSlice } from '../warehouse/ledger/slice-state.ts';
 import type { DayRange, ParameterNames } from './slice.ts';
 
 /** Days before today that every run reads, because late responses and corrections arrive in them. */
@@ -19,7 +19,7 @@ export const PRIORITY = { workspace: 100, history: 90, list: 80, window: 50, rep
 
 /** Lookup of the slices that were ever read completely. */
 export interface Covered {
-  chain(id: string): ClosedChain | undefined;
+  chain(id: string): ClosedSlice | undefined;
   /** Time of the last complete read of each day, epoch milliseconds. */
   days(resource: string, brandId: string): ReadonlyMap<string, number>;
 }
@@ -36,8 +36,8 @@ export interface PlanContext {
   readonly names: ParameterNames;
   readonly connections: number;
   /** Completed slices of the unfinished run that this run continues. */
-  readonly closed: readonly ClosedChain[];
-  readonly open: readonly OpenChain[];
+  readonly closed: readonly ClosedSlice[];
+  readonly open: readonly OpenSlice[];
   /** Brands of which an earlier pass has read at least one slice. */
   readonly read: ReadonlySet<string>;
   /** Every slice that was ever read completely. */
@@ -52,9 +52,9 @@ export interface PlanContext {
 }
 
 /** Creates the lookup by id and by day. `chains` must be sorted by time of completion. */
-export function coveredBy(chains: readonly ClosedChain[]): Covered {
+export function coveredBy(chains: readonly ClosedSlice[]): Covered {
   const byId = new Map(chains.map((chain) => [chain.id, chain]));
-  const byScope = new Map<string, ClosedChain[]>();
+  const byScope = new Map<string, ClosedSlice[]>();
   for (const chain of chains) {
     const scope = `${chain.resource} ${chain.brandId ?? ''}`;
     const list = byScope.get(scope);
@@ -85,7 +85,7 @@ export function endOf(day: string): number {
   return Date.parse(`${day}T00:00:00Z`) + DAY_MS;
 }
 
-function daysIn(chains: readonly ClosedChain[]): Map<string, number> {
+function daysIn(chains: readonly ClosedSlice[]): Map<string, number> {
   const days = new Map<string, number>();
   for (const { from, to, closedAt } of chains) {
     if (from === null || to === null) continue;

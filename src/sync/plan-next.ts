@@ -1,5 +1,5 @@
-import { readConventions, readLearned } from '../analytics/calibration/findings.ts';
-import { compareCensus, readUncountedEngines } from '../analytics/verification/verify-counts.ts';
+import { readCalibrated, readConventions } from '../analytics/calibration/findings.ts';
+import { compareDayCounts, readUncountedEngines } from '../analytics/verification/verify-counts.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { earlierDay } from '../contract/time.ts';
@@ -10,41 +10,41 @@ import { type Member, readFirstDay, readMembers } from '../warehouse/ledger/slic
 import type { PlanContext } from './plan-context.ts';
 import { followingDetails, planDays, planDetails, planOlder } from './plan-slices.ts';
 import { type PlannedWindows, planWindows } from './plan-windows.ts';
-import type { Chain } from './slice.ts';
+import type { Slice } from './slice.ts';
 
 /**
  * Plans the slices that depend on a finished one: details after their list, windows after their day counts, older
  * ranges after a history.
  */
-export interface Follower {
+export interface NextPlanner {
   /** Sets the brands of the run. */
   brands(members: readonly Member[]): void;
   /** Returns the slices to read after `chain`; `wasRead` is whether it was read completely. */
-  after(chain: Chain, wasRead: boolean): Promise<Chain[]>;
+  after(chain: Slice, wasRead: boolean): Promise<Slice[]>;
   /** Returns the windows planned so far. */
-  windows(): readonly FollowedWindow[];
+  windows(): readonly NextWindow[];
 }
 
 /** The windows of a brand's resource, and the slices of its day counts. */
-export interface FollowedWindow {
+export interface NextWindow {
   readonly resource: Resource;
   readonly brand: Member;
   readonly planned: PlannedWindows;
-  readonly census: readonly Chain[];
+  readonly census: readonly Slice[];
   /** Whether all slices of the day counts were read. */
   readonly isCounted: boolean;
 }
 
 /** Connects the pure plan functions with the rows in the warehouse. */
-export function createFollower(
+export function createNextPlanner(
   { catalogue, database }: { catalogue: Catalogue; database: Database },
   context: PlanContext,
-): Follower {
+): NextPlanner {
   const brands = new Map<string, Member>();
-  const windowed = new Map<string, FollowedWindow>();
-  const counting = new Map<string, { readonly chains: Chain[]; isRead: boolean }>();
+  const windowed = new Map<string, NextWindow>();
+  const counting = new Map<string, { readonly chains: Slice[]; isRead: boolean }>();
 
-  const details = async (resource: Resource, chain: Chain): Promise<Chain[]> => {
+  const details = async (resource: Resource, chain: Slice): Promise<Slice[]> => {
     const [table] = resource.derived;
     const id = table?.declaration.key[0];
     const following = followingDetails(catalogue, resource, context);
@@ -57,17 +57,17 @@ export function createFollower(
   // If the day counts cannot be read, plan the windows without them.
   const windows = async (
     resource: Resource,
-    chain: Chain,
+    chain: Slice,
     brand: Member,
-    { older, wasRead }: { readonly older: readonly Chain[]; readonly wasRead: boolean },
-  ): Promise<Chain[]> => {
-    const chains: Chain[] = [];
+    { older, wasRead }: { readonly older: readonly Slice[]; readonly wasRead: boolean },
+  ): Promise<Slice[]> => {
+    const chains: Slice[] = [];
     for (const counted of catalogue.resources) {
       if (counted.change.kind !== 'window' || counted.change.census?.resource !== resource.name) continue;
       const { census } = counted.change;
-      const isCensus = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
+      const isDayCounts = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
       const once = `${counted.name} ${brand.id}`;
-      if (!isCensus || windowed.has(once) || !context.wanted.has(counted.name)) continue;
+      if (!isDayCounts || windowed.has(once) || !context.wanted.has(counted.name)) continue;
       const read = counting.get(once) ?? { chains: [], isRead: true };
       counting.set(once, read);
       read.chains.push(chain);
@@ -83,7 +83,7 @@ export function createFollower(
     return chains;
   };
 
-  const history = async (resource: Resource, chain: Chain, brand: Member, wasRead: boolean): Promise<Chain[]> => {
+  const history = async (resource: Resource, chain: Slice, brand: Member, wasRead: boolean): Promise<Slice[]> => {
     const { change } = resource;
     if (change.kind !== 'report' || change.span !== 'history' || chain.from === null || chain.to === null) return [];
     if (!chain.oldest) return [];
@@ -128,13 +128,13 @@ export async function countDays(
 ): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit>; uncounted: string[] }> {
   const audits = await readAudits(database, counted.name, brand.id);
   return database.exclusive(async ({ query }) => {
-    const days = await compareCensus(query, {
+    const days = await compareDayCounts(query, {
       catalogue,
       brandId: brand.id,
       from: firstPlannedDay(today),
       to: today,
       conventions: await readConventions(query),
-      learned: await readLearned(query),
+      learned: await readCalibrated(query),
       audits,
     });
     return { days, audits, uncounted: await readUncountedEngines(query, { catalogue, brandId: brand.id }) };

@@ -4,7 +4,7 @@ import { firstPlannedDay } from '../plausibility/item-times.ts';
 import type { Member } from '../warehouse/ledger/slice-state.ts';
 import { endOf, isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
 import { planWindows } from './plan-windows.ts';
-import { type Chain, type ChainScope, chainsOf, type DayRange } from './slice.ts';
+import { type DayRange, type Slice, type SliceScope, slicesOf } from './slice.ts';
 
 /** Days of a recent report; the API's default. */
 const RECENT_DAYS = 30;
@@ -33,18 +33,18 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
 }
 
 /** Returns the slices of resources with scope `workspace`. */
-export function planWorkspace(catalogue: Catalogue, context: PlanContext): Chain[] {
+export function planWorkspace(catalogue: Catalogue, context: PlanContext): Slice[] {
   return catalogue.resources
     .filter((resource) => resource.scope === 'workspace' && resource.change.kind !== 'detail')
     .flatMap((resource) => make(context, resource, { reason: 'full list', priority: PRIORITY.workspace }));
 }
 
 /** Returns the slices of one brand that depend on nothing but the brand. */
-export function planBrand(catalogue: Catalogue, brand: Member, context: PlanContext): Chain[] {
+export function planBrand(catalogue: Catalogue, brand: Member, context: PlanContext): Slice[] {
   const brandId = brand.id;
   return catalogue.resources
     .filter((resource) => resource.scope === 'brand')
-    .flatMap((resource): Chain[] => {
+    .flatMap((resource): Slice[] => {
       const { change } = resource;
       switch (change.kind) {
         case 'walk': {
@@ -97,11 +97,11 @@ export function planDetails(
  */
 export function planOlder(
   resource: Resource,
-  chain: Chain,
+  chain: Slice,
   brand: Member,
   firstDay: string | null,
   context: PlanContext,
-): Chain[] {
+): Slice[] {
   const { from } = chain;
   if (!chain.oldest || from === null || context.range?.from === from) return [];
   const limit = firstPlannedDay(context.today);
@@ -118,7 +118,7 @@ export function planOlder(
  * Returns a slice for each day of a report from its first day with a row on, if the day was never read, was read before
  * its end, or is recent.
  */
-export function planDays(resource: Resource, chain: Chain, firstDay: string | null, context: PlanContext): Chain[] {
+export function planDays(resource: Resource, chain: Slice, firstDay: string | null, context: PlanContext): Slice[] {
   const { brandId, to } = chain;
   if (firstDay === null || to === null || brandId === null) return [];
   const moving = addDays(context.today, -context.settleDays);
@@ -136,7 +136,7 @@ export function planDays(resource: Resource, chain: Chain, firstDay: string | nu
 }
 
 /** Returns where a slice resumes, after its last committed page; null unless the checkpoint is recent enough. */
-export function resumePoint(chain: Chain, context: PlanContext): { cursor: string; pages: number } | null {
+export function resumePoint(chain: Slice, context: PlanContext): { cursor: string; pages: number } | null {
   const open = context.open.find((candidate) => candidate.id === chain.id);
   if (open === undefined || open.next === null || !isFresh(open, open.at, context)) return null;
   return { cursor: open.next, pages: open.pages };
@@ -147,12 +147,12 @@ export function followingDetails(catalogue: Catalogue, resource: Resource, conte
   return detailsOf(catalogue, resource.name).filter((detail) => context.wanted.has(detail.name));
 }
 
-function make(context: PlanContext, resource: Resource, scope: ChainScope): Chain[] {
-  return context.wanted.has(resource.name) ? chainsOf(resource, scope, context.names) : [];
+function make(context: PlanContext, resource: Resource, scope: SliceScope): Slice[] {
+  return context.wanted.has(resource.name) ? slicesOf(resource, scope, context.names) : [];
 }
 
 // Limits the read of a settled list to new items, except for a periodic full scan.
-function shortened(chain: Chain, resource: Resource, settled: boolean, context: PlanContext): Chain {
+function shortened(chain: Slice, resource: Resource, settled: boolean, context: PlanContext): Slice {
   const before = context.covered.chain(chain.id);
   const pages = Math.max(1, Math.ceil((before?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
   if (!settled) return { ...chain, expected: pages };
@@ -164,7 +164,7 @@ function shortened(chain: Chain, resource: Resource, settled: boolean, context: 
 }
 
 // Range boundaries move every day, so compare days and not slice ids.
-function wereReadLately({ from, resource, brandId }: Chain, { covered, now, full }: PlanContext): boolean {
+function wereReadLately({ from, resource, brandId }: Slice, { covered, now, full }: PlanContext): boolean {
   if (full || from === null || brandId === null) return false;
   const readAt = covered.days(resource, brandId).get(addDays(from, -OLDER_RANGES_EVERY_MS / DAY_MS - 1));
   return readAt !== undefined && readAt <= now && now - readAt < OLDER_RANGES_EVERY_MS;
@@ -176,13 +176,13 @@ function recentRange({ range, today }: PlanContext): DayRange {
   return { from: laterDay(from, addDays(to, 1 - RANGE_DAYS_MAX)), to };
 }
 
-function history(context: PlanContext, brandId: string, to: string): ChainScope {
+function history(context: PlanContext, brandId: string, to: string): SliceScope {
   const from = laterDay(addDays(to, 1 - RANGE_DAYS_MAX), context.range?.from ?? '');
   return { brandId, range: { from, to }, reason: 'full history', priority: PRIORITY.history, oldest: true };
 }
 
-function sameVariant(a: Chain, b: Chain): boolean {
-  const variant = ({ fixed }: Chain): string =>
+function sameVariant(a: Slice, b: Slice): boolean {
+  const variant = ({ fixed }: Slice): string =>
     JSON.stringify(Object.entries(fixed).filter(([name]) => name !== 'range_from' && name !== 'range_to'));
   return variant(a) === variant(b);
 }

@@ -4,10 +4,10 @@ import { RETRIES_MAX } from '../plausibility/completeness.ts';
 import { firstPlannedDay } from '../plausibility/item-times.ts';
 import { type DeletionGuard, hasDropped } from '../plausibility/mass-deletion.ts';
 import type { Audit } from '../warehouse/ledger/audits.ts';
-import type { ClosedChain, Member, OpenChain } from '../warehouse/ledger/slice-state.ts';
+import type { ClosedSlice, Member, OpenSlice } from '../warehouse/ledger/slice-state.ts';
 import { type DayState, type Due, dueDays } from './due.ts';
 import { isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
-import { type Chain, chainsOf, type DayRange } from './slice.ts';
+import { type DayRange, type Slice, slicesOf } from './slice.ts';
 import { packWindows, pagesPerWindow } from './windows.ts';
 
 /**
@@ -30,7 +30,7 @@ export interface CountedDays {
 
 /** Slices and decisions for the days of a window. */
 export interface PlannedWindows {
-  readonly chains: readonly Chain[];
+  readonly chains: readonly Slice[];
   /** Number of skipped days, which are up to date. */
   readonly whole: number;
   /** Reasons for reading days, each with the number of days. */
@@ -97,7 +97,7 @@ export function planWindows(
   const resumed = open.map((range) => ({ ...range, items: 0, reason: 'resumes the last run' }));
   const planned = [...windows.map((window) => ({ ...window, reason: reasonOf(window, days) })), ...resumed];
   const chains = planned.flatMap((window) =>
-    chainsOf(
+    slicesOf(
       resource,
       {
         brandId,
@@ -123,7 +123,7 @@ export function planAudit(
   counted: Pick<CountedDays, 'days'>,
   readAt: ReadonlyMap<string, number>,
   { pages, context }: { readonly pages: number; readonly context: PlanContext },
-): readonly Chain[] {
+): readonly Slice[] {
   const pageItems = resource.query['limit']?.max ?? 1;
   const oldestFirst = counted.days
     .filter(({ day, upstream }) => upstream > 0 && (readAt.get(day) ?? 0) < context.now)
@@ -146,7 +146,7 @@ export function planAgain(
   days: readonly string[],
   counted: CountedDays,
   context: PlanContext,
-): readonly Chain[] {
+): readonly Slice[] {
   return chainsOver(resource, brand, days, counted, { reason: 'still differs from the day counts', context });
 }
 
@@ -172,7 +172,7 @@ function chainsOver(
   chosen: readonly string[],
   counted: Pick<CountedDays, 'days'>,
   { reason, context }: { readonly reason: string; readonly context: PlanContext },
-): readonly Chain[] {
+): readonly Slice[] {
   const days = new Set(chosen);
   const [from, to] = [chosen.toSorted()[0], chosen.toSorted().at(-1)];
   if (from === undefined || to === undefined) return [];
@@ -182,7 +182,7 @@ function chainsOver(
   const skip = between.filter((day) => !days.has(day)).map((day) => ({ from: day, to: day }));
   const guardOf = guarder(resource, counted);
   return packWindows({ range: { from, to }, counts, skip, pageItems, pagesMin: 1 }).flatMap((window) =>
-    chainsOf(
+    slicesOf(
       resource,
       {
         brandId: brand.id,
@@ -206,7 +206,7 @@ function firstDayOf(days: Iterable<string | null>, to: string, { today }: PlanCo
 }
 
 function rangesOf(
-  chains: readonly { chain: ClosedChain | OpenChain; at: number }[],
+  chains: readonly { chain: ClosedSlice | OpenSlice; at: number }[],
   resource: Resource,
   brandId: string,
   context: PlanContext,

@@ -1,5 +1,5 @@
 import type { BudgetState } from '../budget/budget.ts';
-import type { Tally } from './sync-stats.ts';
+import type { SyncStats } from './sync-stats.ts';
 
 /** Progress of one resource: completed and expected requests, rows read, and failed slices. */
 export interface ResourceProgress {
@@ -29,21 +29,21 @@ export interface Progress {
 }
 
 /** Returns the progress of a sync with stats `tally` after `elapsedMs`. */
-export function progressOf(tally: Tally, budget: BudgetState, elapsedMs: number): Progress {
-  const resources = [...tally.resources].map(([name, { done, expected, rows, failed }]) => {
+export function progressOf(stats: SyncStats, budget: BudgetState, elapsedMs: number): Progress {
+  const resources = [...stats.resources].map(([name, { done, expected, rows, failed }]) => {
     return { name, done, expected: Math.max(done, expected), rows, failed };
   });
   const sum = (read: (resource: ResourceProgress) => number): number =>
     resources.reduce((total, resource) => total + read(resource), 0);
   const toGo = sum(({ done, expected }) => expected - done);
   return {
-    requests: tally.requests,
-    retries: tally.retries,
-    waitedMs: tally.waitedMs,
+    requests: stats.requests,
+    retries: stats.retries,
+    waitedMs: stats.waitedMs,
     rows: sum(({ rows }) => rows),
     done: sum(({ done }) => done),
     expected: sum(({ expected }) => expected),
-    secondsToGo: toGo === 0 ? 0 : Math.ceil(secondsFor(toGo, tally.requests, budget, elapsedMs)),
+    secondsToGo: toGo === 0 ? 0 : Math.ceil(secondsFor(toGo, stats.requests, budget, elapsedMs)),
     budget: { limit: budget.limit, capacity: budget.capacity, left: budget.left },
     resources,
   };

@@ -18,11 +18,11 @@ import { type HeldRows, LossError, type Warehouse } from '../warehouse/warehouse
 import type { PlanContext } from './plan-context.ts';
 import { resumePoint } from './plan-slices.ts';
 import { nextOf, type ReadPage, readPage } from './read-page.ts';
-import { type Chain, chainsOf, type ParameterNames } from './slice.ts';
-import type { Tally, Trouble } from './sync-stats.ts';
+import { type ParameterNames, type Slice, slicesOf } from './slice.ts';
+import type { SyncStats, Trouble } from './sync-stats.ts';
 
 /** Reads single slices for a run. */
-export interface ChainReader {
+export interface SliceReader {
   /**
    * Reads a slice to its end, committing every page, and returns upstream's time of the last response. Resumes at the
    * checkpoint of an unfinished run; if upstream rejects that cursor, restarts the slice once. Updates `pages`. The
@@ -30,7 +30,7 @@ export interface ChainReader {
    * @throws UpstreamError after the slice is read, if new items were quarantined because of their times: the next run
    * reads the slice again
    */
-  read(chain: Chain, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
+  read(chain: Slice, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
   /** Reads upstream's OpenAPI description for the parameter names that the specification leaves open. */
   learnNames(): Promise<ParameterNames>;
   /**
@@ -47,7 +47,7 @@ export interface ReaderParts {
   readonly client: Client;
   readonly clock: RunClock;
   readonly signal: AbortSignal;
-  readonly onProgress?: (tally: Tally) => void;
+  readonly onProgress?: (stats: SyncStats) => void;
 }
 
 /** Statuses that may mean an expired cursor; the specification does not name one. */
@@ -67,7 +67,7 @@ class CursorLost extends UpstreamError {
   }
 }
 
-function implausibleTimes(chain: Chain, items: number): UpstreamError {
+function implausibleTimes(chain: Slice, items: number): UpstreamError {
   const message = `quarantined ${items} ${items === 1 ? 'item' : 'items'} of ${chain.path} with implausible times`;
   return new UpstreamError('bad_answer', `${message}; the next sync reads them again`, { status: 200 });
 }
@@ -92,12 +92,12 @@ function isEmpty(tables: readonly TableRows[]): boolean {
  * Creates the slice reader of a run. `quarantined` are the items that earlier runs put in quarantine
  * (`readQuarantined`): known items do not make every run read their slice again.
  */
-export function createChainReader(
+export function createSliceReader(
   parts: ReaderParts,
   run: RunRef,
-  tally: Tally,
+  stats: SyncStats,
   quarantined: ReadonlySet<string>,
-): ChainReader {
+): SliceReader {
   const { catalogue, warehouse, client, clock, signal } = parts;
   const readers = new Map<string, RowReader>();
   const readerOf = (name: string): RowReader => {
@@ -123,15 +123,15 @@ export function createChainReader(
     const requests: Attempt[] = [];
     const onAttempt = (attempt: Attempt): void => {
       requests.push(attempt);
-      tally.attempted(attempt);
-      parts.onProgress?.(tally);
+      stats.attempted(attempt);
+      parts.onProgress?.(stats);
     };
     return { requests, onAttempt };
   };
 
   // Compares the first response of the run with this machine's clock; in doubt, sends its request again.
   let isClockAgreed = false;
-  const agreeOnClock = async (chain: Chain, first: number | null): Promise<void> => {
+  const agreeOnClock = async (chain: Slice, first: number | null): Promise<void> => {
     if (isClockAgreed) return;
     isClockAgreed = true;
     const asked = { path: chain.path, query: chain.query, route: catalogue.get(chain.resource).path };
@@ -145,16 +145,16 @@ export function createChainReader(
     if (difference === null) return;
     const hours = `${Math.abs(difference / 3_600_000).toFixed(1)} hours ${difference > 0 ? 'ahead of' : 'behind'}`;
     const message = `upstream's clock is ${hours} this machine's; this run uses upstream's clock`;
-    tally.warned({ chain: chain.id, code: 'clock_differs', message });
+    stats.warned({ chain: chain.id, code: 'clock_differs', message });
   };
 
   let hasWarned = false;
-  const noteDate = async (chain: Chain, implausible: Implausible): Promise<void> => {
+  const noteDate = async (chain: Slice, implausible: Implausible): Promise<void> => {
     await warehouse.noteImplausible(run, chain.resource, [implausible], clock.now());
     if (hasWarned) return;
     hasWarned = true;
     const message = `a response has the date ${String(implausible.value)}; allowed: ${implausible.allowed}. Such dates are ignored`;
-    tally.warned({ chain: chain.id, code: 'implausible_value', message });
+    stats.warned({ chain: chain.id, code: 'implausible_value', message });
   };
 
   const lacking = new Map<string, Map<string, number>>();
@@ -165,7 +165,7 @@ export function createChainReader(
     return days;
   };
 
-  const readFrom = async (chain: Chain, from: string | null, pages: { count: number }): Promise<ReadResult> => {
+  const readFrom = async (chain: Slice, from: string | null, pages: { count: number }): Promise<ReadResult> => {
     const { requests, onAttempt } = collect();
     const reader = readerOf(chain.resource);
     const resource = catalogue.get(chain.resource);
@@ -229,8 +229,8 @@ export function createChainReader(
         const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
         const result = await inSpan('sync.commit', named, () => warehouse.commitPage(commit)).catch(asUpstreamError);
         await noteForms(chain.resource, forms);
-        tally.page(chain, pages.count, result.ended, result);
-        parts.onProgress?.(tally);
+        stats.page(chain, pages.count, result.ended, result);
+        parts.onProgress?.(stats);
         held = result.held;
         if (result.ended) break;
       }
@@ -242,14 +242,14 @@ export function createChainReader(
   };
 
   // Later pages of an unfinished read are unknown, so a restart must not stop at the first page without changes.
-  const restart = async (chain: Chain, pages: { count: number }): Promise<ReadResult> => {
-    await warehouse.restartChain(chain.id);
+  const restart = async (chain: Slice, pages: { count: number }): Promise<ReadResult> => {
+    await warehouse.restartSlice(chain.id);
     pages.count = 0;
     return readFrom({ ...chain, untilKnown: false }, null, pages);
   };
 
   // Confirms that members of a list were deleted: each member must return 404.
-  const areGone = async (chain: Chain, held: readonly HeldRows[], context: PlanContext): Promise<boolean> => {
+  const areGone = async (chain: Slice, held: readonly HeldRows[], context: PlanContext): Promise<boolean> => {
     const resource = catalogue.get(chain.resource);
     const [detail] = detailsOf(catalogue, resource.name);
     const [loss] = held;
@@ -259,7 +259,7 @@ export function createChainReader(
     for (const key of loss.keys) {
       const member = String(key[table.declaration.key[0] as string]);
       const scope = { member, reason: 'existence check', priority: 0 };
-      const [asked] = chainsOf(detail, scope, context.names) as [Chain];
+      const [asked] = slicesOf(detail, scope, context.names) as [Slice];
       const { requests, onAttempt } = collect();
       try {
         await client.get({ path: asked.path, query: {}, route: detail.path }, () => null, { signal, onAttempt });
@@ -275,13 +275,13 @@ export function createChainReader(
   };
 
   // A large loss may come from a truncated list, so read the list again before reporting it.
-  const confirm = async (chain: Chain, first: ReadResult, context: PlanContext): Promise<ReadResult> => {
+  const confirm = async (chain: Slice, first: ReadResult, context: PlanContext): Promise<ReadResult> => {
     if (chain.guard === null || chain.guard.counts !== null || first.held.length === 0) return first;
     let result = await restart(chain, { count: 0 });
     if (result.held.length > 0 && (await areGone(chain, result.held, context))) {
       result = await restart({ ...chain, guard: null }, { count: 0 });
     }
-    for (const { table, before, lost } of result.held) tally.unproven(heldTrouble(chain, { table, before, lost }));
+    for (const { table, before, lost } of result.held) stats.unproven(heldTrouble(chain, { table, before, lost }));
     return result;
   };
 
@@ -304,7 +304,7 @@ export function createChainReader(
       const days = lackingOf(chain.resource, chain.brandId);
       for (const day of days.keys()) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
       for (const { days: held } of result.held) for (const [day, rows] of held) days.set(day, rows);
-      tally.closed(chain, pages.count);
+      stats.closed(chain, pages.count);
       return { date: result.date };
     },
     lackingDays: lackingOf,
@@ -348,7 +348,7 @@ interface ReadResult {
 }
 
 /** Returns the failure of a run that held back a mass deletion. */
-export function heldTrouble({ id }: Pick<Chain, 'id'>, { table, before, lost }: TableLoss): Trouble {
+export function heldTrouble({ id }: Pick<Slice, 'id'>, { table, before, lost }: TableLoss): Trouble {
   const message =
     `upstream no longer lists ${lost} of ${before} stored rows of ${table}; they stay. ` +
     'If upstream deleted them, run `sightline sync --accept-deletions`';

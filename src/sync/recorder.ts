@@ -7,7 +7,7 @@ import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import { dayOf } from '../contract/time.ts';
 import { writeDrift } from '../warehouse/ledger/drift-notes.ts';
-import { forgetRawPages, type RawPlace, readCommitted } from '../warehouse/ledger/raw-pages.ts';
+import { forgetRawPages, type RawLocation, readCommitted } from '../warehouse/ledger/raw-pages.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
 import type { PageCommit, Warehouse } from '../warehouse/warehouse.ts';
 import { type DriftCounts, openDriftWatch } from './drift-watch.ts';
@@ -17,7 +17,7 @@ import { describeRecord, type RawRecord } from './raw/raw-record.ts';
 import type { Trouble } from './sync-stats.ts';
 
 /** Records of a sync besides its rows: raw pages and drift. */
-export interface Records {
+export interface Recorder {
   /** The warehouse to use for the sync; pages committed through it are archived and watched for drift. */
   readonly warehouse: Warehouse;
   /** Returns the drift counts since the last call. */
@@ -28,8 +28,8 @@ export interface Records {
   close(): Promise<void>;
 }
 
-/** Options of `openRecords`. */
-export interface RecordsOptions {
+/** Options of `openRecorder`. */
+export interface RecorderOptions {
   readonly catalogue: Catalogue;
   readonly warehouse: Warehouse;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ const FILES_LOOKED_AT = 2;
  * Wraps a warehouse so that every page is archived on disk before it is committed, and its drift is committed with it.
  * A full disk ends the sync. After any other write error the sync adds a warning and continues without archiving.
  */
-export async function openRecords(options: RecordsOptions): Promise<Records> {
+export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const { catalogue, warehouse: inner, clock } = options;
   const warnings: Trouble[] = [];
   const isOff = options.raw === null || options.raw.limits.days === 0 || options.raw.limits.megabytes === 0;
@@ -111,14 +111,14 @@ export async function openRecords(options: RecordsOptions): Promise<Records> {
 
 interface Keeper {
   /** Archives a record; returns its position, or null if archiving is off. */
-  keep(record: RawRecord, body?: Uint8Array): Promise<RawPlace | null>;
+  keep(record: RawRecord, body?: Uint8Array): Promise<RawLocation | null>;
   /** Records that an archived page was not committed. */
-  disown(place: RawPlace, date: number): Promise<void>;
+  disown(place: RawLocation, date: number): Promise<void>;
   close(): Promise<void>;
 }
 
 async function openKeeper(
-  raw: RecordsOptions['raw'],
+  raw: RecorderOptions['raw'],
   warehouse: Warehouse,
   { clock, warnings }: { readonly clock: Clock; readonly warnings: Trouble[] },
 ): Promise<Keeper> {
@@ -145,7 +145,7 @@ async function openKeeper(
       giveUp(thrown);
     }
   }
-  const append = async (record: RawRecord, body: Uint8Array | null): Promise<RawPlace | null> => {
+  const append = async (record: RawRecord, body: Uint8Array | null): Promise<RawLocation | null> => {
     if (log === null) return null;
     try {
       // Use this machine's clock: a wrong Date header must not decide when a file expires.

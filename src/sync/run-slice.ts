@@ -7,9 +7,9 @@ import { AllowanceReached } from '../upstream/allowance.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { readMembers } from '../warehouse/ledger/slice-state.ts';
 import { type PlanContext, PRIORITY } from './plan-context.ts';
-import type { ChainReader, ReaderParts } from './read-slice.ts';
-import { type Chain, chainsOf } from './slice.ts';
-import type { Tally } from './sync-stats.ts';
+import type { ReaderParts, SliceReader } from './read-slice.ts';
+import { type Slice, slicesOf } from './slice.ts';
+import type { SyncStats } from './sync-stats.ts';
 
 /** Share of a list's rows, but at least one row, whose detail may return 404 while they are listed. */
 const DETAILS_LACKING_SHARE_MAX = 0.5;
@@ -20,12 +20,12 @@ const DETAILS_LACKING_SHARE_MAX = 0.5;
  * @throws errors that end the run: a rejected key or workspace, an aborted signal, or an error that upstream did not
  * cause
  */
-export function createPerformer(
+export function createSliceRunner(
   parts: ReaderParts,
-  reader: ChainReader,
-  tally: Tally,
+  reader: SliceReader,
+  stats: SyncStats,
   context: PlanContext,
-): (chain: Chain) => Promise<boolean> {
+): (chain: Slice) => Promise<boolean> {
   const { catalogue, warehouse, signal } = parts;
   const provider = providerOf(catalogue, 'brand');
   const gone = new Set<string>();
@@ -37,8 +37,8 @@ export function createPerformer(
       priority: PRIORITY.list,
       ...(brandId === null ? {} : { brandId }),
     };
-    const chains = chainsOf(list, scope, context.names);
-    tally.planned(chains);
+    const chains = slicesOf(list, scope, context.names);
+    stats.planned(chains);
     for (const chain of chains) if (!(await perform(chain, { count: 0 }))) return null;
     const id = (list.derived[0] as ResourceTable).declaration.key[0] as string;
     const members = await readMembers(warehouse.database, list, brandId, { id });
@@ -54,7 +54,7 @@ export function createPerformer(
 
   // A 404 means that the member was deleted, unless the list still contains it: then upstream lacks the endpoint or
   // contradicts itself.
-  const isGone = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
+  const isGone = async (chain: Slice, error: UpstreamError): Promise<boolean> => {
     if (error.status !== 404) return false;
     const { change } = catalogue.get(chain.resource);
     const isDetail = change.kind === 'detail';
@@ -70,7 +70,7 @@ export function createPerformer(
 
   // A row may lack its detail for a while. If most rows of a list do, upstream is at fault and the slice fails.
   const withoutDetail = new Map<string, number>();
-  const mayLackDetail = async (chain: Chain, error: UpstreamError): Promise<boolean> => {
+  const mayLackDetail = async (chain: Slice, error: UpstreamError): Promise<boolean> => {
     const { change } = catalogue.get(chain.resource);
     if (error.status !== 404 || change.kind !== 'detail') return false;
     const list = catalogue.get(change.of);
@@ -81,9 +81,9 @@ export function createPerformer(
     return list.provides === undefined && lost <= Math.max(1, (members?.size ?? 0) * DETAILS_LACKING_SHARE_MAX);
   };
 
-  const perform = async (chain: Chain, pages: { count: number }, span?: Span): Promise<boolean> => {
+  const perform = async (chain: Slice, pages: { count: number }, span?: Span): Promise<boolean> => {
     if (chain.brandId !== null && gone.has(chain.brandId)) {
-      tally.closed(chain, 0);
+      stats.closed(chain, 0);
       return false;
     }
     try {
@@ -93,16 +93,16 @@ export function createPerformer(
       span?.fail(thrown);
       signal.throwIfAborted();
       if (thrown instanceof AllowanceReached) {
-        tally.ranOut(thrown.message);
+        stats.ranOut(thrown.message);
         return false;
       }
       if (!(thrown instanceof UpstreamError) || endsTheRun(thrown)) throw thrown;
       const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
-      if (await isGone(chain, thrown)) tally.closed(chain, pages.count);
+      if (await isGone(chain, thrown)) stats.closed(chain, pages.count);
       else if (isOptional(chain, thrown) || (await mayLackDetail(chain, thrown))) {
-        tally.warned(trouble);
-        tally.closed(chain, pages.count);
-      } else tally.failed(chain, pages.count, trouble);
+        stats.warned(trouble);
+        stats.closed(chain, pages.count);
+      } else stats.failed(chain, pages.count, trouble);
       return false;
     }
   };
@@ -132,6 +132,6 @@ function endsTheRun(error: UpstreamError): boolean {
 }
 
 // Upstream may reject a parameter whose name had to be guessed.
-function isOptional(chain: Chain, error: UpstreamError): boolean {
+function isOptional(chain: Slice, error: UpstreamError): boolean {
   return error.cause instanceof IgnoredParameterError || (chain.guessed && error.status === 400);
 }

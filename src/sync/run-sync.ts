@@ -14,24 +14,24 @@ import { toWorkspaceError } from '../upstream/errors.ts';
 import { readQuarantined } from '../warehouse/ledger/ledger.ts';
 import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/ledger/runs.ts';
 import {
-  type ClosedChain,
+  type ClosedSlice,
   type Member,
-  type OpenChain,
-  readBegunChains,
-  readClosedChains,
+  type OpenSlice,
+  readBegunSlices,
+  readClosedSlices,
   readMembers,
-  readOpenChains,
+  readOpenSlices,
 } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { auditWindow } from './audit.ts';
 import type { DriftCounts } from './drift-watch.ts';
 import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './plan-context.ts';
-import { createFollower } from './plan-next.ts';
+import { createNextPlanner } from './plan-next.ts';
 import { planBrand, planWorkspace, withDependencies } from './plan-slices.ts';
-import { createChainReader } from './read-slice.ts';
-import { createPerformer } from './run-slice.ts';
-import type { Chain, DayRange } from './slice.ts';
-import { createTally, type TableTally, type Tally, type Trouble } from './sync-stats.ts';
+import { createSliceReader } from './read-slice.ts';
+import { createSliceRunner } from './run-slice.ts';
+import type { DayRange, Slice } from './slice.ts';
+import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
 
 /** Options of a run. */
 export interface SyncOptions {
@@ -66,7 +66,7 @@ export interface SyncParts {
   /** Aborted to stop the run; pages in flight are finished or dropped, and every commit is complete. */
   readonly signal: AbortSignal;
   /** Called after every change of the sync stats. */
-  readonly onProgress?: (tally: Tally) => void;
+  readonly onProgress?: (stats: SyncStats) => void;
 }
 
 /** Result of a run. */
@@ -76,7 +76,7 @@ export interface SyncSummary {
   readonly requests: number;
   readonly retries: number;
   readonly waitedMs: number;
-  readonly tables: Readonly<Record<string, TableTally>>;
+  readonly tables: Readonly<Record<string, TableStats>>;
   readonly quarantined: number;
   /** Unfinished slices; the next run reads them again. */
   readonly failures: readonly Trouble[];
@@ -110,29 +110,29 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   const { warehouse, clock } = parts;
   const runId = randomUUID();
   const run = await warehouse.beginRun({ runId, options: identityOf(options), now: clock.now() });
-  const tally = createTally();
+  const stats = createSyncStats();
   const stop = new AbortController();
   const signal = AbortSignal.any([parts.signal, stop.signal]);
   let error: SightlineError | null = null;
   try {
-    await readAll({ ...parts, signal }, options, run, tally, (fatal) => stop.abort(fatal));
+    await readAll({ ...parts, signal }, options, run, stats, (fatal) => stop.abort(fatal));
   } catch (thrown) {
     // An allowance used up before the slices start ends the run like one used up later.
-    if (thrown instanceof AllowanceReached) tally.ranOut(thrown.message);
+    if (thrown instanceof AllowanceReached) stats.ranOut(thrown.message);
     else error = parts.signal.aborted ? null : toSightlineError(stop.signal.aborted ? stop.signal.reason : thrown);
   }
   if (parts.signal.aborted)
     error = new SightlineError('interrupted', 'the sync was stopped; the next sync resumes here');
-  const status = statusOf(error, tally);
-  const tables = Object.fromEntries(tally.tables);
-  const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = tally;
+  const status = statusOf(error, stats);
+  const tables = Object.fromEntries(stats.tables);
+  const { requests, retries, waitedMs, quarantined, failures, warnings, allowance } = stats;
   const reason = error?.message ?? failures[0]?.message ?? allowance;
   const isDoubtful = status === 'failed' || failures.length > 0;
   const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason, isDoubtful };
   await warehouse.endRun(run, totals, clock.now()).catch((thrown: unknown) => {
     error ??= toSightlineError(thrown);
   });
-  const left = [...tally.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
+  const left = [...stats.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
   const troubles = { quarantined, failures, warnings, allowance, left: status === 'complete' ? 0 : left };
   return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
 }
@@ -142,16 +142,16 @@ function identityOf({ only, range, brands, full }: SyncOptions): string {
   return JSON.stringify({ only, range, brands, ...(full === true ? { full } : {}) });
 }
 
-function statusOf(error: SightlineError | null, tally: Tally): RunStatus {
+function statusOf(error: SightlineError | null, stats: SyncStats): RunStatus {
   if (error !== null) return error.code === 'interrupted' ? 'interrupted' : 'failed';
-  return tally.failures.length > 0 || tally.allowance !== null ? 'partial' : 'complete';
+  return stats.failures.length > 0 || stats.allowance !== null ? 'partial' : 'complete';
 }
 
 async function readAll(
   parts: SyncParts,
   options: SyncOptions,
   run: RunRef & { continues: boolean },
-  tally: Tally,
+  stats: SyncStats,
   stop: (fatal: unknown) => void,
 ): Promise<void> {
   const { catalogue, warehouse, signal } = parts;
@@ -160,7 +160,7 @@ async function readAll(
   const queue = new PQueue({ concurrency: parts.connections });
   const clock = createRunClock(parts.clock, parts.clockPolicy);
   const quarantined = await readQuarantined(database);
-  const reader = createChainReader({ ...parts, clock }, run, tally, quarantined);
+  const reader = createSliceReader({ ...parts, clock }, run, stats, quarantined);
 
   // Read the list of brands first: it shows whether upstream is reachable, and sets the run's day.
   const provider = providerOf(catalogue, 'brand');
@@ -171,35 +171,35 @@ async function readAll(
     open: [],
     begun: new Set(),
   });
-  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Chain];
-  tally.planned([opening]);
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Slice];
+  stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
     throw toWorkspaceError(thrown);
   });
-  await removeImplausible(warehouse, date, tally);
+  await removeImplausible(warehouse, date, stats);
   const names = await reader.learnNames();
   // Use the run's agreed time, as the checkpoints do.
   const context: PlanContext = { ...(await readContext(parts, options, passId, date)), names };
   const checkPlan = await createPlanCheck(parts, options, context);
 
-  const perform = createPerformer({ ...parts, clock }, reader, tally, context);
-  const follower = createFollower({ catalogue, database }, context);
-  const enqueue = (chain: Chain, task: () => Promise<void>): void => {
+  const perform = createSliceRunner({ ...parts, clock }, reader, stats, context);
+  const follower = createNextPlanner({ catalogue, database }, context);
+  const enqueue = (chain: Slice, task: () => Promise<void>): void => {
     const run = async (): Promise<void> => {
-      if (!signal.aborted && tally.allowance === null) await task();
+      if (!signal.aborted && stats.allowance === null) await task();
     };
     // Keeps the trace span of the caller.
     queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
   };
-  const add = (chains: readonly Chain[]): void => {
+  const add = (chains: readonly Slice[]): void => {
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
     checkPlan(wanted);
-    tally.planned(wanted);
-    parts.onProgress?.(tally);
+    stats.planned(wanted);
+    parts.onProgress?.(stats);
     for (const chain of chains) {
       enqueue(chain, async () => {
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
-        parts.onProgress?.(tally);
+        parts.onProgress?.(stats);
         add(await follower.after(chain, wasRead));
       });
     }
@@ -211,7 +211,7 @@ async function readAll(
 
   const listed = await readBrands(parts);
   const brands = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
-  await noteSince(warehouse, run, { provider, listed, believed: brands, tally, at: date });
+  await noteSince(warehouse, run, { provider, listed, believed: brands, stats, at: date });
   const chosen = chooseBrands(brands, options.brands);
   follower.brands(chosen);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
@@ -221,13 +221,13 @@ async function readAll(
   await drain();
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
-  const performAnew = createPerformer({ ...parts, clock }, reader, tally, { ...context, open: [] });
-  const readAnew = async (chains: readonly Chain[]): Promise<void> => {
-    tally.planned(chains);
+  const performAnew = createSliceRunner({ ...parts, clock }, reader, stats, { ...context, open: [] });
+  const readAnew = async (chains: readonly Slice[]): Promise<void> => {
+    stats.planned(chains);
     for (const chain of chains) {
       enqueue(chain, async () => {
         await performAnew(chain);
-        parts.onProgress?.(tally);
+        parts.onProgress?.(stats);
       });
     }
     await drain();
@@ -236,7 +236,7 @@ async function readAll(
   const { runId } = run;
   const { lackingDays } = reader;
   for (const window of follower.windows()) {
-    await auditWindow({ catalogue, database, runId, tally, context, maxRequests, lackingDays, read: readAnew }, window);
+    await auditWindow({ catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew }, window);
   }
 }
 
@@ -248,22 +248,22 @@ export async function readContext(
   now: number,
 ): Promise<PlanContext> {
   const { database } = parts.warehouse;
-  const closed = await readClosedChains(database, { passId, ...lastingChains(parts.catalogue) });
+  const closed = await readClosedSlices(database, { passId, ...lastingChains(parts.catalogue) });
   // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
   const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
   const chains = closed.filter(
     ({ from, to, closedAt }) =>
       closedAt <= now + FUTURE_MS_MAX && (from === null || from >= first) && (to === null || to <= today),
   );
-  const open = passId === null ? [] : await readOpenChains(database, passId);
-  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunChains(database) });
+  const open = passId === null ? [] : await readOpenSlices(database, passId);
+  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunSlices(database) });
 }
 
 interface Known {
   readonly now: number;
   readonly passId: string | null;
-  readonly chains: readonly ClosedChain[];
-  readonly open: readonly OpenChain[];
+  readonly chains: readonly ClosedSlice[];
+  readonly open: readonly OpenSlice[];
   readonly begun: ReadonlySet<string>;
 }
 
@@ -291,11 +291,11 @@ function createContext(
 }
 
 // Removes rows that were stored by an earlier version, or by a run with a wrong clock.
-async function removeImplausible(warehouse: Warehouse, now: number, tally: Tally): Promise<void> {
+async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncStats): Promise<void> {
   const rows = await warehouse.removeImplausible(now);
   if (rows === 0) return;
   const message = `${rows} ${rows === 1 ? 'row' : 'rows'} with implausible times or future days marked as deleted`;
-  tally.warned({ chain: 'warehouse', code: 'implausible_value', message });
+  stats.warned({ chain: 'warehouse', code: 'implausible_value', message });
 }
 
 // Keeps brands with an implausible creation date, and ignores the date.
@@ -306,16 +306,16 @@ async function noteSince(
     provider,
     listed,
     believed,
-    tally,
+    stats,
     at,
-  }: { provider: Resource; listed: readonly Member[]; believed: readonly Member[]; tally: Tally; at: number },
+  }: { provider: Resource; listed: readonly Member[]; believed: readonly Member[]; stats: SyncStats; at: number },
 ): Promise<void> {
   const wrong = listed.filter(({ since }, index) => since !== believed[index]?.since);
   const path = `data[].${provider.provides?.since ?? ''}`;
   const allowed = `within ${EARLIEST_DAY} to the day after today`;
   for (const { id, since } of wrong) {
     const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if the date were missing`;
-    tally.warned({ chain: provider.name, code: 'implausible_value', message });
+    stats.warned({ chain: provider.name, code: 'implausible_value', message });
   }
   const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
   if (values.length > 0) await warehouse.noteImplausible(run, provider.name, values, at);
@@ -327,7 +327,7 @@ async function createPlanCheck(
   { warehouse }: SyncParts,
   options: SyncOptions,
   { read }: PlanContext,
-): Promise<(chains: readonly Chain[]) => void> {
+): Promise<(chains: readonly Slice[]) => void> {
   const isFree = options.acceptPlan === true || options.full === true || options.range !== null;
   const last = isFree
     ? null
@@ -358,7 +358,7 @@ export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue'
 }
 
 // Skips slices that the continued run has just read; slices that depend on them are still planned.
-function wasReadJustNow(chain: Chain, context: PlanContext): boolean {
+function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
 }

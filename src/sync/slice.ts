@@ -1,7 +1,7 @@
 import type { Resource } from '../contract/catalogue.ts';
 import type { Values } from '../contract/rows.ts';
 import type { DeletionGuard } from '../plausibility/mass-deletion.ts';
-import type { ChainRef } from '../warehouse/ledger/ledger.ts';
+import type { SliceRef } from '../warehouse/ledger/ledger.ts';
 
 /** A range of days, both included. */
 export interface DayRange {
@@ -13,7 +13,7 @@ export interface DayRange {
  * A slice: the requests that read a list, a range or a detail completely. Its pages are read in order; slices are
  * independent.
  */
-export interface Chain extends ChainRef {
+export interface Slice extends SliceRef {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly brandId: string | null;
@@ -40,7 +40,7 @@ export interface Chain extends ChainRef {
 export type ParameterNames = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 /** Scope and options of a slice. */
-export interface ChainScope {
+export interface SliceScope {
   readonly brandId?: string;
   readonly member?: string;
   readonly range?: DayRange;
@@ -54,28 +54,28 @@ export interface ChainScope {
 }
 
 /** Creates the slices of a resource in a scope: one, or one per value of the resource's `each` parameter. */
-export function chainsOf(resource: Resource, scope: ChainScope, names: ParameterNames): Chain[] {
+export function slicesOf(resource: Resource, scope: SliceScope, names: ParameterNames): Slice[] {
   const { each } = resource;
-  if (each === undefined) return [chainOf(resource, scope, {}, {}, false)];
+  if (each === undefined) return [sliceOf(resource, scope, {}, {}, false)];
   const parameter = resource.query[each.parameter];
   return (parameter?.values ?? []).map((value) => {
     const column = { [each.column]: value };
     // Omit the parameter for its default value, which is safer while its name is uncertain.
     if (parameter?.nameUnknown === true && value === parameter.default)
-      return chainOf(resource, scope, column, {}, false);
+      return sliceOf(resource, scope, column, {}, false);
     const real = names.get(resource.name)?.[each.parameter];
     const guessed = parameter?.nameUnknown === true && real === undefined;
-    return chainOf(resource, scope, column, { [real ?? each.parameter]: value }, guessed);
+    return sliceOf(resource, scope, column, { [real ?? each.parameter]: value }, guessed);
   });
 }
 
-function chainOf(
+function sliceOf(
   resource: Resource,
-  scope: ChainScope,
+  scope: SliceScope,
   column: Values,
   asked: Readonly<Record<string, string>>,
   guessed: boolean,
-): Chain {
+): Slice {
   const { brandId, member, range } = scope;
   const limit = resource.query['limit']?.max;
   const query = {

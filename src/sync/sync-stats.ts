@@ -1,9 +1,9 @@
 import type { Attempt } from '../contract/request.ts';
 import type { PageResult } from '../warehouse/warehouse.ts';
-import type { Chain } from './slice.ts';
+import type { Slice } from './slice.ts';
 
 /** Row counts of one table in a run. */
-export interface TableTally {
+export interface TableStats {
   read: number;
   inserted: number;
   updated: number;
@@ -11,7 +11,7 @@ export interface TableTally {
 }
 
 /** Progress of one resource in a run. */
-export interface ResourceTally {
+export interface ResourceStats {
   /** Completed requests, and the expected total. */
   done: number;
   expected: number;
@@ -28,9 +28,9 @@ export interface Trouble {
 }
 
 /** Sync stats: counters of a run, shown as progress and in the final summary. */
-export interface Tally {
-  readonly resources: ReadonlyMap<string, Readonly<ResourceTally>>;
-  readonly tables: ReadonlyMap<string, Readonly<TableTally>>;
+export interface SyncStats {
+  readonly resources: ReadonlyMap<string, Readonly<ResourceStats>>;
+  readonly tables: ReadonlyMap<string, Readonly<TableStats>>;
   readonly failures: readonly Trouble[];
   readonly warnings: readonly Trouble[];
   /** Reason why the run stops sending requests (allowance used up); null while it may go on. */
@@ -39,11 +39,11 @@ export interface Tally {
   readonly retries: number;
   readonly waitedMs: number;
   readonly quarantined: number;
-  planned(chains: readonly Chain[]): void;
+  planned(chains: readonly Slice[]): void;
   attempted(attempt: Attempt): void;
-  page(chain: Chain, pages: number, last: boolean, result: PageResult): void;
-  closed(chain: Chain, pages: number): void;
-  failed(chain: Chain, pages: number, trouble: Trouble): void;
+  page(chain: Slice, pages: number, last: boolean, result: PageResult): void;
+  closed(chain: Slice, pages: number): void;
+  failed(chain: Slice, pages: number, trouble: Trouble): void;
   /** Counts rows that were marked as deleted outside of a page. */
   deleted(table: string, rows: number): void;
   warned(trouble: Trouble): void;
@@ -54,25 +54,25 @@ export interface Tally {
 }
 
 /** Creates empty sync stats. */
-export function createTally(): Tally {
-  const resources = new Map<string, ResourceTally>();
-  const tables = new Map<string, TableTally>();
+export function createSyncStats(): SyncStats {
+  const resources = new Map<string, ResourceStats>();
+  const tables = new Map<string, TableStats>();
   const failures: Trouble[] = [];
   const warnings: Trouble[] = [];
   let allowance: string | null = null;
   const expectedOf = new Map<string, number>();
   const totals = { requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
-  const resourceOf = (name: string): ResourceTally => {
-    const tally = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
-    resources.set(name, tally);
-    return tally;
+  const resourceOf = (name: string): ResourceStats => {
+    const stats = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
+    resources.set(name, stats);
+    return stats;
   };
-  const tableOf = (name: string): TableTally => {
+  const tableOf = (name: string): TableStats => {
     const table = tables.get(name) ?? { read: 0, inserted: 0, updated: 0, deleted: 0 };
     tables.set(name, table);
     return table;
   };
-  const expect = (chain: Chain, requests: number): void => {
+  const expect = (chain: Slice, requests: number): void => {
     resourceOf(chain.resource).expected += requests - (expectedOf.get(chain.id) ?? 0);
     expectedOf.set(chain.id, requests);
   };

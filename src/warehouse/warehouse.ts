@@ -10,7 +10,6 @@ import { type Database, type DatabaseOptions, openDatabase, type Session } from 
 import { type DriftNotes, writeDrift } from './ledger/drift-notes.ts';
 import { forgetHeldDeletion, writeHeldDeletion } from './ledger/held-deletions.ts';
 import {
-  type ChainRef,
   clearCheckpoints,
   forgetCoverage,
   forgetDays,
@@ -18,6 +17,7 @@ import {
   quarantinedText,
   readDataVersion,
   type SeenRows,
+  type SliceRef,
   sumCheckpoints,
   toTimestampText,
   writeCheckpoint,
@@ -25,20 +25,20 @@ import {
   writeQuarantine,
   writeRequests,
 } from './ledger/ledger.ts';
-import { type RawPlace, writeRawPage } from './ledger/raw-pages.ts';
+import { type RawLocation, writeRawPage } from './ledger/raw-pages.ts';
 import { beginRun, endRun, type RunRef, type RunTotals } from './ledger/runs.ts';
 import { writeShapes } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
 import { createHistoryWriter, type HistoryWriter, noHistory } from './write/history.ts';
 import { removeImplausible } from './write/implausible-rows.ts';
 import { writeListing } from './write/listings.ts';
-import { countByDay, createTableReaper, type TableReaper, type UnseenRow } from './write/tombstones.ts';
+import { countByDay, createTombstoneWriter, type TombstoneWriter, type UnseenRow } from './write/tombstones.ts';
 import { type Changes, createTableWriter, type TableWriter, type WriteMode } from './write/upsert.ts';
 
 /** A page to commit in one transaction: rows, child rows, checkpoint, ledger and data version. */
 export interface PageCommit {
   readonly run: RunRef;
-  readonly chain: ChainRef;
+  readonly chain: SliceRef;
   readonly tables: readonly TableRows[];
   /** Upstream's time of the page, epoch milliseconds. */
   readonly date: number;
@@ -74,7 +74,7 @@ export interface Arrival {
 
 /** Records that are written with the page. */
 export interface PageNotes {
-  readonly raw: RawPlace | null;
+  readonly raw: RawLocation | null;
   readonly drift: DriftNotes | null;
 }
 
@@ -111,16 +111,16 @@ export interface Warehouse {
    */
   commitPage(commit: PageCommit): Promise<PageResult>;
   /** Records requests that returned no page. */
-  noteRequests(run: RunRef, chain: Pick<ChainRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
+  noteRequests(run: RunRef, chain: Pick<SliceRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
   /**
    * Records values that were ignored because they are out of bounds. Does nothing unless the warehouse is wrapped by
-   * `openRecords`.
+   * `openRecorder`.
    */
   noteImplausible(run: RunRef, resource: string, implausible: readonly Implausible[], at: number): Promise<void>;
   /** Stores the forms of upstream's responses that the specification leaves open. */
   noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
   /** Deletes the checkpoints of a slice, so that it is read from the first page. */
-  restartChain(chainId: string): Promise<void>;
+  restartSlice(sliceId: string): Promise<void>;
   /** Sets the tombstones of rows that upstream reports as not found; returns their number. */
   markDeleted(resource: Resource, keys: readonly Values[], date: number): Promise<number>;
   /**
@@ -149,7 +149,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     return history === undefined ? noHistory : createHistoryWriter(history);
   };
   const writers = new Map<string, TableWriter>();
-  const reapers = new Map<string, TableReaper>();
+  const tombstoneWriters = new Map<string, TombstoneWriter>();
   for (const resource of catalogue.resources) {
     const details = detailsOf(catalogue, resource.name).flatMap((detail) => detail.derived);
     for (const table of resource.derived) {
@@ -157,12 +157,13 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       const own = details.filter((detail) => detail.name === table.name);
       const history = historyOf(table.name);
       writers.set(name, createTableWriter(table, writeModeOf(resource), own.length > 0, history));
-      reapers.set(name, createTableReaper(table, [table, ...own], history));
+      tombstoneWriters.set(name, createTombstoneWriter(table, [table, ...own], history));
     }
   }
-  const writerOf = (chain: ChainRef, rows: TableRows) =>
+  const writerOf = (chain: SliceRef, rows: TableRows) =>
     writers.get(`${chain.resource}/${rows.table.name}`) as TableWriter;
-  const reaperOf = (resource: string, table: string) => reapers.get(`${resource}/${table}`) as TableReaper;
+  const tombstonesOf = (resource: string, table: string) =>
+    tombstoneWriters.get(`${resource}/${table}`) as TombstoneWriter;
 
   const commit = async (session: Session, page: PageCommit): Promise<PageResult> => {
     const { run, chain, date } = page;
@@ -193,7 +194,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     }
     const isKnown = page.untilKnown === true && isUnchanged(tables);
     if (page.next === null || isKnown) {
-      ({ skipped: deletionsSkipped, held } = await closeChain(session, page, seen, tables, syncedAt));
+      ({ skipped: deletionsSkipped, held } = await closeSlice(session, page, seen, tables, syncedAt));
       if (await writeListings(session, page)) dataVersion += 1;
     } else if (page.doubtful !== true) {
       // Without a checkpoint the slice resumes at the first doubtful page.
@@ -213,7 +214,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     return { tables, quarantined, deletionsSkipped, held, ended: page.next === null || isKnown };
   };
 
-  const closeChain = async (
+  const closeSlice = async (
     session: Session,
     { run, chain, date, page, next, guard, doubtful = false }: PageCommit,
     seen: readonly SeenRows[],
@@ -235,16 +236,16 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
       await forgetHeldDeletion(session, chain.id);
       for (const { table, keys } of seen) {
-        const reaper = reaperOf(chain.resource, table);
+        const tombstones = tombstonesOf(chain.resource, table);
         // A list of a single page is identified by its keys, so wrong times of its items do not matter.
-        if (doubtful && (page > 1 || reaper.extent.kind === 'time')) continue;
-        const unseen = await reaper.findUnseen(session, chain.id, keys, extent);
+        if (doubtful && (page > 1 || tombstones.extent.kind === 'time')) continue;
+        const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
         if (unseen.length === 0) continue;
-        const losses = guard === null ? new Map() : await reaper.countLosses(session, unseen, extent);
+        const losses = guard === null ? new Map() : await tombstones.countLosses(session, unseen, extent);
         const days = guard === null ? new Set<string>() : daysToKeep(resource, guard, losses);
         const isHeld = ({ day }: UnseenRow): boolean => days.has(day);
         const gone = unseen.filter((row) => !isHeld(row)).map(({ key }) => key);
-        const marked = await reaper.mark(session, gone, syncedAt);
+        const marked = await tombstones.mark(session, gone, syncedAt);
         deleted += marked;
         (tables.get(table) as Changes).deleted += marked;
         const kept = unseen.filter(isHeld);
@@ -287,19 +288,19 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
     noteImplausible: () => Promise.resolve(),
     noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),
-    restartChain: (chainId) => database.transaction((session) => clearCheckpoints(session, chainId)),
+    restartSlice: (sliceId) => database.transaction((session) => clearCheckpoints(session, sliceId)),
     markDeleted: (resource, keys, date) =>
       database.transaction(async (session) => {
         let marked = 0;
         for (const table of resource.derived) {
-          marked += await reaperOf(resource.name, table.name).mark(session, keys, toTimestampText(date));
+          marked += await tombstonesOf(resource.name, table.name).mark(session, keys, toTimestampText(date));
         }
         if (marked > 0) dataVersion += 1;
         return marked;
       }),
     removeImplausible: (now) =>
       database.transaction(async (session) => {
-        const marked = await removeImplausible(session, catalogue, reaperOf, now);
+        const marked = await removeImplausible(session, catalogue, tombstonesOf, now);
         if (marked > 0) dataVersion += 1;
         return marked;
       }),
@@ -332,7 +333,7 @@ function isUnchanged(tables: ReadonlyMap<string, Changes & { read: number }>): b
   return all.some(({ read }) => read > 0) && all.every(({ inserted, updated }) => inserted + updated === 0);
 }
 
-function quarantineRow(chain: ChainRef, { table, reason, item }: Rejected): QuarantinedItem {
+function quarantineRow(chain: SliceRef, { table, reason, item }: Rejected): QuarantinedItem {
   const json = quarantinedText(item);
   const id = createHash('sha256')
     .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))

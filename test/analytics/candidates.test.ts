@@ -17,7 +17,7 @@ import {
   type ShareForm,
 } from '../../src/analytics/calibration/conventions.ts';
 import type { LabelRow } from '../../src/analytics/calibration/label-weights.ts';
-import { round, share, type Tally, visibilityChange } from '../../src/analytics/numbers/definitions.ts';
+import { type MentionCounts, round, share, visibilityChange } from '../../src/analytics/numbers/definitions.ts';
 
 const SMALLEST_SAMPLE = 150;
 const rounding = fc.constantFrom(...roundings);
@@ -146,7 +146,7 @@ test('fitDomainShare finds the form and whether it is a share of citations or re
 });
 
 test('fitChange finds how a change is computed', () => {
-  const tally = counts.map(({ part, whole }): Tally => {
+  const tally = counts.map(({ part, whole }): MentionCounts => {
     return { responses: whole, mentions: part, positions: { count: 0, sum: 0 }, labels: {} };
   });
   const pairs = fc.noBias(fc.array(fc.tuple(tally, tally), { minLength: SMALLEST_SAMPLE, maxLength: 200 }));
@@ -221,11 +221,11 @@ describe('fitLabels', () => {
         digits,
         fc.array(times, { minLength: 400, maxLength: 500 }),
         (given, parts, written, sampled) => {
-          const worths = given.map((step) => step / parts);
-          const rows = rowsOf(sampled, worths, written);
+          const weights = given.map((step) => step / parts);
+          const rows = rowsOf(sampled, weights, written);
           const { labels, sentiment } = fitLabels(names, rows, defaultConventions);
           expect(labels).toMatchObject({ source: 'learned', compared: rows.length, agreed: rows.length });
-          expect(labels.value).toEqual(Object.fromEntries(names.map((name, index) => [name, worths[index]])));
+          expect(labels.value).toEqual(Object.fromEntries(names.map((name, index) => [name, weights[index]])));
           expect(sentiment.value.decimals).toBe(written.decimals);
         },
       ),
@@ -237,12 +237,12 @@ describe('fitLabels', () => {
     const odd = fc.uniqueArray(fc.integer({ min: -9999, max: 9999 }), width);
     fc.assert(
       fc.property(odd, fc.noBias(fc.array(times, { minLength: 400, maxLength: 500 })), (given, sampled) => {
-        const worths = given.map((part) => part / 100);
-        const rows = rowsOf(sampled, worths, { decimals: 1, mode: 'half-away' });
+        const weights = given.map((part) => part / 100);
+        const rows = rowsOf(sampled, weights, { decimals: 1, mode: 'half-away' });
         const { labels } = fitLabels(names, rows, defaultConventions);
         expect(labels.source).toBe('learned');
         for (const [index, name] of names.entries()) {
-          expect(Math.abs((labels.value[name] ?? 0) - (worths[index] as number))).toBeLessThan(0.05);
+          expect(Math.abs((labels.value[name] ?? 0) - (weights[index] as number))).toBeLessThan(0.05);
         }
       }),
       { numRuns: 15, endOnFailure: true },

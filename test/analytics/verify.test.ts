@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
-import { readConventions, readLearned } from '../../src/analytics/calibration/findings.ts';
+import { readCalibrated, readConventions } from '../../src/analytics/calibration/findings.ts';
 import { type BrandVerification, verifyBrand } from '../../src/analytics/verification/verify-brand.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 import { learnFrom } from './workspace.ts';
@@ -51,7 +51,7 @@ describe('verifyBrand', () => {
 async function verify({ catalogue, warehouse }: TestWorkspace): Promise<BrandVerification> {
   return warehouse().database.transaction(async ({ query }) => {
     const conventions = await readConventions(query);
-    const known = await readLearned(query);
+    const known = await readCalibrated(query);
     const [row] = await query('SELECT CAST(id AS VARCHAR) FROM brands');
     return verifyBrand({ catalogue, query, conventions, known, brandId: String(row?.[0]), range: null });
   });

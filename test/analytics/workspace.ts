@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
-import { learnConventions } from '../../src/analytics/calibration/calibrate.ts';
+import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
 import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import type { Database } from '../../src/warehouse/database.ts';
@@ -56,7 +56,7 @@ export async function learnChanged(workspace: TestWorkspace, ...changes: readonl
 
 async function learn(workspace: TestWorkspace, database: Database): Promise<Learned> {
   const query = (sql: string) => database.exclusive((session) => session.all(sql));
-  const unexplained = await learnConventions(database, { now: workspace.sandbox.world.now() });
+  const unexplained = await calibrateConventions(database, { now: workspace.sandbox.world.now() });
   const stored = (await query('SELECT * FROM sync.conventions')).map((row): [string, Stored] => [
     String(row['name']),
     {

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays } from '../../src/contract/time.ts';
 import { planSync } from '../../src/sync/estimate.ts';
-import { countDays, createFollower } from '../../src/sync/plan-next.ts';
+import { countDays, createNextPlanner } from '../../src/sync/plan-next.ts';
 import { planBrand, planWorkspace } from '../../src/sync/plan-slices.ts';
 import { planWindows } from '../../src/sync/plan-windows.ts';
 import { readBrands, readContext } from '../../src/sync/run-sync.ts';
@@ -106,7 +106,7 @@ async function begin(warehouse: Warehouse): Promise<void> {
   if (context.open.length !== PAGES_UNDER_WAY)
     throw new Error(`${context.open.length} slices are in progress; expected ${PAGES_UNDER_WAY}`);
   const brands = await readBrands({ catalogue, warehouse });
-  createFollower({ catalogue, database: warehouse.database }, context).brands(brands);
+  createNextPlanner({ catalogue, database: warehouse.database }, context).brands(brands);
   planWorkspace(catalogue, context);
   for (const brand of brands) planBrand(catalogue, brand, context);
 }

@@ -3,7 +3,7 @@ import { defaultConventions } from '../../src/analytics/calibration/conventions.
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { readQuery } from '../../src/contract/query-parameters.ts';
 import { type AnswerRequest, computeAnswer } from '../../src/query/answer.ts';
-import { openEdition } from '../../src/query/open-replica.ts';
+import { openServedReplica } from '../../src/query/open-replica.ts';
 import type { Query } from '../../src/warehouse/database.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import type { Generated } from './generate.ts';
@@ -13,7 +13,7 @@ const ROUNDS = 31;
 /** Measures in-process queries up to their JSON, compared with their SQL statements on the same connection. */
 export async function queryFigures({ copy, brandId, today }: Generated): Promise<string[]> {
   const catalogue = createCatalogue(declarations);
-  const edition = await openEdition(copy, {
+  const replica = await openServedReplica(copy, {
     catalogue,
     replica: { ...REPLICA_OPTIONS, connections: 1 },
     readConventions: async () => defaultConventions,
@@ -32,20 +32,20 @@ export async function queryFigures({ copy, brandId, today }: Generated): Promise
     const resource = catalogue.get(name);
     const nowMs = Date.now();
     const asked = readQuery(resource.query, new URLSearchParams(search), nowMs);
-    const request: AnswerRequest = { catalogue, edition, resource, brandId, member: null, asked, after: null, nowMs };
+    const request: AnswerRequest = { catalogue, replica, resource, brandId, member: null, asked, after: null, nowMs };
     const statements: Parameters<Query>[] = [];
     const answer = (query: Query) => computeAnswer(query, request, () => 'a cursor');
-    await edition.replica.work((query) =>
+    await replica.replica.work((query) =>
       answer((...statement) => {
         statements.push(statement);
         return query(...statement);
       }),
     );
     const own = async (): Promise<void> => {
-      JSON.stringify((await edition.replica.work(answer)).body);
+      JSON.stringify((await replica.replica.work(answer)).body);
     };
     const raw = (): Promise<void> =>
-      edition.replica.work(async (query) => {
+      replica.replica.work(async (query) => {
         for (const statement of statements) await query(...statement);
       });
     const { first, second } = await mediansMs(own, raw);
@@ -54,7 +54,7 @@ export async function queryFigures({ copy, brandId, today }: Generated): Promise
       `  ${label.padEnd(30)} ${first.toFixed(1).padStart(7)} ms   its SQL alone ${second.toFixed(1).padStart(7)} ms   ${ratio} : 1`,
     );
   }
-  await edition.replica.close();
+  await replica.replica.close();
   return lines;
 }
 

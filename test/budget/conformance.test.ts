@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { openBudgetAt } from '../../src/budget/open-budget.ts';
 import { openSharedBudget } from '../../src/budget/postgres-store.ts';
 import { checkBudget } from '../../src/operations/doctor/check-budget.ts';
-import type { Patient } from '../../src/operations/doctor/check-context.ts';
+import type { CheckContext } from '../../src/operations/doctor/check-context.ts';
 import type { Window } from '../../src/sandbox/sandbox-limiter.ts';
 import { startChild } from '../support/child.ts';
 import { HASTE, hastyClock } from './budget-clock.ts';
@@ -252,7 +252,10 @@ describe('a budget in PostgreSQL', () => {
     await later.acquire(signal());
     const check = (fix: boolean) => {
       const settings = () => ({ kind: 'postgres', ...addressOf(database) });
-      return checkBudget({ context: { config: { budget: settings }, clock: systemClock }, fix } as unknown as Patient);
+      return checkBudget({
+        context: { config: { budget: settings }, clock: systemClock },
+        fix,
+      } as unknown as CheckContext);
     };
     expect((await check(false))[1]?.message).toContain('3 implausible records');
     expect((await check(true))[1]).toMatchObject({ status: 'ok', fixed: true });
@@ -287,7 +290,7 @@ describe('a budget in PostgreSQL', () => {
     const url = databaseOf(context).url();
     const look = (address: string) => {
       const budget = () => ({ kind: 'postgres', url: address, urlVariable: 'BUDGET_DATABASE_URL' });
-      return checkBudget({ context: { config: { budget }, clock: systemClock } } as unknown as Patient);
+      return checkBudget({ context: { config: { budget }, clock: systemClock } } as unknown as CheckContext);
     };
     expect(await look(url)).toEqual([
       { status: 'ok', message: expect.stringMatching(/^PostgreSQL 18\S* of BUDGET_DATABASE_URL answers in \d+ ms$/) },

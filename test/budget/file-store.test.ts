@@ -14,7 +14,7 @@ import {
   VALUE_BOUNDS,
 } from '../../src/budget/send-record.ts';
 import { checkBudget } from '../../src/operations/doctor/check-budget.ts';
-import type { Patient } from '../../src/operations/doctor/check-context.ts';
+import type { CheckContext } from '../../src/operations/doctor/check-context.ts';
 import { type VirtualClock, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -124,7 +124,7 @@ test('implausible records of an earlier version are ignored, and doctor --fix ov
       context: { config: { budget: () => ({ kind: 'file' }) }, clock },
       layout: { budgets: folder },
       fix,
-    } as unknown as Patient);
+    } as unknown as CheckContext);
   const size = statSync(path).size;
   expect((await check(false))[1]).toMatchObject({
     status: 'warning',

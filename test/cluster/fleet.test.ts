@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Pointer } from '../../src/lake/pointer.ts';
-import type { HomeRecord } from '../../src/remote/remote-record.ts';
+import type { RemoteRecord } from '../../src/remote/remote-record.ts';
 import type { RunnerState } from '../../src/scheduler/runner.ts';
 import type { Manifest } from '../../src/snapshot/manifest.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
@@ -232,7 +232,7 @@ const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JO
 // Writes the file that readers of a remote warehouse get, and returns its path.
 async function checkedIn({ objects }: S3Server, name: string, folder: string): Promise<string> {
   const home = `homes/${name}/home/`;
-  const { checkedIn: base } = JSON.parse(String(objects.get(`${home}home.json`)?.body)) as HomeRecord;
+  const { checkedIn: base } = JSON.parse(String(objects.get(`${home}home.json`)?.body)) as RemoteRecord;
   const path = join(folder, `${name}.duckdb`);
   const body = objects.get(home + base?.key)?.body ?? Buffer.alloc(0);
   expect(createHash('sha256').update(body).digest('hex'), `${name}: the file of the last check-in`).toBe(base?.sha256);

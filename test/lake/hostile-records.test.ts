@@ -20,7 +20,7 @@ const SAVED = { ...FILE, savedAt: '2026-11-21T10:00:00.000Z' };
 const FAR = '9999-12-31T00:00:00.000Z';
 
 /** Creates a remote warehouse with one check-in. */
-async function openHome() {
+async function openRemote() {
   const place = await openStorePlace();
   const machine = await place.machine();
   const out = await machine.checkOut();
@@ -45,7 +45,7 @@ async function openHome() {
 
 describe('an invalid home.json', () => {
   test('is rejected with the name of the field, and neither local files nor the record change', async () => {
-    const { place, key, change } = await openHome();
+    const { place, key, change } = await openRemote();
     const good = place.record();
     const lies: [string, Changes][] = [
       ['epoch', { epoch: 2 ** 53 }],
@@ -89,7 +89,7 @@ describe('an invalid home.json', () => {
   });
 
   test('with the maximum epoch makes the check-out fail, and the epoch stays', async () => {
-    const { change, place } = await openHome();
+    const { change, place } = await openRemote();
     change({ epoch: 2 ** 40 });
     const machine = await place.machine();
     await expect(machine.checkOut()).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe('an invalid home.json', () => {
   });
 
   test('that lists the current file as superseded does not cause its deletion', async () => {
-    const { change, place } = await openHome();
+    const { change, place } = await openRemote();
     const key = place.record().base?.key ?? '';
     change({ former: [{ key, since: '2020-01-01T00:00:00.000Z' }] });
     const machine = await place.machine();
@@ -111,7 +111,7 @@ describe('an invalid home.json', () => {
   });
 
   test('is rejected if the hash of its file is wrong or its journal contains a file that is not allowed', async () => {
-    const { change, place, put, key } = await openHome();
+    const { change, place, put, key } = await openRemote();
     const good = place.record();
     const other = await place.machine();
     change({ ...good, base: { ...good.base, sha256: SHA } });
@@ -126,7 +126,7 @@ describe('an invalid home.json', () => {
 });
 
 test('a check-out is rejected if the local home.json is damaged, because the folder may be a copy', async () => {
-  const { place } = await openHome();
+  const { place } = await openRemote();
   const machine = await place.machine();
   const out = await machine.checkOut();
   await out.checkIn();

@@ -2,7 +2,11 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
-import { checkSharedFolder, claimSharedFolder, rejectLocalHomes } from '../../src/operations/cluster/shared-folder.ts';
+import {
+  checkSharedFolder,
+  claimSharedFolder,
+  rejectLocalWarehouses,
+} from '../../src/operations/cluster/shared-folder.ts';
 import type { Runner } from '../../src/scheduler/runner.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -35,15 +39,15 @@ test('only workspaces with a local home are rejected, and only with a queue that
   const [a, b] = await configsIn(folder);
   if (a === undefined || b === undefined) throw new Error('there are two');
   const away = { ...b, home: { ...b.home, kind: 's3' } as typeof b.home };
-  expect(rejectLocalHomes(queue, [a, away])).toMatchObject({
+  expect(rejectLocalWarehouses(queue, [a, away])).toMatchObject({
     code: 'config_invalid',
     message: expect.stringMatching(/^home of workspace a is "local" \(.*\/data\/a\), and runner is "redis"/),
   });
   const many = Array.from({ length: 30 }, (_, index) => ({ ...a, name: `w${index}` }));
-  expect(rejectLocalHomes(queue, many)?.message).toContain('workspaces w0, w1, w2, w3, w4 and 25 more');
-  expect(rejectLocalHomes(queue, [away])).toBeNull();
-  expect(rejectLocalHomes({ ...queue, sharedFolder: true }, [a, away])).toBeNull();
-  expect(rejectLocalHomes({ kind: 'process' }, [a, b])).toBeNull();
+  expect(rejectLocalWarehouses(queue, many)?.message).toContain('workspaces w0, w1, w2, w3, w4 and 25 more');
+  expect(rejectLocalWarehouses(queue, [away])).toBeNull();
+  expect(rejectLocalWarehouses({ ...queue, sharedFolder: true }, [a, away])).toBeNull();
+  expect(rejectLocalWarehouses({ kind: 'process' }, [a, b])).toBeNull();
 });
 
 test('a queue accepts only the recorded folder and not a copy of it, until the folder is moved', async () => {

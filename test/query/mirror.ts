@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
-import { learnConventions } from '../../src/analytics/calibration/calibrate.ts';
+import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
@@ -48,7 +48,7 @@ export async function openMirror(options: WorkspaceOptions = {}): Promise<Mirror
   });
   onTestFinished(() => service.close());
   const publishOnly = async (): Promise<void> => {
-    await learnConventions(workspace.warehouse().database, { now: workspace.clock.now() });
+    await calibrateConventions(workspace.warehouse().database, { now: workspace.clock.now() });
     await publishAnalytics(workspace.warehouse().database, copy);
   };
   const publish = async (): Promise<void> => {

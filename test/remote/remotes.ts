@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { S3Target } from '../../src/base/config/publish-settings.ts';
-import { createLocalHome } from '../../src/remote/local-remote.ts';
-import type { CheckedOut, Holder, Home } from '../../src/remote/remote.ts';
+import { createLocalRemote } from '../../src/remote/local-remote.ts';
+import type { CheckedOut, Holder, Remote } from '../../src/remote/remote.ts';
 import type { LeaseTiming } from '../../src/remote/remote-lease.ts';
-import { createStoreHome } from '../../src/remote/remote-store.ts';
+import { createStoreRemote } from '../../src/remote/remote-store.ts';
 import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
 import { HOUSING, type ObjectStore } from '../../src/storage/object-store.ts';
 import { openS3Store } from '../../src/storage/s3-store.ts';
@@ -22,7 +22,7 @@ export const KEPT = { files: ['jobs.json'], folders: ['raw'] } as const;
 export interface Machine {
   readonly layout: Layout;
   readonly folder: string;
-  readonly home: Home;
+  readonly home: Remote;
   checkOut(via?: string | null): Promise<CheckedOut>;
 }
 
@@ -38,7 +38,7 @@ async function folderFor(): Promise<string> {
   return folder;
 }
 
-function machineIn(folder: string, home: Home): Machine {
+function machineIn(folder: string, home: Remote): Machine {
   const { signal } = new AbortController();
   const checkOut = (via: string | null = null): Promise<CheckedOut> => {
     const holder: Holder = { name: `the test in ${folder}`, via };
@@ -51,7 +51,7 @@ function machineIn(folder: string, home: Home): Machine {
 /** Opens a folder that keeps the data itself; all machines share it. */
 export async function openLocalPlace(): Promise<HomePlace> {
   const folder = await folderFor();
-  return { name: 'a folder', machine: async () => machineIn(folder, createLocalHome(layoutOf(folder))) };
+  return { name: 'a folder', machine: async () => machineIn(folder, createLocalRemote(layoutOf(folder))) };
 }
 
 /** A remote warehouse in a bucket of a test server that can inject faults. */
@@ -77,7 +77,7 @@ export async function openStorePlace(): Promise<StorePlace> {
   onTestFinished(() => server.close());
   const folder = 'workspace/home';
   const base = `of/tests/${folder}/`;
-  const { machine, openHomeStore } = placeIn(targetOf(server.endpoint, server.bucket), folder);
+  const { machine, openRemoteStore } = placeIn(targetOf(server.endpoint, server.bucket), folder);
   return {
     name: 'a bucket',
     server,
@@ -90,22 +90,22 @@ export async function openStorePlace(): Promise<StorePlace> {
       if (found === undefined) return;
       server.objects.set(`${base}home.json`, { ...found, modified: new Date(Date.now() - 60_000) });
     },
-    store: () => openHomeStore(new AbortController().signal),
+    store: () => openRemoteStore(new AbortController().signal),
   };
 }
 
 function placeIn(target: S3Target, folder: string) {
   // From here on the environment contains the keys that sign requests.
-  const openHomeStore = async (signal: AbortSignal): Promise<ObjectStore> => {
+  const openRemoteStore = async (signal: AbortSignal): Promise<ObjectStore> => {
     (await openStore(target, folder)).close();
     return openS3Store(target, { folder, signal, use: HOUSING });
   };
   const machine = async (timing?: LeaseTiming): Promise<Machine> => {
     const at = await folderFor();
-    const parts = { layout: layoutOf(at), kept: KEPT, clock: systemClock, open: openHomeStore };
-    return machineIn(at, await createStoreHome({ ...parts, ...(timing === undefined ? {} : { timing }) }));
+    const parts = { layout: layoutOf(at), kept: KEPT, clock: systemClock, open: openRemoteStore };
+    return machineIn(at, await createStoreRemote({ ...parts, ...(timing === undefined ? {} : { timing }) }));
   };
-  return { machine, openHomeStore };
+  return { machine, openRemoteStore };
 }
 
 /** An open warehouse that is followed by the journal of its check-out. */

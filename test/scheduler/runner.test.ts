@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
 import { defineJob } from '../../src/scheduler/job.ts';
-import { openBook } from '../../src/scheduler/job-log.ts';
+import { openJobLog } from '../../src/scheduler/job-log.ts';
 import { createProcessRunner } from '../../src/scheduler/process-runner.ts';
 import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 import type { Lease, Planned, Runner, Task, TaskEnd } from '../../src/scheduler/runner.ts';
@@ -25,7 +25,7 @@ const say = (sentence: string): void => void said.push(sentence);
 const kinds: Readonly<Record<string, (context: TestContext) => Promise<Open>>> = {
   process: async () => {
     const folder = await temporaryFolder();
-    const runner = createProcessRunner({ bookOf: () => openBook(folder), say });
+    const runner = createProcessRunner({ jobLogOf: () => openJobLog(folder), say });
     return async () => runner;
   },
   postgres: async (context) => openAt(await newQueue('postgres', context)),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { defineJob, type Job, type Step } from '../../src/scheduler/job.ts';
-import { type JobRun, openBook, readJobRuns } from '../../src/scheduler/job-log.ts';
+import { type JobRun, openJobLog, readJobRuns } from '../../src/scheduler/job-log.ts';
 import { runJob } from '../../src/scheduler/run-job.ts';
 import { keepSchedule, upcoming } from '../../src/scheduler/schedule.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
@@ -41,7 +41,7 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
       if (now >= Date.parse(life.until)) stop.abort(new Error('over'));
     },
   };
-  const book = openBook(folder);
+  const book = openJobLog(folder);
   const underWay: Promise<void>[] = [];
   const begin = async (job: Job, dueMs: number): Promise<void> => {
     const at = new Date(now).toISOString().slice(5, 16);
@@ -134,7 +134,7 @@ describe('a schedule', () => {
   it('recovers from a wrong clock and from an unreadable job log', async () => {
     const folder = await temporaryFolder();
     const jobs = [job('nightly', '0 2 * * *')];
-    await openBook(folder).settle(jobs[0] as Job, Date.parse('2031-01-01'));
+    await openJobLog(folder).settle(jobs[0] as Job, Date.parse('2031-01-01'));
     const life = { from: '2026-06-01T01:30:00Z', until: '2026-06-01T02:30:00Z' };
     expect(await live(folder, jobs, life)).toEqual(['nightly 06-01T02:00']);
     await writeFile(layoutOf(folder).jobLog, '{');

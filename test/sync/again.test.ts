@@ -27,8 +27,8 @@ function bent(
 // Stops after `pages` pages of responses, reading one slice at a time, so that a slice is unfinished.
 async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunChanges = {}): Promise<string> {
   const stop = new AbortController();
-  const onProgress: RunChanges['onProgress'] = (tally) => {
-    if ((tally.resources.get('responses')?.done ?? 0) >= pages) stop.abort(new Error('Ctrl-C'));
+  const onProgress: RunChanges['onProgress'] = (stats) => {
+    if ((stats.resources.get('responses')?.done ?? 0) >= pages) stop.abort(new Error('Ctrl-C'));
   };
   const summary = await workspace.sync({ ...changes, signal: stop.signal, connections: 1, onProgress });
   expect(summary.status).toBe('interrupted');

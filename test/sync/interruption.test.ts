@@ -25,9 +25,9 @@ describe('an interrupted run', () => {
       const summary = await workspace.sync({
         signal: stop.signal,
         connections: 2,
-        onProgress: (tally) => {
-          const read = tally.resources.get('responses')?.done ?? 0;
-          if (tally.requests >= requests || read >= pages) stop.abort(new Error('Ctrl-C'));
+        onProgress: (stats) => {
+          const read = stats.resources.get('responses')?.done ?? 0;
+          if (stats.requests >= requests || read >= pages) stop.abort(new Error('Ctrl-C'));
         },
       });
       statuses.push(summary.status);
@@ -57,8 +57,8 @@ describe('an interrupted run', () => {
     await workspace.sync({
       signal: stop.signal,
       connections: 2,
-      onProgress: (tally) => {
-        if ((tally.resources.get('responses')?.done ?? 0) >= 3) stop.abort(new Error('Ctrl-C'));
+      onProgress: (stats) => {
+        if ((stats.resources.get('responses')?.done ?? 0) >= 3) stop.abort(new Error('Ctrl-C'));
       },
     });
     const progress = await workUnderWay(workspace);
@@ -90,8 +90,8 @@ describe('an interrupted run', () => {
       clockPolicy,
       connections: 2,
       signal: stop.signal,
-      onProgress: (tally) => {
-        if ((tally.resources.get('responses')?.done ?? 0) >= 6) stop.abort(new Error('Ctrl-C'));
+      onProgress: (stats) => {
+        if ((stats.resources.get('responses')?.done ?? 0) >= 6) stop.abort(new Error('Ctrl-C'));
       },
     });
     const { closed } = await workUnderWay(workspace);
@@ -108,8 +108,8 @@ describe('an interrupted run', () => {
     const stop = new AbortController();
     await workspace.sync({
       signal: stop.signal,
-      onProgress: (tally) => {
-        if (tally.requests >= 26) stop.abort(new Error('Ctrl-C'));
+      onProgress: (stats) => {
+        if (stats.requests >= 26) stop.abort(new Error('Ctrl-C'));
       },
     });
     workspace.sandbox.advance({ days: 3, lateAnswers: 5, deletedResponses: 5 });

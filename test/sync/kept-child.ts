@@ -1,7 +1,7 @@
 import { declarations } from '../../schemas/catalogue.ts';
 import { createBudget } from '../../src/budget/budget.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { openRecords } from '../../src/sync/recorder.ts';
+import { openRecorder } from '../../src/sync/recorder.ts';
 import { runSync } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
@@ -14,7 +14,7 @@ const opened = await openWarehouse(path, catalogue, {});
 process.send?.('open');
 const clock = hurriedClock(() => Number(nowMs));
 const raw = { folder, limits: { days: 30, megabytes: 2000 } };
-const records = await openRecords({ catalogue, warehouse: opened, clock, raw });
+const records = await openRecorder({ catalogue, warehouse: opened, clock, raw });
 const budget = createBudget({ clock });
 const client = createClient({ baseUrl, key, keyHeader: 'authorization', budget, clock, connections: 8 });
 const { signal } = new AbortController();

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { createBudget } from '../../src/budget/budget.ts';
 import { listRawFiles, type RawLimits } from '../../src/sync/raw/raw-log.ts';
 import { type ReplayOptions, type ReplayResult, replayPages } from '../../src/sync/raw/replay-pages.ts';
-import { openRecords } from '../../src/sync/recorder.ts';
+import { openRecorder } from '../../src/sync/recorder.ts';
 import { runSync, type SyncSummary } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -40,7 +40,7 @@ export async function keepPages(workspace: TestWorkspace): Promise<{ folder: str
       connections: 8,
     });
     const warehouse = workspace.warehouse();
-    const records = await openRecords({ catalogue, warehouse, clock, raw: { folder, limits } });
+    const records = await openRecorder({ catalogue, warehouse, clock, raw: { folder, limits } });
     try {
       const parts = { catalogue, warehouse: records.warehouse, client, clock, connections: 8, signal };
       const summary = await runSync(parts, { only, range: null, brands: null });
@@ -62,7 +62,7 @@ export async function replayAll(
 ): Promise<ReplayResult & { warehouse: Warehouse }> {
   const warehouse = await openWarehouse(join(await temporaryFolder(), 'replayed.duckdb'), catalogue, {});
   onTestFinished(() => warehouse.close());
-  const records = await openRecords({ catalogue, warehouse, clock, raw: null });
+  const records = await openRecorder({ catalogue, warehouse, clock, raw: null });
   const { signal } = new AbortController();
   const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal };
   const result = await replayPages(parts, { from: null, to: null, only: null, runs: true, ...options });

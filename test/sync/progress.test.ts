@@ -6,20 +6,20 @@ import { systemClock } from '../../src/base/clock.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { progressOf } from '../../src/sync/progress.ts';
 import { keepProgress, readProgress } from '../../src/sync/progress-file.ts';
-import type { Chain } from '../../src/sync/slice.ts';
-import { createTally } from '../../src/sync/sync-stats.ts';
+import type { Slice } from '../../src/sync/slice.ts';
+import { createSyncStats } from '../../src/sync/sync-stats.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const budget = { limit: 120, capacity: 116, left: 116 };
 
 /** Sync stats of one resource with expected and sent requests. */
 function tallied(expected: number, sent: number) {
-  const tally = createTally();
-  tally.planned([{ id: 'a', resource: 'things', expected } as Chain]);
+  const stats = createSyncStats();
+  stats.planned([{ id: 'a', resource: 'things', expected } as Slice]);
   for (let request = 0; request < sent; request += 1) {
-    tally.attempted({ attempt: 1, waitedMs: 10 } as Parameters<typeof tally.attempted>[0]);
+    stats.attempted({ attempt: 1, waitedMs: 10 } as Parameters<typeof stats.attempted>[0]);
   }
-  return tally;
+  return stats;
 }
 
 describe('the estimated time', () => {

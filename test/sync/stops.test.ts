@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { fixtures } from '../../schemas/fixtures/all.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { type Fixture, notFound } from '../../src/sandbox/fixture.ts';
-import type { Tally } from '../../src/sync/sync-stats.ts';
+import type { SyncStats } from '../../src/sync/sync-stats.ts';
 import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
 import { changesOf, NOW_MS, openWorkspace } from '../support/workspace.ts';
 
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 
 // Calls `step` once, after `requests` requests of a run.
-function after(requests: number, step: () => void): (tally: Tally) => void {
+function after(requests: number, step: () => void): (stats: SyncStats) => void {
   let done = false;
-  return (tally) => {
-    if (done || tally.requests < requests) return;
+  return (stats) => {
+    if (done || stats.requests < requests) return;
     done = true;
     step();
   };

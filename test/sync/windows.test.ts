@@ -14,9 +14,9 @@ import {
   withDependencies,
 } from '../../src/sync/plan-slices.ts';
 import { type CountedDays, planWindows } from '../../src/sync/plan-windows.ts';
-import type { Chain, DayRange } from '../../src/sync/slice.ts';
+import type { DayRange, Slice } from '../../src/sync/slice.ts';
 import { packWindows, pagesPerWindow } from '../../src/sync/windows.ts';
-import type { ClosedChain, OpenChain } from '../../src/warehouse/ledger/slice-state.ts';
+import type { ClosedSlice, OpenSlice } from '../../src/warehouse/ledger/slice-state.ts';
 
 const TODAY = '2026-03-15';
 const NOW = Date.parse(`${TODAY}T15:00:00Z`);
@@ -155,7 +155,7 @@ const census = (counted: ReadonlyMap<string, number>): CountedDays => ({
   audits: new Map(),
 });
 const unread = { passId: 'p', rows: 0, state: null } as const;
-const rangeOf = ({ from, to }: Chain): DayRange => ({ from: from as string, to: to as string });
+const rangeOf = ({ from, to }: Slice): DayRange => ({ from: from as string, to: to as string });
 
 describe('the plan of a windowed resource', () => {
   test('covers all days from the first possible one to today exactly once', () => {
@@ -213,17 +213,17 @@ describe('the plan of a windowed resource', () => {
           for (const resource of windowed) {
             const all = planWindows(resource, brandOf(500), census(counted), context()).chains;
             const at = NOW - 60_000;
-            const place = (chain: Chain) => ({
+            const place = (chain: Slice) => ({
               id: chain.id,
               resource: chain.resource,
               brandId: BRAND,
               from: chain.from,
               to: chain.to,
             });
-            const closed: ClosedChain[] = all
+            const closed: ClosedSlice[] = all
               .filter((_chain, index) => done[index % 60])
               .map((chain) => ({ ...place(chain), ...unread, closedAt: at }));
-            const open: OpenChain[] = all
+            const open: OpenSlice[] = all
               .filter((_chain, index) => !done[index % 60] && begun[index % 60])
               .map((chain) => ({ ...place(chain), pages: 1, next: 'x', at }));
             const rest = planWindows(resource, brandOf(500), census(counted), context({ closed, open })).chains;
@@ -336,7 +336,7 @@ describe('the plan of a windowed resource', () => {
 
 const same = { upstream: 10, held: 10, agreed: true, figures: 'same' } as const;
 
-function closedOn(resource: string, day: string): ClosedChain {
+function closedOn(resource: string, day: string): ClosedSlice {
   return { ...unread, id: `${resource} ${day}`, resource, brandId: BRAND, from: day, to: day, closedAt: NOW };
 }
 
@@ -377,7 +377,7 @@ describe('the plan of a history', () => {
           const days: string[] = [];
           for (let round = 0; chains.length > 0; round++) {
             expect(round).toBeLessThan(25);
-            const [chain] = chains as [Chain];
+            const [chain] = chains as [Slice];
             days.unshift(...daysOf(rangeOf(chain)));
             chains = planOlder(resource, chain, brand, null, context());
           }
@@ -394,8 +394,8 @@ describe('the plan of a history', () => {
   test("continues from the newest range and from any range with a row, whatever the brand's creation date", () => {
     for (const resource of histories) {
       for (const brand of [brandOf(null), brandOf(5)]) {
-        const [newest] = planBrand(catalogue, brand, context({ wanted: new Set([resource.name]) })) as [Chain];
-        const [older] = planOlder(resource, newest, brand, null, context()) as [Chain];
+        const [newest] = planBrand(catalogue, brand, context({ wanted: new Set([resource.name]) })) as [Slice];
+        const [older] = planOlder(resource, newest, brand, null, context()) as [Slice];
         expect(older.to).toBe(addDays(newest.from as string, -1));
         expect(planOlder(resource, older, brand, older.to, context()).length).toBe(1);
         expect(planOlder(resource, older, brand, null, context())).toEqual([]);
@@ -405,7 +405,7 @@ describe('the plan of a history', () => {
 
   test('requests each day from the first with a row to the end of the range', () => {
     for (const resource of histories) {
-      const [chain] = planBrand(catalogue, brandOf(9), context({ wanted: new Set([resource.name]) })) as [Chain];
+      const [chain] = planBrand(catalogue, brandOf(9), context({ wanted: new Set([resource.name]) })) as [Slice];
       const days = planDays(resource, chain, dayBefore(4), context()).filter(({ fixed }) => {
         return Object.keys(chain.fixed).every((name) => name.startsWith('range_') || fixed[name] === chain.fixed[name]);
       });

@@ -198,7 +198,7 @@ test('any sequence of pages produces the same history as a model in memory', { t
       const next = closes && index === bodies.length - 1 ? null : `page ${index + 2}`;
       await warehouse.commitPage({ run, chain, tables, date: at, page: index + 1, next, guard: null, requests: [] });
     }
-    if (!closes) await warehouse.restartChain(chain.id);
+    if (!closes) await warehouse.restartSlice(chain.id);
   };
 
   const apply = async (model: Model, one: Step, at: number): Promise<void> => {

@@ -208,7 +208,7 @@ async function open(): Promise<Warehouse> {
 test('any sequence of pages produces the same rows as a map in memory', { timeout: 120_000 }, async () => {
   const warehouse = await open();
   const run = await warehouse.beginRun({ runId: '00000000-0000-4000-8000-000000000001', options: '', now: 0 });
-  const chainOf = (resource: string, brand: number, from: string | null = null, to: string | null = null) => ({
+  const sliceOf = (resource: string, brand: number, from: string | null = null, to: string | null = null) => ({
     id: `${resource} ${brand} ${from} ${to}`,
     resource,
     fixed: { brand_id: BRANDS[brand] as string },
@@ -231,7 +231,7 @@ test('any sequence of pages produces the same rows as a map in memory', { timeou
     ) =>
       bodies.reduce<Promise<number>>(async (before, body, index) => {
         const changed = await before;
-        const chain = chainOf(resource, step.brand, from, to);
+        const chain = sliceOf(resource, step.brand, from, to);
         const tables = (resource === 'notes' ? readList : readDetail).read(body, chain.fixed);
         const next = closes && index === bodies.length - 1 ? null : `page ${index + 2}`;
         const result = await warehouse.commitPage({
@@ -269,7 +269,7 @@ test('any sequence of pages produces the same rows as a map in memory', { timeou
       }
     } else if (step.kind === 'partial') {
       await commit('notes', [{ data: step.notes }], FIRST_DAY, dayOf(DAYS), false);
-      await warehouse.restartChain(chainOf('notes', step.brand, FIRST_DAY, dayOf(DAYS)).id);
+      await warehouse.restartSlice(sliceOf('notes', step.brand, FIRST_DAY, dayOf(DAYS)).id);
       for (const kept of step.notes) put(kept);
     } else if (step.kind === 'detail') {
       await commit('note', [step.full], null, null, true);

@@ -9,7 +9,7 @@ import { readWorkspaceStatus } from '../../src/operations/status.ts';
 import { verifyWorkspace } from '../../src/operations/verify.ts';
 import { readCalendars } from '../../src/query/calendar.ts';
 import { defineJob } from '../../src/scheduler/job.ts';
-import { openBook } from '../../src/scheduler/job-log.ts';
+import { openJobLog } from '../../src/scheduler/job-log.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
 import { catalogue } from '../../src/session/workspace.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
@@ -146,7 +146,7 @@ describe('the data of the status page', () => {
     const job = defineJob({ name: 'nightly', about: '', cron: '15 2 * * *', steps: [{ do: 'export' }] });
     const at = new Date().toISOString();
     const step = { step: 'export', status: 'failed', exitCode: 1, durationMs: 5, error: 'no room left' } as const;
-    await openBook(config.folder).add(job, {
+    await openJobLog(config.folder).add(job, {
       job: 'nightly',
       dueAt: null,
       startedAt: at,

@@ -35,7 +35,7 @@ interface Evidence {
  * milliseconds. With `onlyIfNone`, does nothing if there are findings already. Returns the names of contradicted
  * conventions: enough rows, but no definition explains them.
  */
-export async function learnConventions(
+export async function calibrateConventions(
   database: Database,
   { now, onlyIfNone = false }: { readonly now: number; readonly onlyIfNone?: boolean },
 ): Promise<string[]> {

@@ -2,7 +2,14 @@ import { round } from '../numbers/definitions.ts';
 import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './candidates.ts';
 import { fitMean } from './candidates-numbers.ts';
 import type { Rounding } from './conventions.ts';
-import { type LabelRow, meansOf, ROUNDING_MODES, score, searchWorths, type Worths } from './label-weights.ts';
+import {
+  type LabelRow,
+  type LabelWeights,
+  meansOf,
+  ROUNDING_MODES,
+  score,
+  searchLabelWeights,
+} from './label-weights.ts';
 
 /** The worths of labels, and the rounding of their mean. */
 export interface LabelFindings {
@@ -20,13 +27,13 @@ export function fitLabels(
   prior: { readonly labels: Readonly<Record<string, number>>; readonly sentiment: Rounding },
 ): LabelFindings {
   const occurring = labels.flatMap((_, index) => (rows.some(({ times }) => (times[index] ?? 0) > 0) ? [index] : []));
-  const priorWorths: Worths = labels.map((label) => worthIn(prior.labels, label));
-  const tried = [priorWorths, ...searchWorths(occurring, rows, labels.length)].map((worths) => {
-    return { worths, agreed: Math.max(...ROUNDING_MODES.map((mode) => score(worths, rows, mode).agreed)) };
+  const priorWeights: LabelWeights = labels.map((label) => weightIn(prior.labels, label));
+  const tried = [priorWeights, ...searchLabelWeights(occurring, rows, labels.length)].map((weights) => {
+    return { weights, agreed: Math.max(...ROUNDING_MODES.map((mode) => score(weights, rows, mode).agreed)) };
   });
   const most = Math.max(...tried.map(({ agreed }) => agreed));
   const enough = most === rows.length ? most : NEARLY * most;
-  const chosen = (tried.find(({ agreed }) => agreed >= enough) as (typeof tried)[number]).worths;
+  const chosen = (tried.find(({ agreed }) => agreed >= enough) as (typeof tried)[number]).weights;
   const sentiment = fitMean(meansOf(chosen, rows), prior.sentiment);
   const { agreed, largestError } = sentiment;
   const undetermined = occurring
@@ -34,10 +41,10 @@ export function fitLabels(
     .map((index) => labels[index]);
   const fits = agreed >= AGREEING_LEAST * rows.length;
   // N free worths can explain any N rows, so require more rows than that.
-  const free = chosen === priorWorths ? 0 : occurring.length;
+  const free = chosen === priorWeights ? 0 : occurring.length;
   const isLearned = fits && agreed >= ROWS_LEAST + free && undetermined.length < occurring.length;
   const value = named(labels, chosen, prior.labels);
-  const inWords = Object.entries(value).map(([label, worth]) => `${label} ${worth}`);
+  const inWords = Object.entries(value).map(([label, weight]) => `${label} ${weight}`);
   const open = undetermined.length === 0 ? '' : `; undetermined: ${undetermined.join(', ')}`;
   const finding: LabelFindings['labels'] = {
     value: isLearned ? value : prior.labels,
@@ -48,7 +55,7 @@ export function fitLabels(
     note: isLearned ? `${inWords.join(', ')}${open}` : noteOf(rows.length, fits, sentiment),
     contradicted: !fits && rows.length >= ROWS_LEAST,
   };
-  if (isLearned || chosen === priorWorths) return { labels: finding, sentiment };
+  if (isLearned || chosen === priorWeights) return { labels: finding, sentiment };
   const note = `too little evidence: the worths of the labels are unknown (${finding.note})`;
   return { labels: finding, sentiment: { ...sentiment, value: prior.sentiment, source: 'default', note } };
 }
@@ -61,29 +68,29 @@ function noteOf(rows: number, fits: boolean, { agreed, largestError }: Finding<R
 }
 
 // A worth is determined if changing it in some direction explains fewer rows.
-function isDetermined(index: number, worths: Worths, rows: readonly LabelRow[], rounding: Rounding): boolean {
-  const known = worths.filter((worth) => worth !== null);
+function isDetermined(index: number, weights: LabelWeights, rows: readonly LabelRow[], rounding: Rounding): boolean {
+  const known = weights.filter((weight) => weight !== null);
   const distance = (Math.max(...known) - Math.min(...known)) / 10 || 1;
-  const agreedBy = (tried: Worths): number =>
+  const agreedBy = (tried: LabelWeights): number =>
     meansOf(tried, rows).filter(({ sum, count, reported }) => isSame(round(rounding, sum / count), reported)).length;
-  const agreed = agreedBy(worths);
+  const agreed = agreedBy(weights);
   return [distance, -distance].some((step) => {
-    const moved = worths.map((worth, at) => (at === index && worth !== null ? worth + step : worth));
+    const moved = weights.map((weight, at) => (at === index && weight !== null ? weight + step : weight));
     return agreedBy(moved) < agreed;
   });
 }
 
 // If every found worth equals the prior one, labels that never occurred keep their prior worth too.
-function named(labels: readonly string[], worths: Worths, prior: Readonly<Record<string, number>>) {
+function named(labels: readonly string[], weights: LabelWeights, prior: Readonly<Record<string, number>>) {
   const found = Object.fromEntries(
     labels.flatMap((label, index) =>
-      worths[index] === null || worths[index] === undefined ? [] : [[label, worths[index]]],
+      weights[index] === null || weights[index] === undefined ? [] : [[label, weights[index]]],
     ),
   ) as Record<string, number>;
-  const isAsBefore = Object.entries(found).every(([label, worth]) => worthIn(prior, label) === worth);
+  const isAsBefore = Object.entries(found).every(([label, weight]) => weightIn(prior, label) === weight);
   return isAsBefore ? { ...prior, ...found } : found;
 }
 
-function worthIn(labels: Readonly<Record<string, number>>, label: string): number | null {
+function weightIn(labels: Readonly<Record<string, number>>, label: string): number | null {
   return Object.hasOwn(labels, label) ? (labels[label] ?? null) : null;
 }

@@ -1,4 +1,4 @@
-import { round, share, type Tally, visibilityChange } from '../numbers/definitions.ts';
+import { type MentionCounts, round, share, visibilityChange } from '../numbers/definitions.ts';
 import { type Finding, findBest, isSame, type Trial } from './candidates.ts';
 import { type Conventions, defaultConventions, type Rounding, roundingModes, type ShareForm } from './conventions.ts';
 
@@ -18,8 +18,8 @@ export interface MeanRow {
 
 /** A change of visibility that upstream reported, and the stored counts of its range and the preceding one. */
 export interface ChangeRow {
-  readonly now: Tally;
-  readonly before: Tally;
+  readonly now: MentionCounts;
+  readonly before: MentionCounts;
   readonly reported: number | null;
 }
 

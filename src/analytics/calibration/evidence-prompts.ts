@@ -1,5 +1,5 @@
 import type { Query } from '../../warehouse/database.ts';
-import type { Tally } from '../numbers/definitions.ts';
+import type { MentionCounts } from '../numbers/definitions.ts';
 import type { ChangeRow } from './candidates-numbers.ts';
 import {
   askedSql,
@@ -35,7 +35,7 @@ export interface GroupName {
 
 /** Counts of one prompt, or of several. */
 export interface Counted {
-  readonly tally: Tally;
+  readonly tally: MentionCounts;
   readonly labelled: number;
   readonly voices: number;
   /** Tracked competitors with mentions. */
@@ -157,12 +157,12 @@ async function readSides(query: Query, labels: readonly string[]): Promise<Map<s
     (isNow === true ? side.now : side.before).set(String(prompt), counted);
     if (isNow !== true) side.held += tally.responses;
   }
-  const census = await readCensus(query, slots);
+  const census = await readDayCounts(query, slots);
   return new Map([...sides].map(([key, side]) => [key, { ...side, isBeforeWhole: census.get(key) === side.held }]));
 }
 
 // Upstream's day counts summed over the range preceding each report; only if the sync covered all its days.
-async function readCensus(query: Query, slots: string): Promise<Map<string, number>> {
+async function readDayCounts(query: Query, slots: string): Promise<Map<string, number>> {
   const rows = await query(
     `WITH ${slots}, days AS (
        SELECT brand_id, date, engine, max(responses) AS n FROM metrics_daily

@@ -1,6 +1,6 @@
 import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
-import type { Tally } from '../numbers/definitions.ts';
+import type { MentionCounts } from '../numbers/definitions.ts';
 import type { MeanRow, ShareRow } from './candidates-numbers.ts';
 import type { LabelRow } from './label-weights.ts';
 
@@ -15,7 +15,7 @@ const LABELS_MAX = 12;
 
 /** Stored counts of an entity, and the numbers upstream reported for it. */
 export interface Standing {
-  readonly tally: Tally;
+  readonly tally: MentionCounts;
   /** Mentions with any label, including labels beyond `LABELS_MAX`. */
   readonly labelled: number;
   /** Mentions of the brand and all tracked competitors; null if share of voice is not reported. */
@@ -161,7 +161,10 @@ export function rivalColumns(labels: readonly string[]): string {
 export const TRACKED = `JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
 
 /** Builds a tally from the values of `ownColumns` or `rivalColumns`, in their order. */
-export function tallyOf(values: readonly unknown[], labels: readonly string[]): { tally: Tally; labelled: number } {
+export function tallyOf(
+  values: readonly unknown[],
+  labels: readonly string[],
+): { tally: MentionCounts; labelled: number } {
   const [responses = 0, mentions = 0, count = 0, sum = 0, labelled = 0, ...times] = values.map((value) =>
     Number(value ?? 0),
   );

@@ -28,7 +28,7 @@ export async function readConventions(query: Query): Promise<Conventions> {
 }
 
 /** Returns the names of the calibrated conventions. */
-export async function readLearned(query: Query): Promise<ReadonlySet<string>> {
+export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
   const rows = await query("SELECT name FROM sync.conventions WHERE source = 'learned'");
   return new Set(rows.map(([name]) => String(name)));
 }

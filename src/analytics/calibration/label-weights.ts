@@ -9,7 +9,7 @@ export interface LabelRow {
 }
 
 /** The worth of each label, in the labels' order; null for a label excluded from the mean. */
-export type Worths = readonly (number | null)[];
+export type LabelWeights = readonly (number | null)[];
 
 /** Rounding modes that differ for more values than exact halves, most likely first. */
 export const ROUNDING_MODES = ['half-away', 'down'] as const;
@@ -35,15 +35,19 @@ const LEFT_OUT_MAX = 6;
  * Searches worths whose means equal the reported ones. Candidates are ordered: common roundings first, then without
  * excluded labels, then coarse grids. `occurring` are indices of labels in the `width` columns.
  */
-export function searchWorths(occurring: readonly number[], rows: readonly LabelRow[], width: number): Worths[] {
+export function searchLabelWeights(
+  occurring: readonly number[],
+  rows: readonly LabelRow[],
+  width: number,
+): LabelWeights[] {
   const searched = spread(rows, SEARCHED_MAX);
-  const found: Worths[] = [];
+  const found: LabelWeights[] = [];
   const isExplained = (included: readonly number[], mode: Mode): boolean => {
     let explained = 0;
     for (const trims of [0, TRIMS]) {
-      const nearest = nearestWorths(included, searched, width, mode, trims);
+      const nearest = nearestWeights(included, searched, width, mode, trims);
       if (nearest === null || explained >= EXPLAINED_LEAST) break;
-      const guesses = [nearest.worths, withinBounds(nearest.worths, nearest.rows, mode)];
+      const guesses = [nearest.weights, withinBounds(nearest.weights, nearest.rows, mode)];
       for (const grid of GRIDS) {
         for (const guess of guesses) {
           const climbed = climb(onGrid(guess, grid), grid, searched, mode);
@@ -63,7 +67,7 @@ export function searchWorths(occurring: readonly number[], rows: readonly LabelR
 }
 
 /** Returns the number of rows the worths explain, and the summed absolute error of the others. */
-export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
+export function score(weights: LabelWeights, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
   const rounding = { decimals: decimalsOf(rows), mode };
   let agreed = 0;
   let error = 0;
@@ -71,9 +75,9 @@ export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { 
     let sum = 0;
     let count = 0;
     for (let index = 0; index < times.length; index++) {
-      const worth = worths[index] ?? null;
-      if (worth === null) continue;
-      sum += (times[index] as number) * worth;
+      const weight = weights[index] ?? null;
+      if (weight === null) continue;
+      sum += (times[index] as number) * weight;
       count += times[index] as number;
     }
     if (count === 0) continue;
@@ -85,13 +89,13 @@ export function score(worths: Worths, rows: readonly LabelRow[], mode: Mode): { 
 }
 
 /** Returns the means for the given worths. Skips rows whose labels are all excluded. */
-export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
+export function meansOf(weights: LabelWeights, rows: readonly LabelRow[]): MeanRow[] {
   return rows.flatMap(({ times, reported }) => {
     let [sum, count] = [0, 0];
     for (const [index, number] of times.entries()) {
-      const worth = worths[index] ?? null;
-      if (worth === null) continue;
-      sum += number * worth;
+      const weight = weights[index] ?? null;
+      if (weight === null) continue;
+      sum += number * weight;
       count += number;
     }
     return count === 0 ? [] : [{ sum, count, reported }];
@@ -99,30 +103,30 @@ export function meansOf(worths: Worths, rows: readonly LabelRow[]): MeanRow[] {
 }
 
 // Rows read at a different time are outliers that bias least squares, so remove the farthest ones repeatedly.
-function nearestWorths(
+function nearestWeights(
   included: readonly number[],
   rows: readonly LabelRow[],
   width: number,
   mode: Mode,
   trims: number,
-): { worths: Worths; rows: readonly LabelRow[] } | null {
+): { weights: LabelWeights; rows: readonly LabelRow[] } | null {
   let kept = rows;
-  let worths = leastSquares(included, kept, width, mode);
-  for (let round = 0; round < trims && worths !== null; round++) {
-    const far = distances(worths, rows, mode);
+  let weights = leastSquares(included, kept, width, mode);
+  for (let round = 0; round < trims && weights !== null; round++) {
+    const far = distances(weights, rows, mode);
     const most = far.toSorted((a, b) => a - b)[Math.floor(KEPT * (rows.length - 1))] ?? 0;
     kept = rows.filter((_, index) => (far[index] ?? 0) <= most);
     decimalsKnown.set(kept, decimalsOf(rows));
-    worths = leastSquares(included, kept, width, mode);
+    weights = leastSquares(included, kept, width, mode);
   }
-  return worths === null ? null : { worths, rows: kept };
+  return weights === null ? null : { weights, rows: kept };
 }
 
 // Distances of the means from the reported values or, if digits were truncated, from the middle of the interval.
-function distances(worths: Worths, rows: readonly LabelRow[], mode: Mode): number[] {
+function distances(weights: LabelWeights, rows: readonly LabelRow[], mode: Mode): number[] {
   const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
   return rows.map((row) => {
-    const [mean] = meansOf(worths, [row]);
+    const [mean] = meansOf(weights, [row]);
     return mean === undefined ? 0 : Math.abs(mean.sum / mean.count - row.reported - Math.sign(row.reported) * cut);
   });
 }
@@ -133,7 +137,7 @@ function leastSquares(
   rows: readonly LabelRow[],
   width: number,
   mode: Mode,
-): Worths | null {
+): LabelWeights | null {
   const size = included.length;
   const matrix = included.map(() => new Array<number>(size + 1).fill(0));
   // Truncation removes half a unit on average.
@@ -151,27 +155,27 @@ function leastSquares(
   }
   const solved = solve(matrix);
   if (solved === null) return null;
-  const worths: (number | null)[] = new Array<null>(width).fill(null);
-  for (const [at, index] of included.entries()) worths[index] = solved[at] ?? null;
-  return worths;
+  const weights: (number | null)[] = new Array<null>(width).fill(null);
+  for (const [at, index] of included.entries()) weights[index] = solved[at] ?? null;
+  return weights;
 }
 
 // Adjusts worths until every mean lies within its rounding interval. Each row is a lower and an upper bound.
-function withinBounds(start: Worths, rows: readonly LabelRow[], mode: Mode): Worths {
+function withinBounds(start: LabelWeights, rows: readonly LabelRow[], mode: Mode): LabelWeights {
   const decimals = decimalsOf(rows);
   if (decimals === null) return start;
   const half = 0.5 / 10 ** decimals;
-  const worths = [...start];
+  const weights = [...start];
   for (let pass = 0; pass < PASSES_MAX; pass++) {
     let isWithin = true;
     for (const { times, reported } of rows) {
       let [total, sum, squares] = [0, 0, 0];
       for (let index = 0; index < times.length; index++) {
-        const worth = worths[index] ?? null;
-        if (worth === null) continue;
+        const weight = weights[index] ?? null;
+        if (weight === null) continue;
         const number = times[index] as number;
         total += number;
-        sum += number * worth;
+        sum += number * weight;
         squares += number * number;
       }
       const excess = sum / total - (reported + (mode === 'down' ? Math.sign(reported) * half : 0));
@@ -179,13 +183,13 @@ function withinBounds(start: Worths, rows: readonly LabelRow[], mode: Mode): Wor
       isWithin = false;
       const step = ((excess - Math.sign(excess) * half) * total) / squares;
       for (const [index, number] of times.entries()) {
-        const worth = worths[index] ?? null;
-        if (worth !== null) worths[index] = worth - step * number;
+        const weight = weights[index] ?? null;
+        if (weight !== null) weights[index] = weight - step * number;
       }
     }
     if (isWithin) break;
   }
-  return worths;
+  return weights;
 }
 
 // Gaussian elimination with pivoting of an augmented square matrix; null if it is singular.
@@ -208,13 +212,13 @@ function solve(matrix: number[][]): number[] | null {
 }
 
 // Hill climbing: moves to neighbours on the grid while they explain more rows, or as many with a smaller error.
-function climb(start: Worths, grid: number, rows: readonly LabelRow[], mode: Mode): Worths {
+function climb(start: LabelWeights, grid: number, rows: readonly LabelRow[], mode: Mode): LabelWeights {
   let best = start;
   let reached = score(best, rows, mode);
   for (let pass = 0; pass < CLIMBS_MAX && reached.agreed < rows.length; pass++) {
     const before = reached;
-    for (const [index, worth] of start.entries()) {
-      if (worth === null) continue;
+    for (const [index, weight] of start.entries()) {
+      if (weight === null) continue;
       for (const steps of [1, -1, 2, -2, 5, -5]) {
         const moved = best.map((value, at) =>
           at === index && value !== null ? snap(value + steps * grid, grid) : value,
@@ -251,8 +255,8 @@ function without(places: readonly number[], left: number): number[] {
   return places.filter((index) => index !== left);
 }
 
-function onGrid(worths: Worths, grid: number): Worths {
-  return worths.map((worth) => (worth === null ? null : snap(worth, grid)));
+function onGrid(weights: LabelWeights, grid: number): LabelWeights {
+  return weights.map((weight) => (weight === null ? null : snap(weight, grid)));
 }
 
 // Divides by an integer, so that 0.1 is exactly the literal 0.1.

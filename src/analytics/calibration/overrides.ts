@@ -100,7 +100,7 @@ export function mergeConventions(learned: Conventions, overrides: ConventionOver
     merged[name] = isPart ? { ...(merged[name] as object), ...withoutUndefined(value) } : value;
   }
   const labels = Object.entries(merged['labels'] as Record<string, number | null>).filter(
-    ([, worth]) => worth !== null,
+    ([, weight]) => weight !== null,
   );
   return { ...(merged as unknown as Conventions), labels: Object.fromEntries(labels) as Record<string, number> };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted } from '../../warehouse/schema.ts';
-import type { Tally } from './definitions.ts';
+import type { MentionCounts } from './definitions.ts';
 
 /** Selects the responses to count: one brand, a range of days, and the filters of a request. */
 export interface Selection {
@@ -33,9 +33,9 @@ export type Grouping = 'nothing' | 'day-and-engine' | 'day' | 'prompt';
 /** Counts for one group of responses. */
 export interface GroupTally {
   readonly key: readonly (string | null)[];
-  readonly own: Tally;
+  readonly own: MentionCounts;
   /** Tallies by competitor id, for every competitor mentioned in the group, tracked or not. */
-  readonly competitors: ReadonlyMap<string, Tally>;
+  readonly competitors: ReadonlyMap<string, MentionCounts>;
 }
 
 const keys: Readonly<Record<Grouping, readonly string[]>> = {
@@ -58,7 +58,7 @@ export async function tally(
   const by = keys[grouping];
   const own = await tallyBrand(query, selection, grouping, labels);
   const groups = new Map(
-    own.map((group) => [JSON.stringify(group.key), { ...group, competitors: new Map<string, Tally>() }]),
+    own.map((group) => [JSON.stringify(group.key), { ...group, competitors: new Map<string, MentionCounts>() }]),
   );
   for (const row of await query(...competitorStatement(selection, by, labels))) {
     const group = groups.get(JSON.stringify(row.slice(0, by.length)));
@@ -162,7 +162,7 @@ function toTally(
   mentions: number,
   [count = 0, sum = 0, ...times]: readonly number[],
   labels: readonly string[],
-): Tally {
+): MentionCounts {
   return {
     responses,
     mentions,

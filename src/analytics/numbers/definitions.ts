@@ -1,7 +1,7 @@
 import type { Conventions, Rounding, ShareForm } from '../calibration/conventions.ts';
 
 /** Counts for one entity, the brand or a competitor, over a set of responses. All are integers, so sums are exact. */
-export interface Tally {
+export interface MentionCounts {
   /** Responses in the set. */
   readonly responses: number;
   /** Responses that mention the entity. */
@@ -18,20 +18,20 @@ export function share(conventions: Conventions, form: ShareForm, part: number, w
 }
 
 /** Returns the mean position of the mentions that have one, or `emptyMean` if none has. */
-export function avgPosition(conventions: Conventions, { positions }: Tally): number | null {
+export function avgPosition(conventions: Conventions, { positions }: MentionCounts): number | null {
   if (positions.count === 0) return conventions.emptyMean;
   return round(conventions.avgPosition, positions.sum / positions.count);
 }
 
 /** Returns the mean worth of the labels over all mentions with a label in `labels`, or `emptyMean` without any. */
-export function sentiment(conventions: Conventions, { labels }: Tally): number | null {
+export function sentiment(conventions: Conventions, { labels }: MentionCounts): number | null {
   let count = 0;
   let sum = 0;
   for (const [label, times] of Object.entries(labels)) {
-    const worth = Object.hasOwn(conventions.labels, label) ? conventions.labels[label] : undefined;
-    if (worth === undefined) continue;
+    const weight = Object.hasOwn(conventions.labels, label) ? conventions.labels[label] : undefined;
+    if (weight === undefined) continue;
     count += times;
-    sum += times * worth;
+    sum += times * weight;
   }
   return count === 0 ? conventions.emptyMean : round(conventions.sentiment, sum / count);
 }
@@ -40,10 +40,10 @@ export function sentiment(conventions: Conventions, { labels }: Tally): number |
  * Returns the change of visibility since the preceding range, or the `emptyChange` convention if that range has no
  * responses. Null for a relative change from a visibility of 0.
  */
-export function visibilityChange(conventions: Conventions, now: Tally, before: Tally): number | null {
+export function visibilityChange(conventions: Conventions, now: MentionCounts, before: MentionCounts): number | null {
   if (before.responses === 0 && conventions.emptyChange !== 'visibility') return conventions.emptyChange;
   const form = conventions.visibilityChange;
-  const visibilityOf = (tally: Tally): number => {
+  const visibilityOf = (tally: MentionCounts): number => {
     const exact = exactShare(conventions, form, tally.mentions, tally.responses);
     return (form.of === 'rounded' ? round(conventions.visibility, exact) : exact) ?? 0;
   };

@@ -3,7 +3,7 @@ import { childOf, createBindings, liveConditions } from '../../warehouse/conditi
 import { quoted } from '../../warehouse/schema.ts';
 import { listingOrder } from '../../warehouse/write/listings.ts';
 import type { GroupTally } from './aggregate.ts';
-import { avgPosition, sentiment, share, type Tally, visibilityChange } from './definitions.ts';
+import { avgPosition, type MentionCounts, sentiment, share, visibilityChange } from './definitions.ts';
 import { tallyPrompts } from './prompts.ts';
 import { mentionsOfAll, nothing, type Report, type ReportRequest } from './report-request.ts';
 
@@ -139,7 +139,7 @@ async function readReportedNames({ catalogue, query, brand }: ReportRequest, by:
 }
 
 function sum(groups: readonly GroupTally[]): GroupTally {
-  const competitors = new Map<string, Tally>();
+  const competitors = new Map<string, MentionCounts>();
   let own = nothing;
   for (const group of groups) {
     own = add(own, group.own);
@@ -148,7 +148,7 @@ function sum(groups: readonly GroupTally[]): GroupTally {
   return { key: [], own, competitors };
 }
 
-function add(a: Tally, b: Tally): Tally {
+function add(a: MentionCounts, b: MentionCounts): MentionCounts {
   const labels = new Set([...Object.keys(a.labels), ...Object.keys(b.labels)]);
   return {
     responses: a.responses + b.responses,

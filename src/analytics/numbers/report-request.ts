@@ -5,7 +5,7 @@ import { addDays, daysInRange } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import type { GroupTally, Selection } from './aggregate.ts';
-import type { Tally } from './definitions.ts';
+import type { MentionCounts } from './definitions.ts';
 
 /** A brand or a competitor in a report. */
 export interface Entity {
@@ -45,7 +45,7 @@ export interface Report {
 }
 
 /** The tally of an empty set of responses. */
-export const nothing: Tally = { responses: 0, mentions: 0, positions: { count: 0, sum: 0 }, labels: {} };
+export const nothing: MentionCounts = { responses: 0, mentions: 0, positions: { count: 0, sum: 0 }, labels: {} };
 
 /** Returns the range of equal length that ends the day before `from`. */
 export function rangeBefore({ from, to }: { from: string; to: string }): { from: string; to: string } {

@@ -1,6 +1,6 @@
 import { dayOf, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
 import { type GroupTally, tally } from './aggregate.ts';
-import { avgPosition, sentiment, share, type Tally } from './definitions.ts';
+import { avgPosition, type MentionCounts, sentiment, share } from './definitions.ts';
 import {
   type Entity,
   labelsOf,
@@ -60,7 +60,7 @@ function allDays({ brand, asked, nowMs }: ReportRequest, isCombined: boolean): (
 
 interface EntityRow {
   readonly entity: { readonly entityType: string; readonly competitorId: string | null; readonly name: string | null };
-  readonly tally: Tally;
+  readonly tally: MentionCounts;
   readonly numbers: Readonly<Record<string, number | null>>;
 }
 

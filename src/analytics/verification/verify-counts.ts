@@ -7,7 +7,7 @@ import type { Audit, Comparison } from '../../warehouse/ledger/audits.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import { answerTables, type GroupTally, REPEATED_MENTIONS, tally } from '../numbers/aggregate.ts';
-import { avgPosition, sentiment, type Tally } from '../numbers/definitions.ts';
+import { avgPosition, type MentionCounts, sentiment } from '../numbers/definitions.ts';
 
 /** Relative tolerance within which two numbers are equal. */
 const TOLERANCE = 1e-9;
@@ -17,7 +17,7 @@ const GAP_DAYS = 7;
 const RANGES_MAX = 8;
 
 /** The brand, days and conventions of one comparison of day counts. */
-export interface CensusScope {
+export interface DayCountsScope {
   readonly catalogue: Catalogue;
   readonly brandId: string;
   readonly from: string;
@@ -41,7 +41,7 @@ interface Figures {
  * if all its figures agree: responses by engine, mentions by entity, and the means whose conventions are calibrated.
  * A day without day counts has 0 responses.
  */
-export async function compareCensus(query: Query, scope: CensusScope): Promise<Comparison[]> {
+export async function compareDayCounts(query: Query, scope: DayCountsScope): Promise<Comparison[]> {
   const rules = await readRules(query, scope);
   const marks = await readMarks(query, scope, rules);
   const audits = new Map<string, Comparison>();
@@ -69,7 +69,7 @@ export async function compareCensus(query: Query, scope: CensusScope): Promise<C
 /** Engines with stored responses that upstream counts on no day, and never has, while it counts other engines. */
 export async function readUncountedEngines(
   query: Query,
-  { catalogue, brandId }: Pick<CensusScope, 'catalogue' | 'brandId'>,
+  { catalogue, brandId }: Pick<DayCountsScope, 'catalogue' | 'brandId'>,
 ): Promise<string[]> {
   const { answers } = answerTables(catalogue);
   // Deleted counts are included: an engine whose counts have vanished is a difference.
@@ -93,7 +93,7 @@ interface Rules {
   readonly tracked: ReadonlySet<string>;
 }
 
-async function readRules(query: Query, { catalogue, brandId }: CensusScope): Promise<Rules> {
+async function readRules(query: Query, { catalogue, brandId }: DayCountsScope): Promise<Rules> {
   const repeats = await query('SELECT 1 FROM sync.shapes WHERE resource = $1 AND name = $2', [
     REPEATED_MENTIONS.resource,
     REPEATED_MENTIONS.form,
@@ -106,7 +106,7 @@ async function readRules(query: Query, { catalogue, brandId }: CensusScope): Pro
 // hash combines the 64-bit hashes of the source items, so a collision of two different sets of rows is negligible.
 async function readMarks(
   query: Query,
-  { catalogue, brandId, from, to, conventions, learned }: CensusScope,
+  { catalogue, brandId, from, to, conventions, learned }: DayCountsScope,
   { uncounted, mayRepeat, tracked }: Rules,
 ): Promise<Map<string, string>> {
   const { answers } = answerTables(catalogue);
@@ -148,7 +148,7 @@ function dailyTable(catalogue: Catalogue): ResourceTable {
   return catalogue.get('metrics_daily').derived[0] as ResourceTable;
 }
 
-async function readReported(query: Query, { catalogue, brandId, from, to }: CensusScope): Promise<ByDay> {
+async function readReported(query: Query, { catalogue, brandId, from, to }: DayCountsScope): Promise<ByDay> {
   const rows = await query(
     `SELECT strftime(date, '%Y-%m-%d'), engine, CAST(competitor_id AS VARCHAR), responses, mentions, avg_position, sentiment
      FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED}`,
@@ -166,7 +166,7 @@ async function readReported(query: Query, { catalogue, brandId, from, to }: Cens
   return byDay;
 }
 
-async function readHeld(query: Query, scope: CensusScope, { uncounted, mayRepeat }: Rules): Promise<ByDay> {
+async function readHeld(query: Query, scope: DayCountsScope, { uncounted, mayRepeat }: Rules): Promise<ByDay> {
   const { catalogue, brandId, from, to, conventions } = scope;
   const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat };
   const groups = await tally(query, selection, 'day-and-engine', Object.keys(conventions.labels));
@@ -195,7 +195,7 @@ async function readTracked(query: Query, catalogue: Catalogue, brandId: string):
   return new Set(rows.map(([id]) => String(id)));
 }
 
-function entitiesOf({ own, competitors }: GroupTally): [string | null, Tally][] {
+function entitiesOf({ own, competitors }: GroupTally): [string | null, MentionCounts][] {
   return [[null, own], ...competitors];
 }
 

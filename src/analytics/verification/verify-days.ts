@@ -3,7 +3,7 @@ import { addDays, eachDay } from '../../contract/time.ts';
 import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { answerTables, type GroupTally, tally } from '../numbers/aggregate.ts';
-import { avgPosition, sentiment, share, type Tally } from '../numbers/definitions.ts';
+import { avgPosition, type MentionCounts, sentiment, share } from '../numbers/definitions.ts';
 import { mentionsOfAll, nothing } from '../numbers/report-request.ts';
 import type { Difference, VerifyScope } from './comparison.ts';
 
@@ -49,7 +49,7 @@ export async function verifyDays(
 ): Promise<DayVerification[]> {
   const reported = await readReported(scope, range);
   const held = await readHeld(scope, range);
-  const unlabelled = await readDaysOfUnknownWorth(scope, range);
+  const unlabelled = await readDaysOfUnknownWeight(scope, range);
   const named = [...reported.keys(), ...held.keys()].sort();
   const [first, last] = [named[0], named.at(-1)];
   if (first === undefined || last === undefined) return [];
@@ -127,7 +127,7 @@ async function readHeld(scope: VerifyScope, range: { from: string; to: string })
 }
 
 /** Returns the days with a sentiment label of unknown worth. Their mean sentiment cannot be computed. */
-export async function readDaysOfUnknownWorth(
+export async function readDaysOfUnknownWeight(
   { catalogue, query, brand, comparison }: VerifyScope,
   range: { from: string; to: string },
 ): Promise<ReadonlySet<string>> {
@@ -154,7 +154,7 @@ function compareDay(
   const engines = [...new Set([...theirs.keys(), ...ours.keys()])].sort();
   return engines.flatMap((engine) => {
     const rows = theirs.get(engine) ?? [];
-    const group = ours.get(engine) ?? { key: [], own: nothing, competitors: new Map<string, Tally>() };
+    const group = ours.get(engine) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
     const label = engine === '' ? 'no engine' : engine;
     const upstream = responsesOf(rows);
     const held = group.own.responses;
@@ -177,7 +177,7 @@ function compareEntities(
   const listed = new Set(rows.map(({ competitorId }) => competitorId));
   const isTracked = ({ competitorId }: { competitorId: string | null }): boolean => listed.has(competitorId);
   // Share of voice is comparable only if upstream counts the same competitors.
-  const tallyOf = ({ competitorId }: ReportedRow): Tally =>
+  const tallyOf = ({ competitorId }: ReportedRow): MentionCounts =>
     (competitorId === null ? group.own : group.competitors.get(competitorId)) ?? {
       ...nothing,
       responses: group.own.responses,

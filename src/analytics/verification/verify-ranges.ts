@@ -6,7 +6,7 @@ import { quoted } from '../../warehouse/schema.ts';
 import { rangeBefore } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
 import type { Comparison, Difference, Measure, VerifyScope } from './comparison.ts';
-import { type DayVerification, readDaysOfUnknownWorth, SETTLING_DAYS } from './verify-days.ts';
+import { type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
 
 /** The verification of one range report. */
 export interface RangeVerification {
@@ -99,7 +99,7 @@ type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number;
 async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
   const { catalogue, query, brand, comparison, mayRepeat } = scope;
   const resource = catalogue.get(report.resource);
-  const unlabelled = await readDaysOfUnknownWorth(scope, report);
+  const unlabelled = await readDaysOfUnknownWeight(scope, report);
   const parameter = resource.each === undefined ? undefined : resource.query[resource.each.parameter];
   const compared: Compared[] = [];
   for (const by of parameter?.values ?? [null]) {

@@ -5,7 +5,7 @@ import { SightlineError } from '../errors.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
-import { homeAllowed, homeSchema } from './remote-settings.ts';
+import { remoteAllowed, remoteSchema } from './remote-settings.ts';
 import { runnerAllowed, runnerSchema } from './runner-settings.ts';
 
 /** Configuration file, read from the folder in which sightline is started. */
@@ -44,8 +44,8 @@ export const allowed = {
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
   ...notifyAllowed,
-  home: `an object with the members ${Object.keys(homeAllowed).join(', ')}`,
-  'home.kind': homeAllowed.kind,
+  home: `an object with the members ${Object.keys(remoteAllowed).join(', ')}`,
+  'home.kind': remoteAllowed.kind,
   publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
   ...publishAllowed,
   runner: runnerAllowed,
@@ -88,7 +88,7 @@ const inFile = {
   jobs: anything.optional(),
   notify: notifySchema.optional(),
   publish: publishSchema.optional(),
-  home: homeSchema.optional(),
+  home: remoteSchema.optional(),
 };
 // Rejects a key that was pasted instead of the name of its variable.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
@@ -181,7 +181,7 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
-  if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return homeAllowed;
+  if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return remoteAllowed;
   if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
   if (path.at(-1) === 'runner') return { kind: null, urlVariable: null, sharedFolder: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };

@@ -23,7 +23,7 @@ import {
 import { readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
-import { type HomeSettings, readHome } from './remote-settings.ts';
+import { type RemoteSettings, readRemote } from './remote-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
 
 /** Name of the workspace that the environment variables configure. */
@@ -61,7 +61,7 @@ export interface WorkspaceConfig {
   /** Destination to which snapshots are published in addition to the folder. */
   readonly publish: PublishTarget;
   /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
-  readonly home: HomeSettings;
+  readonly home: RemoteSettings;
   /** Overrides of the calibration, not validated here; src/metrics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
@@ -165,7 +165,7 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
-    home: readHome(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
+    home: readRemote(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),

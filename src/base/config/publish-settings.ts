@@ -26,13 +26,13 @@ export interface S3Target {
 }
 
 /** Location of published files or tables: a folder (absolute path) or a bucket. */
-export type PublishPlace = { readonly kind: 'folder'; readonly path: string } | ({ readonly kind: 's3' } & S3Target);
+export type PublishLocation = { readonly kind: 'folder'; readonly path: string } | ({ readonly kind: 's3' } & S3Target);
 
 /** Destination and format of published snapshots. The workspace's folder always has them too. */
 export type PublishTarget =
   | { readonly kind: 'folder' }
   | ({ readonly kind: 's3' } & S3Target)
-  | { readonly kind: 'iceberg'; readonly place: PublishPlace };
+  | { readonly kind: 'iceberg'; readonly place: PublishLocation };
 
 // Rejects the segments `.` and `..`, which would resolve to another path in a folder.
 const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;

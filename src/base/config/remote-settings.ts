@@ -3,23 +3,23 @@ import { SightlineError } from '../errors.ts';
 import { publishAllowed, publishSchema, readS3Target, type S3Target } from './publish-settings.ts';
 
 /** Possible locations of a workspace's warehouse. */
-export const HOME_KINDS = ['local', 's3'] as const;
+export const REMOTE_KINDS = ['local', 's3'] as const;
 
 /** Location of a workspace's warehouse: its folder, or a bucket from which the process that works on it checks it out. */
-export type HomeSettings = { readonly kind: 'local' } | ({ readonly kind: 's3' } & S3Target);
+export type RemoteSettings = { readonly kind: 'local' } | ({ readonly kind: 's3' } & S3Target);
 
 /** Schema of the `home` setting in the configuration file. */
-export const homeSchema = publishSchema.omit({ kind: true, path: true }).extend({ kind: z.enum(HOME_KINDS) });
+export const remoteSchema = publishSchema.omit({ kind: true, path: true }).extend({ kind: z.enum(REMOTE_KINDS) });
 
 const { path: _path, ...bucketAllowed } = publishAllowed;
 /** Allowed values of each member of `home`, for error messages. */
-export const homeAllowed = { ...bucketAllowed, kind: HOME_KINDS.join(' or ') } as const;
+export const remoteAllowed = { ...bucketAllowed, kind: REMOTE_KINDS.join(' or ') } as const;
 
 /**
  * Validates `home` and resolves it with defaults.
  * @throws `config_invalid` with the setting and its allowed values
  */
-export function readHome(given: z.infer<typeof homeSchema>, allowHttp: boolean): HomeSettings {
+export function readRemote(given: z.infer<typeof remoteSchema>, allowHttp: boolean): RemoteSettings {
   const { kind, ...target } = given;
   if (kind === 's3') return { kind, ...readS3Target('home', target, allowHttp) };
   const extra = Object.keys(target)[0];

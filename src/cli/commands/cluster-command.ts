@@ -2,9 +2,9 @@ import { systemClock } from '../../base/clock.ts';
 import { loadRunnerSettings } from '../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { type ClusterBudget, type Lag, readClusterBudgets, readLags } from '../../operations/cluster/cluster.ts';
-import { type ClusterHome, readClusterHomes } from '../../operations/cluster/cluster-remotes.ts';
+import { type ClusterRemote, readClusterRemotes } from '../../operations/cluster/cluster-remotes.ts';
 import { openRunner } from '../../operations/cluster/open-runner.ts';
-import { rejectLocalHomes } from '../../operations/cluster/shared-folder.ts';
+import { rejectLocalWarehouses } from '../../operations/cluster/shared-folder.ts';
 import { jobOf } from '../../operations/job-list.ts';
 import type { Runner, RunnerState } from '../../scheduler/runner.ts';
 import { type Configured, readAllConfigs, readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
@@ -33,7 +33,7 @@ export async function clusterStatus(flags: ClusterStatusFlags, signal: AbortSign
   const state = settings.kind === 'process' ? null : await withRunner(signal, (runner) => runner.state());
   const lags = await readLags(configs, state?.ended ?? [], systemClock);
   const budgets = await readClusterBudgets(configs, systemClock, signal, say);
-  const homes = await readClusterHomes(configs, systemClock, say);
+  const homes = await readClusterRemotes(configs, systemClock, say);
   const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
   const lag = { workspaces: lags.length, overdue, worst: lags.slice(0, limit) };
   if (flags.json === true) {
@@ -63,7 +63,7 @@ export async function clusterEnqueue(job: string, flags: EnqueueFlags, signal: A
   }
   const configured = readConfigured(flags);
   const chosen = flags.workspace === undefined ? configured : flags.workspace.map((name) => choose(configured, name));
-  const rejected = rejectLocalHomes(
+  const rejected = rejectLocalWarehouses(
     settings,
     chosen.flatMap((one) => ('config' in one ? [one.config] : [])),
   );
@@ -137,7 +137,7 @@ function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void
   );
 }
 
-function describeHomes(homes: readonly ClusterHome[], limit: number): void {
+function describeHomes(homes: readonly ClusterRemote[], limit: number): void {
   table(
     ['home', 'epoch', 'checked in', 'checked out by', 'until'],
     homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {

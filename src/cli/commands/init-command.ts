@@ -3,9 +3,9 @@ import { systemClock } from '../../base/clock.ts';
 import { checkWorkspaceName, DEFAULT_WORKSPACE, loadConfig, type WorkspaceConfig } from '../../base/config/config.ts';
 import { readSecret } from '../../base/config/key-file.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
-import { meantBy, type Trial, tryUpstream } from '../../operations/connection-test.ts';
+import { type ConnectionTest, meantBy, testConnection } from '../../operations/connection-test.ts';
 import { type PricedPlan, priceWorkspace } from '../../operations/plan.ts';
-import { ENV_FILE, keyInFile, type Place, placeOf, type Settings, writeSettings } from '../../operations/setup.ts';
+import { ENV_FILE, keyInFile, locationOf, type Place, type Settings, writeSettings } from '../../operations/setup.ts';
 import { commandContext, readSurroundings, type WorkspaceFlags } from '../context.ts';
 import { adviceOn, isAboutAnswers, wantsOtherKey } from '../output/init-advice.ts';
 import { count, duration, plural, printData, reportError, say } from '../output/output.ts';
@@ -41,7 +41,7 @@ export async function init(flags: InitFlags, signal: AbortSignal): Promise<numbe
   const { folder, environment } = readSurroundings();
   const workspace = flags.workspace ?? (environment['SIGHTLINE_WORKSPACE'] || DEFAULT_WORKSPACE);
   checkWorkspaceName(workspace);
-  const place = placeOf(folder, workspace, environment);
+  const place = locationOf(folder, workspace, environment);
   const budgetShare = flags.budgetShare === undefined ? null : toShare(flags.budgetShare);
   const kept = readSecret(place.keyVariable, environment, folder);
   // An API key in a separate file (`..._FILE`) is not written anywhere else.
@@ -82,7 +82,7 @@ async function findUpstream(
   setup: Setup,
   given: string | undefined,
   known: string | undefined,
-): Promise<{ trial: Trial; key: string }> {
+): Promise<{ trial: ConnectionTest; key: string }> {
   const { flags, place, prompt } = setup;
   let address = flags.baseUrl ?? (prompt === null ? place.baseUrl : undefined);
   let key = given ?? (prompt === null ? known : undefined);
@@ -91,7 +91,7 @@ async function findUpstream(
     if (prompt !== null) key ??= await askKey(prompt, place, round === 1 ? known : undefined);
     if (address === undefined || key === undefined) throw missingInput(address, place);
     try {
-      const trial = await tryUpstream(
+      const trial = await testConnection(
         meantBy(address),
         (baseUrl) => configFor(setup, baseUrl, (key ?? '').trim()),
         systemClock,
@@ -122,7 +122,7 @@ function configFor({ flags, place, budgetShare }: Setup, baseUrl: string, key: s
   const dataDir = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
   const share = budgetShare === null ? {} : { SIGHTLINE_BUDGET_SHARE: String(budgetShare) };
   const workspace = place.isInFile && place.baseUrl === undefined ? DEFAULT_WORKSPACE : place.workspace;
-  const { keyVariable } = placeOf(folder, workspace, environment);
+  const { keyVariable } = locationOf(folder, workspace, environment);
   const own = { [keyVariable]: key, [`${keyVariable}_FILE`]: '', ...share };
   const ownFlags = { workspace, baseUrl, ...dataDir };
   return loadConfig({ flags: ownFlags, environment: { ...environment, ...own }, folder });
@@ -158,7 +158,7 @@ async function checkReplacement({ flags, place, prompt }: Setup, folder: string,
   throw new SightlineError('usage', `${what}; nothing was written. --force replaces it`);
 }
 
-function describe({ brands, rateLimit }: Trial): void {
+function describe({ brands, rateLimit }: ConnectionTest): void {
   const named = brands.slice(0, BRANDS_NAMED_MAX).join(', ');
   const more = brands.length - BRANDS_NAMED_MAX;
   const others = more > 0 ? ` and ${plural(more, 'more')}` : '';

@@ -3,10 +3,10 @@ import { EXIT } from '../../base/errors.ts';
 import { jobOf, jobsOf, listJobs } from '../../operations/job-list.ts';
 import { newsOfJob } from '../../operations/notify/news.ts';
 import type { Job, Step } from '../../scheduler/job.ts';
-import { type JobRun, openBook } from '../../scheduler/job-log.ts';
+import { type JobRun, openJobLog } from '../../scheduler/job-log.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
-import { withHome } from '../../session/remote-session.ts';
+import { withRemote } from '../../session/remote-session.ts';
 import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { performStep } from '../job-steps.ts';
 import { duration, printData, say } from '../output/output.ts';
@@ -74,14 +74,14 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   };
   const context = { config, clock: systemClock, signal, command: `jobs run ${name}` };
   const work = (): Promise<JobRun> =>
-    withHome(context, null, async (inside) => {
+    withRemote(context, null, async (inside) => {
       const ended = await runJob(job, {
         clock: systemClock,
         signal: inside.signal,
         dueMs: null,
         perform: perform(inside),
       });
-      await openBook(config.folder).add(job, ended);
+      await openJobLog(config.folder).add(job, ended);
       await tell(context, () => newsOfJob(config, ended));
       return ended;
     });

@@ -1,6 +1,6 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
-import { readNewest } from '../../operations/status.ts';
+import { readNewestReplica } from '../../operations/status.ts';
 import {
   findRuns,
   type ResourceCost,
@@ -40,7 +40,7 @@ export async function runs(id: string | undefined, flags: RunsFlags): Promise<nu
 }
 
 async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): Promise<number> {
-  const { value, stale } = await readNewest(config, (query) => readRuns(query, limit));
+  const { value, stale } = await readNewestReplica(config, (query) => readRuns(query, limit));
   if (json) printData(JSON.stringify(value));
   else {
     const names = [
@@ -76,7 +76,7 @@ async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): 
 }
 
 async function describeRun(config: WorkspaceConfig, id: string, json: boolean): Promise<number> {
-  const { value, stale } = await readNewest(config, async (query) => {
+  const { value, stale } = await readNewestReplica(config, async (query) => {
     const found = await findRuns(query, id);
     const [run] = found;
     if (run === undefined) throw new SightlineError('usage', `unknown run ${id}; \`sightline runs\` lists them`);

@@ -6,7 +6,7 @@ import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { serveApi } from '../../serve/serve-api.ts';
 import type { Log } from '../../serve/telemetry/server-log.ts';
-import { refreshCopy } from '../../session/remote-session.ts';
+import { refreshReplica } from '../../session/remote-session.ts';
 import { readAllConfigs, readSurroundings, toInteger } from '../context.ts';
 import { plural, printData, say } from '../output/output.ts';
 import { openTerminalLog } from '../output/terminal-log.ts';
@@ -27,7 +27,7 @@ export async function serveApiCommand(flags: ServeFlags, given: Options, signal:
   const log = await openTerminalLog(given.logLevel, systemClock);
   const workspaces = watchConfigs(flags, log);
   const surroundings = { clock: systemClock, signal };
-  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: refreshCopy };
+  const options = { ...given, log, refreshMs, openMax, workspaces, refresh: refreshReplica };
   const server = await listening(given, flags, () => serveApi(surroundings, options));
   const { baseUrl, mcpUrl, metricsUrl, keys } = server;
   const count = workspaces().size;

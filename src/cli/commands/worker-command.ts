@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { loadRunnerSettings } from '../../base/config/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
 import { openRunner } from '../../operations/cluster/open-runner.ts';
-import { claimSharedFolder, rejectLocalHomes } from '../../operations/cluster/shared-folder.ts';
+import { claimSharedFolder, rejectLocalWarehouses } from '../../operations/cluster/shared-folder.ts';
 import type { Planned, Runner } from '../../scheduler/runner.ts';
 import { LOG_LEVELS, type LogLevel } from '../../serve/telemetry/server-log.ts';
 import { type Configured, readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
@@ -44,7 +44,7 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   const warn = (sentence: string): void => log('warn', { msg: sentence });
   const given = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
   const workspaces = listWorkspaces(given, warn);
-  const rejected = rejectLocalHomes(settings, workspaces.configs());
+  const rejected = rejectLocalWarehouses(settings, workspaces.configs());
   if (rejected !== null) throw rejected;
   const folderOf = (workspace: string): string => {
     const found = workspaces.find(workspace);
@@ -58,7 +58,7 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   // Reloaded settings may contain a new workspace with a local warehouse, so check it before each task.
   const find = (workspace: string): Configured | undefined => {
     const found = workspaces.find(workspace);
-    const error = found !== undefined && 'config' in found ? rejectLocalHomes(settings, [found.config]) : null;
+    const error = found !== undefined && 'config' in found ? rejectLocalWarehouses(settings, [found.config]) : null;
     return error === null ? found : { name: workspace, error };
   };
   const parts = { command: `worker ${name}`, flags: given, find, log };

@@ -2,7 +2,7 @@ import { createLogUpdate } from 'log-update';
 import { visible } from '../../base/visible.ts';
 import type { Budget } from '../../budget/budget.ts';
 import { type Progress, progressOf } from '../../sync/progress.ts';
-import type { Tally } from '../../sync/sync-stats.ts';
+import type { SyncStats } from '../../sync/sync-stats.ts';
 import { count, duration } from './output.ts';
 import { terminal } from './terminal.ts';
 
@@ -12,7 +12,7 @@ const BAR_CELLS = 16;
 
 /** Progress of a sync on a terminal. Without a terminal it prints nothing. */
 export interface SyncProgress {
-  update(tally: Tally, budget: Budget): void;
+  update(stats: SyncStats, budget: Budget): void;
   /** Draws the final state and keeps it on the screen. */
   done(): void;
 }
@@ -25,10 +25,10 @@ export function createSyncProgress(enabled = terminal().stderr.isTTY === true): 
   let drawnAt = Number.NEGATIVE_INFINITY;
   let last: (() => string) | null = null;
   return {
-    update: (tally, budget) => {
+    update: (stats, budget) => {
       last = () => {
         const elapsedMs = performance.now() - startedAt;
-        return render(progressOf(tally, budget.state(), elapsedMs), elapsedMs);
+        return render(progressOf(stats, budget.state(), elapsedMs), elapsedMs);
       };
       if (performance.now() - drawnAt < REDRAW_MS) return;
       drawnAt = performance.now();

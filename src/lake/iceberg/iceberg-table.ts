@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
 import type { SnapshotFile, SnapshotTable } from '../../snapshot/manifest.ts';
 import { isTurnOf } from '../../snapshot/reuse.ts';
-import type { Tally } from '../../snapshot/table-export.ts';
+import type { FileCounts } from '../../snapshot/table-export.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { inParallel } from '../../storage/parallel.ts';
 import { hashFile } from '../../warehouse/file/hash-file.ts';
@@ -29,7 +29,7 @@ export interface LakeParts {
   /** Epoch milliseconds. */
   readonly begunAt: number;
   /** Files and bytes uploaded so far; updated in place. */
-  readonly sent: Tally;
+  readonly sent: FileCounts;
 }
 
 /** Uploaded rows of a table that no reader sees yet. */

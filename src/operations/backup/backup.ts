@@ -5,7 +5,7 @@ import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { isServed } from '../../session/borrow.ts';
 import { noData } from '../../session/newest-replica.ts';
-import { refreshCopy } from '../../session/remote-session.ts';
+import { refreshReplica } from '../../session/remote-session.ts';
 import { type Context, withWarehouse } from '../../session/workspace.ts';
 import { agesOf, type Layout, layoutOf } from '../../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../../warehouse/file/copy-check.ts';
@@ -37,7 +37,7 @@ export async function backupWorkspace(context: Context, output: string, force: b
   const layout = layoutOf(context.config.folder);
   const path = await checkTarget(output, context.config.folder, force);
   // The last checked-in version of a remote warehouse is complete and readable without the lease.
-  await refreshCopy(context);
+  await refreshReplica(context);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(context.config);
   await ensureWritableFolder(dirname(path));

@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { learnConventions } from '../../analytics/calibration/calibrate.ts';
+import { calibrateConventions } from '../../analytics/calibration/calibrate.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { removeMark } from '../../remote/folder-owner.ts';
 import { isServed } from '../../session/borrow.ts';
-import { homeState, withHome } from '../../session/remote-session.ts';
+import { remoteState, withRemote } from '../../session/remote-session.ts';
 import { type Context, catalogue, publish, withWarehouse } from '../../session/workspace.ts';
 import { type Layout, layoutOf } from '../../snapshot/layout.ts';
 import type { Manifest } from '../../snapshot/manifest.ts';
@@ -67,7 +67,7 @@ export async function readRestoreSource(
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
   const isAway = config.home.kind !== 'local';
   const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
-  const hasData = isAway ? (await homeState({ config, clock }))?.savedAt != null : isHere;
+  const hasData = isAway ? (await remoteState({ config, clock }))?.savedAt != null : isHere;
   if (hasData && !force) {
     const found = `workspace ${config.name} has data in ${isAway ? 'its home' : config.folder}`;
     throw new SightlineError('usage', `${found}; --force replaces it and keeps the old files`);
@@ -97,7 +97,7 @@ function refuseSource(path: string, thrown: unknown): never {
  * Keeps the old file. An error before the rename changes nothing.
  */
 export function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
-  return withHome(context, null, (inside) => restore(inside, source));
+  return withRemote(context, null, (inside) => restore(inside, source));
 }
 
 async function restore(context: Context, source: RestoreSource): Promise<Restored> {
@@ -112,7 +112,7 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   );
   await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
     // A snapshot does not contain the calibration.
-    await learnConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
+    await calibrateConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
     await publish(warehouse, layout, copy);
   });
   const { kind, path, asOf } = source;

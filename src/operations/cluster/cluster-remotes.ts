@@ -2,14 +2,14 @@ import PQueue from 'p-queue';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { toSightlineError } from '../../base/errors.ts';
-import type { HomeState } from '../../remote/remote.ts';
-import { homeState } from '../../session/remote-session.ts';
+import type { RemoteState } from '../../remote/remote.ts';
+import { remoteState } from '../../session/remote-session.ts';
 
 /** Remote warehouses whose state is read at the same time. */
 const HOMES_AT_A_TIME = 16;
 
 /** State of a workspace's remote warehouse. */
-export interface ClusterHome extends HomeState {
+export interface ClusterRemote extends RemoteState {
   readonly workspace: string;
 }
 
@@ -17,19 +17,19 @@ export interface ClusterHome extends HomeState {
  * Reads the lease and the last check-in of each remote warehouse. Leased ones come first. An unreadable one is left out and
  * reported to `warn`.
  */
-export async function readClusterHomes(
+export async function readClusterRemotes(
   configs: readonly WorkspaceConfig[],
   clock: Clock,
   warn: (sentence: string) => void,
-): Promise<ClusterHome[]> {
+): Promise<ClusterRemote[]> {
   const queue = new PQueue({ concurrency: HOMES_AT_A_TIME });
   const away = configs.filter(({ home }) => home.kind !== 'local');
-  const found: ClusterHome[] = [];
+  const found: ClusterRemote[] = [];
   await Promise.all(
     away.map((config) =>
       queue.add(async () => {
         try {
-          const state = await homeState({ config, clock });
+          const state = await remoteState({ config, clock });
           if (state !== null) found.push({ workspace: config.name, ...state });
         } catch (thrown) {
           warn(`workspace ${config.name}: ${toSightlineError(thrown).message}`);
@@ -37,6 +37,6 @@ export async function readClusterHomes(
       }),
     ),
   );
-  const rank = ({ claim, workspace }: ClusterHome): string => `${claim === null ? 1 : 0} ${workspace}`;
+  const rank = ({ claim, workspace }: ClusterRemote): string => `${claim === null ? 1 : 0} ${workspace}`;
   return found.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }

@@ -1,6 +1,6 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
-import { openBook } from '../../scheduler/job-log.ts';
+import { openJobLog } from '../../scheduler/job-log.ts';
 import type { Planned, Runner } from '../../scheduler/runner.ts';
 import { jobsOf } from '../job-list.ts';
 
@@ -20,7 +20,7 @@ export async function openRunner(settings: RunnerSettings, options: OpenRunnerOp
   const { folderOf, isPatient, signal, say } = options;
   if (settings.kind === 'process') {
     const { createProcessRunner } = await import('../../scheduler/process-runner.ts');
-    return createProcessRunner({ bookOf: (workspace) => openBook(folderOf(workspace)), say });
+    return createProcessRunner({ jobLogOf: (workspace) => openJobLog(folderOf(workspace)), say });
   }
   const { openQueueRunner } = await import('../../scheduler/queue/queue-runner.ts');
   return openQueueRunner(settings, { isPatient, signal, say });

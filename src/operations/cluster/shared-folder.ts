@@ -29,7 +29,7 @@ const sharedFolderSchema = z.object({
 type SharedFolder = z.infer<typeof sharedFolderSchema>;
 
 /** Workspaces whose warehouse exists only in the data folder. */
-export function withLocalHome(configs: readonly WorkspaceConfig[]): WorkspaceConfig[] {
+export function withLocalWarehouse(configs: readonly WorkspaceConfig[]): WorkspaceConfig[] {
   return configs.filter(({ home }) => home.kind === 'local');
 }
 
@@ -37,9 +37,12 @@ export function withLocalHome(configs: readonly WorkspaceConfig[]): WorkspaceCon
  * Checks that a shared queue has no workspaces with a local warehouse, because each machine would build a separate one. Returns
  * `config_invalid`, or null if the settings are compatible.
  */
-export function rejectLocalHomes(settings: RunnerSettings, configs: readonly WorkspaceConfig[]): SightlineError | null {
+export function rejectLocalWarehouses(
+  settings: RunnerSettings,
+  configs: readonly WorkspaceConfig[],
+): SightlineError | null {
   if (settings.kind === 'process' || settings.sharedFolder) return null;
-  const local = withLocalHome(configs);
+  const local = withLocalWarehouse(configs);
   const [first] = local;
   if (first === undefined) return null;
   const message =
@@ -66,17 +69,17 @@ export async function claimSharedFolder(
   configs: readonly WorkspaceConfig[],
   { moves, clock = systemClock }: ClaimOptions,
 ): Promise<void> {
-  const [first] = withLocalHome(configs);
+  const [first] = withLocalWarehouse(configs);
   if (first === undefined) return;
   const own = await identify(dirname(first.folder), clock);
   const recorded = await runner.recordFolder(JSON.stringify(own), moves);
-  const error = compare(recorded, own, withLocalHome(configs));
+  const error = compare(recorded, own, withLocalWarehouse(configs));
   if (error !== null) throw error;
 }
 
 /** Checks like `claimSharedFolder` without recording anything. Returns whether a folder is recorded. */
 export async function checkSharedFolder(runner: Runner, configs: readonly WorkspaceConfig[]): Promise<boolean> {
-  const local = withLocalHome(configs);
+  const local = withLocalWarehouse(configs);
   const [first] = local;
   const recorded = await runner.recordedFolder();
   if (first === undefined || recorded === null) return false;

@@ -2,10 +2,10 @@ import { isReadableOnTheWay } from '../../base/config/budget-settings.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { tryBudgetDatabase } from '../../budget/budget-database.ts';
 import { checkBudgetFiles, checkBudgetRows, type ImplausibleRecords } from '../../budget/repair.ts';
-import { counted, type Finding, type Patient } from './check-context.ts';
+import { type CheckContext, counted, type Finding } from './check-context.ts';
 
 /** Checks that a shared budget database responds and that the budget logs contain no implausible records. */
-export async function checkBudget({ context, layout, fix }: Patient): Promise<Finding[]> {
+export async function checkBudget({ context, layout, fix }: CheckContext): Promise<Finding[]> {
   const { config, clock } = context;
   const settings = config.budget();
   if (settings.kind === 'file') {

@@ -13,7 +13,7 @@ export interface Finding {
 }
 
 /** The workspace to check, and the options of the check. */
-export interface Patient {
+export interface CheckContext {
   readonly context: Context;
   readonly layout: Layout;
   /** The user's current directory, which contains `.env`. */

@@ -2,7 +2,7 @@ import { existsSync, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
-import { catalogue, renewCopy } from '../../session/workspace.ts';
+import { catalogue, renewReplica } from '../../session/workspace.ts';
 import { agesOf } from '../../snapshot/layout.ts';
 import { isSnapshotId, readManifest } from '../../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../warehouse/file/copy-check.ts';
@@ -11,14 +11,14 @@ import { openReader } from '../../warehouse/reader.ts';
 import { SCHEMA_VERSION } from '../../warehouse/schema.ts';
 import { findDamagedFiles } from '../backup/restore-snapshot.ts';
 import { exportWorkspace } from '../export.ts';
-import { counted, type Finding, type Patient } from './check-context.ts';
+import { type CheckContext, counted, type Finding } from './check-context.ts';
 
 /** Damaged files that are listed one by one. */
 const LISTED_MAX = 5;
 const REBUILD = 'Run `sightline replay`, which rebuilds the tables from the stored pages, or `sightline restore`.';
 
 /** Checks that the warehouse opens, has this schema version and contains no invalid rows. */
-export async function checkWarehouseFile({ context, layout, owner }: Patient): Promise<Finding[]> {
+export async function checkWarehouseFile({ context, layout, owner }: CheckContext): Promise<Finding[]> {
   const { copy, live } = agesOf(layout);
   // The local files of a remote warehouse are as old as this machine's last check-out.
   if (isAway(context) && copy > 0) return checkRows(layout.analytics, 'the last checked-in version');
@@ -37,7 +37,7 @@ export async function checkWarehouseFile({ context, layout, owner }: Patient): P
   return checkRows(layout.analytics, `${owner ?? 'another process'} owns the warehouse; its published copy`);
 }
 
-function isAway({ config }: Patient['context']): boolean {
+function isAway({ config }: CheckContext['context']): boolean {
   return config.home.kind !== 'local';
 }
 
@@ -65,27 +65,27 @@ async function checkRows(path: string, what: string): Promise<Finding[]> {
 }
 
 /** Checks that the replica exists, opens and is current. `isDamaged` is whether the warehouse was found damaged. */
-export async function checkCopy(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
-  const { layout, owner, fix } = patient;
+export async function checkCopy(check: CheckContext, isDamaged: boolean): Promise<Finding[]> {
+  const { layout, owner, fix } = check;
   const { copy, live } = agesOf(layout);
   if (live === 0 && copy === 0) return [{ status: 'ok', message: 'nothing to publish yet' }];
   if (copy === 0 && owner !== null) {
     const advice = 'The copy is published when a sync or an export ends.';
     return [{ status: 'warning', message: `no copy is published yet; ${owner} owns the warehouse`, advice }];
   }
-  const problem = await problemOfCopy(patient);
+  const problem = await problemOfCopy(check);
   if (problem === null) return [{ status: 'ok', message: 'the published copy opens and is current' }];
   if (owner !== null && problem.status === 'warning') {
     return [{ status: 'ok', message: `${problem.message}; ${owner} owns the warehouse` }];
   }
   // The replica may be the only intact file left.
   if (isDamaged) return [{ ...problem, advice: 'Repair the warehouse first; until then the copy is not replaced.' }];
-  if (!fix || owner !== null || live === 0 || isAway(patient.context)) return [problem];
-  await renewCopy(patient.context);
+  if (!fix || owner !== null || live === 0 || isAway(check.context)) return [problem];
+  await renewReplica(check.context);
   return [{ status: 'ok', message: `${problem.message}; published again`, fixed: true }];
 }
 
-async function problemOfCopy({ context, layout }: Patient): Promise<Finding | null> {
+async function problemOfCopy({ context, layout }: CheckContext): Promise<Finding | null> {
   const { copy, live } = agesOf(layout);
   const advice = 'Run `sightline doctor --fix` or `sightline export`; the next sync also publishes it.';
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };
@@ -107,8 +107,8 @@ async function problemOfCopy({ context, layout }: Patient): Promise<Finding | nu
  * Checks that `latest` points to a snapshot whose files match the manifest. With `fix`, exports damaged files again, unless
  * `isDamaged`, which is whether the warehouse was found damaged.
  */
-export async function checkSnapshots(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
-  const { context, layout, owner, fix } = patient;
+export async function checkSnapshots(check: CheckContext, isDamaged: boolean): Promise<Finding[]> {
+  const { context, layout, owner, fix } = check;
   const { snapshots, latest } = layout;
   const names = existsSync(snapshots) ? (await readdir(snapshots)).filter(isSnapshotId) : [];
   const link = await lstat(latest).catch(() => null);
@@ -134,7 +134,7 @@ export async function checkSnapshots(patient: Patient, isDamaged: boolean): Prom
 
 // Returns a sentence per problem of the latest snapshot, and the paths of its damaged files, or of all files if none is damaged.
 async function examineLatest(
-  { latest }: Patient['layout'],
+  { latest }: CheckContext['layout'],
   link: Stats | null,
 ): Promise<{ damages: string[]; paths: string[] }> {
   if (link === null) return { damages: [`${latest} is missing`], paths: [] };

@@ -8,7 +8,7 @@ import { claimPath, octal, parseClaim, readClaim } from '../../session/owner-fil
 import { keyFilePath } from '../../session/stored-keys.ts';
 import { readOwner, withWarehouse } from '../../session/workspace.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
-import { counted, type Finding, isAlive, type Patient } from './check-context.ts';
+import { type CheckContext, counted, type Finding, isAlive } from './check-context.ts';
 
 const MEGABYTE = 1_000_000;
 /** Free space that is required in any case. */
@@ -26,7 +26,7 @@ const SPILL = /\.spill-[0-9a-f-]{36}$/;
 const SNAPSHOT_ASIDE = /^(\.new-.+|\.old-.+|\.\d+-\d+-link)$/;
 
 /** Checks that the workspace's folder, or its nearest existing parent, is writable. */
-export async function checkFolder({ context }: Patient): Promise<Finding[]> {
+export async function checkFolder({ context }: CheckContext): Promise<Finding[]> {
   const { folder } = context.config;
   const there = nearest(folder);
   try {
@@ -40,7 +40,7 @@ export async function checkFolder({ context }: Patient): Promise<Finding[]> {
 }
 
 /** Checks free space for the next replica, a snapshot in which every file changes, and a backup. */
-export async function checkDisk({ context, layout }: Patient): Promise<Finding[]> {
+export async function checkDisk({ context, layout }: CheckContext): Promise<Finding[]> {
   const { bavail, bsize } = await statfs(nearest(context.config.folder));
   const free = bavail * bsize;
   const manifest = await readManifest(layout.latest);
@@ -54,7 +54,7 @@ export async function checkDisk({ context, layout }: Patient): Promise<Finding[]
 }
 
 /** Checks that other users cannot read secrets or data, or connect to the process that owns the workspace. */
-export async function checkPermissions({ context, folder, fix }: Patient): Promise<Finding[]> {
+export async function checkPermissions({ context, folder, fix }: CheckContext): Promise<Finding[]> {
   if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not checked on Windows' }];
   const claimText = await readFile(claimPath(context.config.folder), 'utf8').catch(() => '');
   const socket = parseClaim(claimText)?.socket ?? null;
@@ -84,7 +84,7 @@ export async function checkPermissions({ context, folder, fix }: Patient): Promi
 }
 
 async function checkDataPermissions(
-  { folder, permissions }: Patient['context']['config'],
+  { folder, permissions }: CheckContext['context']['config'],
   secrets: readonly string[],
   fix: boolean,
 ): Promise<Finding[]> {
@@ -124,7 +124,7 @@ function ignoreMissing(thrown: NodeJS.ErrnoException): void {
   if (thrown.code !== 'ENOENT') throw thrown;
 }
 
-async function checkOwnerTrust({ folder }: Patient['context']['config']): Promise<Finding[]> {
+async function checkOwnerTrust({ folder }: CheckContext['context']['config']): Promise<Finding[]> {
   try {
     await readClaim(folder);
     return [];
@@ -135,8 +135,8 @@ async function checkOwnerTrust({ folder }: Patient['context']['config']): Promis
 }
 
 /** Checks for temporary files of killed processes. */
-export async function checkLeftovers(patient: Patient): Promise<Finding[]> {
-  const { context, layout, owner, fix } = patient;
+export async function checkLeftovers(check: CheckContext): Promise<Finding[]> {
+  const { context, layout, owner, fix } = check;
   if (owner !== null) {
     return [
       {
@@ -145,7 +145,7 @@ export async function checkLeftovers(patient: Patient): Promise<Finding[]> {
       },
     ];
   }
-  const found = await findLeftovers(patient);
+  const found = await findLeftovers(check);
   if (found.length === 0) return [{ status: 'ok', message: 'no files left by killed processes' }];
   const names = found.join(', ');
   if (!fix) {
@@ -161,7 +161,7 @@ export async function checkLeftovers(patient: Patient): Promise<Finding[]> {
   return [{ status: 'ok', message: `removed files left by killed processes: ${names}`, fixed: true }];
 }
 
-async function findLeftovers({ context, layout }: Patient): Promise<string[]> {
+async function findLeftovers({ context, layout }: CheckContext): Promise<string[]> {
   const { folder } = context.config;
   const now = context.clock.now();
   const found: string[] = [];

@@ -12,7 +12,7 @@ import {
   type RecordBounds,
 } from '../../warehouse/ledger/implausible-records.ts';
 import { openReader } from '../../warehouse/reader.ts';
-import { counted, type Finding, type Patient } from './check-context.ts';
+import { type CheckContext, counted, type Finding } from './check-context.ts';
 
 /** Days after today that a record may be about: upstream's clock may be set forward, but not by centuries. */
 const FUTURE_DAYS_MAX = 366;
@@ -21,14 +21,14 @@ const FUTURE_DAYS_MAX = 366;
  * Checks the records that steer the next sync for impossible values: coverage, audits, verifications, calibration and raw pages.
  * `isDamaged` is whether the warehouse was found damaged.
  */
-export async function checkRecords(patient: Patient, isDamaged: boolean): Promise<Finding[]> {
-  const { context, layout, owner, fix } = patient;
+export async function checkRecords(check: CheckContext, isDamaged: boolean): Promise<Finding[]> {
+  const { context, layout, owner, fix } = check;
   if (isDamaged) return [{ status: 'warning', message: 'not checked: the warehouse must be repaired first' }];
   if (owner !== null) return [{ status: 'ok', message: `not checked: ${owner} owns the warehouse` }];
   if (context.config.home.kind !== 'local' || agesOf(layout).live === 0) {
     return [{ status: 'ok', message: 'no records on this machine' }];
   }
-  const bounds = await boundsOf(patient);
+  const bounds = await boundsOf(check);
   const found = await findIn(layout.warehouse, bounds);
   if (found.length === 0) return [{ status: 'ok', message: 'all records of earlier syncs are plausible' }];
   const tables = found.map(({ table, rows }) => `${table} (${counted(rows, 'row')})`).join(', ');
@@ -43,7 +43,7 @@ export async function checkRecords(patient: Patient, isDamaged: boolean): Promis
   return [{ status: 'ok', message: `implausible records in ${tables} were deleted`, fixed: true }];
 }
 
-async function boundsOf({ context, layout }: Patient): Promise<RecordBounds> {
+async function boundsOf({ context, layout }: CheckContext): Promise<RecordBounds> {
   const files = await listRawFiles(layout.raw);
   const rawFiles = files.map(({ name }) => ({ name, bytes: statSync(join(layout.raw, name)).size }));
   const today = dayOf(context.clock.now());

@@ -4,7 +4,7 @@ import { withStore } from '../../session/storage-location.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
 import { checkConditions } from '../../storage/store-conditions.ts';
 import { checkPublishable } from '../publish.ts';
-import type { Finding, Patient } from './check-context.ts';
+import type { CheckContext, Finding } from './check-context.ts';
 
 /** How far a pointer's time may be ahead of this machine's clock before a warning is reported. */
 const AHEAD_MS = 5 * 60_000;
@@ -13,7 +13,7 @@ const AHEAD_MS = 5 * 60_000;
  * Checks the place to which snapshots are published: reads the pointer, writes and removes a test object with
  * conditional writes, and compares the pointer with the folder's newest snapshot.
  */
-export async function checkPublishing({ context, layout, isOffline }: Patient): Promise<Finding[]> {
+export async function checkPublishing({ context, layout, isOffline }: CheckContext): Promise<Finding[]> {
   const { publish } = context.config;
   if (publish.kind === 'folder') return [{ status: 'ok', message: 'snapshots are published in the data folder only' }];
   const place = publish.kind === 'iceberg' ? publish.place : publish;

@@ -5,7 +5,7 @@ import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Runner } from '../../scheduler/runner.ts';
 import { openRunner } from '../cluster/open-runner.ts';
-import { checkSharedFolder, rejectLocalHomes } from '../cluster/shared-folder.ts';
+import { checkSharedFolder, rejectLocalWarehouses } from '../cluster/shared-folder.ts';
 import type { Finding } from './check-context.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function checkQueue(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   if (settings.kind === 'process') return [];
-  const rejected = rejectLocalHomes(settings, configs);
+  const rejected = rejectLocalWarehouses(settings, configs);
   const said: Finding[] = rejected === null ? [] : [failureOf(rejected)];
   const say = (message: string): void => void said.push({ status: 'warning', message });
   const startedAt = systemClock.monotonic();

@@ -9,8 +9,8 @@ import { listRawFiles } from '../../sync/raw/raw-log.ts';
 import { readStatus } from '../../warehouse/ledger/warehouse-status.ts';
 import { jobsOf } from '../job-list.ts';
 import { readTold } from '../notify/notify-state.ts';
-import { readNewest } from '../status.ts';
-import { counted, type Finding, type Patient } from './check-context.ts';
+import { readNewestReplica } from '../status.ts';
+import { type CheckContext, counted, type Finding } from './check-context.ts';
 import { megabytes } from './check-files.ts';
 
 const MEGABYTE = 1_000_000;
@@ -22,7 +22,7 @@ const DAYS_NAMED_MAX = 5;
 const LATE_MS = 6 * 3_600_000;
 
 /** Checks that the stored raw pages do not exceed the size limit. */
-export async function checkRawPages({ context, layout }: Patient): Promise<Finding[]> {
+export async function checkRawPages({ context, layout }: CheckContext): Promise<Finding[]> {
   const { days, megabytes: most } = context.config.raw;
   const files = await listRawFiles(layout.raw);
   const bytes = files.reduce((sum, { name }) => sum + statSync(join(layout.raw, name)).size, 0);
@@ -33,13 +33,13 @@ export async function checkRawPages({ context, layout }: Patient): Promise<Findi
 }
 
 /** Checks that the API keys can be read. Throws `config_invalid` if they cannot. */
-export async function checkKeys({ context }: Patient): Promise<Finding[]> {
+export async function checkKeys({ context }: CheckContext): Promise<Finding[]> {
   const keys = readKeyFile(context.config.folder)?.keys.length ?? 0;
   return [{ status: 'ok', message: counted(keys, 'key') }];
 }
 
 /** Checks that the jobs are valid, that their last runs completed, and that none was missed since it first ran. */
-export async function checkJobs({ context }: Patient): Promise<Finding[]> {
+export async function checkJobs({ context }: CheckContext): Promise<Finding[]> {
   const { config, clock } = context;
   const jobs = jobsOf(config).filter(({ enabled }) => enabled);
   const runs = await readJobRuns(config.folder);
@@ -67,14 +67,14 @@ export async function checkJobs({ context }: Patient): Promise<Finding[]> {
 }
 
 /** Checks that the stored rows match upstream's day counts and that no mass deletion awaits confirmation. */
-export async function checkCompleteness({ context }: Patient): Promise<Finding[]> {
+export async function checkCompleteness({ context }: CheckContext): Promise<Finding[]> {
   const none: Finding = { status: 'ok', message: 'no day differs from the day counts, and no deletion is held back' };
-  const status = await readNewest(context.config, (query) => readStatus(query, catalogue, context.clock.now())).catch(
-    (thrown: unknown) => {
-      if (thrown instanceof SightlineError && thrown.code === 'no_data') return null;
-      throw thrown;
-    },
-  );
+  const status = await readNewestReplica(context.config, (query) =>
+    readStatus(query, catalogue, context.clock.now()),
+  ).catch((thrown: unknown) => {
+    if (thrown instanceof SightlineError && thrown.code === 'no_data') return null;
+    throw thrown;
+  });
   if (status === null) return [none];
   const { differing, heldDeletions } = status.value;
   const findings = heldDeletions.map(({ resource, brandId, table, before, lost }): Finding => {
@@ -97,7 +97,7 @@ export async function checkCompleteness({ context }: Patient): Promise<Finding[]
 }
 
 /** Checks that the webhook settings are complete and that no message awaits delivery. */
-export async function checkWebhooks({ context }: Patient): Promise<Finding[]> {
+export async function checkWebhooks({ context }: CheckContext): Promise<Finding[]> {
   const { config, clock } = context;
   const targets = config.notify();
   if (targets.length === 0) return [{ status: 'ok', message: 'no webhook is configured' }];

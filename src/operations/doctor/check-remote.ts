@@ -1,26 +1,26 @@
 import { toSightlineError } from '../../base/errors.ts';
-import { homeState, openHomeStore, refreshCopy } from '../../session/remote-session.ts';
+import { openRemoteStore, refreshReplica, remoteState } from '../../session/remote-session.ts';
 import { checkConditions } from '../../storage/store-conditions.ts';
-import type { Finding, Patient } from './check-context.ts';
+import type { CheckContext, Finding } from './check-context.ts';
 
 /**
  * Checks that a remote warehouse can be read and written conditionally, and reports its lease. Downloads the replica for the
  * checks that follow.
  */
-export async function checkHome({ context, isOffline }: Patient): Promise<Finding[]> {
+export async function checkRemote({ context, isOffline }: CheckContext): Promise<Finding[]> {
   const { config, clock, signal } = context;
   const { home } = config;
   if (home.kind === 'local') return [{ status: 'ok', message: 'the data folder is the home of the warehouse' }];
   if (isOffline) return [{ status: 'ok', message: `s3://${home.bucket} not checked, because of --offline` }];
   try {
-    const store = await openHomeStore(config, signal);
+    const store = await openRemoteStore(config, signal);
     try {
       await checkConditions(store);
     } finally {
       store.close();
     }
-    const state = await homeState({ config, clock });
-    await refreshCopy({ config, clock });
+    const state = await remoteState({ config, clock });
+    await refreshReplica({ config, clock });
     const can = `${store.location} can be read and written, with conditional writes`;
     if (state === null) return [{ status: 'ok', message: `${can}; nothing checked in yet` }];
     const { claim, savedAt, epoch } = state;

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../base/errors.ts';
 import { UpstreamError } from '../../upstream/errors.ts';
 import { askOnce } from '../probe.ts';
-import type { Finding, Patient } from './check-context.ts';
+import type { CheckContext, Finding } from './check-context.ts';
 
 /** Larger clock differences assign responses to wrong days. */
 const SKEW_MS_MAX = 60_000;
@@ -12,7 +12,7 @@ const PASSING: readonly ErrorCode[] = ['unreachable', 'bad_answer', 'upstream_fa
  * Sends one request to upstream through the budget. Checks that it is reachable, accepts the key and has a plan for the
  * workspace, compares the clocks, and reports the rate limit.
  */
-export async function checkUpstream({ context, isOffline }: Patient, hasNoBudget: boolean): Promise<Finding[]> {
+export async function checkUpstream({ context, isOffline }: CheckContext, hasNoBudget: boolean): Promise<Finding[]> {
   if (isOffline) return [{ status: 'ok', message: 'not checked, because of --offline' }];
   if (hasNoBudget) return [{ status: 'warning', message: 'not checked: see the check of the budget' }];
   const { config, clock, signal } = context;

@@ -5,13 +5,13 @@ import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
 import { checkBudget } from './check-budget.ts';
-import { type Finding, isAlive, type Patient } from './check-context.ts';
+import { type CheckContext, type Finding, isAlive } from './check-context.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './check-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './check-files.ts';
 import { checkRecords } from './check-implausible.ts';
 import { checkPublishing } from './check-publishing.ts';
 import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks } from './check-records.ts';
-import { checkHome } from './check-remote.ts';
+import { checkRemote } from './check-remote.ts';
 import { checkUpstream } from './check-upstream.ts';
 
 /** A finding and the name of the check that reported it. */
@@ -24,7 +24,7 @@ export interface CheckResult {
 }
 
 /** Input of `examine`. */
-export type Examination = Omit<Patient, 'layout' | 'owner'>;
+export type Examination = Omit<CheckContext, 'layout' | 'owner'>;
 
 /** A configured workspace. `error` is null if its settings are valid. */
 export interface ConfiguredWorkspace {
@@ -36,7 +36,7 @@ export interface ConfiguredWorkspace {
 const NODE_LEAST = [20, 19] as const;
 
 /** Runs one check. `earlier` has the results of the checks before it. */
-type Check = (patient: Patient, earlier: readonly CheckResult[]) => Promise<Finding[]>;
+type Check = (check: CheckContext, earlier: readonly CheckResult[]) => Promise<Finding[]>;
 
 const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'data folder', run: checkFolder },
@@ -44,17 +44,17 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'permissions', run: checkPermissions },
   { name: 'leftovers', run: checkLeftovers },
   { name: 'budget', run: checkBudget },
-  { name: 'upstream', run: (patient, earlier) => checkUpstream(patient, hasFailed(earlier, 'budget')) },
-  { name: 'home', run: checkHome },
+  { name: 'upstream', run: (check, earlier) => checkUpstream(check, hasFailed(earlier, 'budget')) },
+  { name: 'home', run: checkRemote },
   { name: 'warehouse', run: checkWarehouseFile },
-  { name: 'copy', run: (patient, earlier) => checkCopy(patient, hasFailed(earlier, 'warehouse')) },
-  { name: 'records', run: (patient, earlier) => checkRecords(patient, hasFailed(earlier, 'warehouse')) },
-  { name: 'snapshots', run: (patient, earlier) => checkSnapshots(patient, hasFailed(earlier, 'warehouse')) },
+  { name: 'copy', run: (check, earlier) => checkCopy(check, hasFailed(earlier, 'warehouse')) },
+  { name: 'records', run: (check, earlier) => checkRecords(check, hasFailed(earlier, 'warehouse')) },
+  { name: 'snapshots', run: (check, earlier) => checkSnapshots(check, hasFailed(earlier, 'warehouse')) },
   { name: 'publishing', run: checkPublishing },
   {
     name: 'completeness',
-    run: (patient, earlier) =>
-      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'copy') ? Promise.resolve([]) : checkCompleteness(patient),
+    run: (check, earlier) =>
+      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'copy') ? Promise.resolve([]) : checkCompleteness(check),
   },
   { name: 'raw pages', run: checkRawPages },
   { name: 'keys', run: checkKeys },
@@ -78,10 +78,10 @@ export async function examineSurroundings(
 /** Runs every check on a workspace. An error of a check becomes its failure. Throws only the signal's reason. */
 export async function examine(examination: Examination): Promise<CheckResult[]> {
   const { config, signal } = examination.context;
-  const patient = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
+  const check = { ...examination, layout: layoutOf(config.folder), owner: await findOwner(config.folder) };
   const results: CheckResult[] = [];
   for (const { name, run } of checks) {
-    results.push(...(await perform(name, () => run(patient, results), examination.folder)));
+    results.push(...(await perform(name, () => run(check, results), examination.folder)));
     signal.throwIfAborted();
   }
   return results;

@@ -4,7 +4,7 @@ import type { JobRun } from '../../scheduler/job-log.ts';
 import type { SyncOptions, SyncSummary } from '../../sync/run-sync.ts';
 import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
 import { readLastWholeRun } from '../../warehouse/ledger/runs.ts';
-import { readNewest } from '../status.ts';
+import { readNewestReplica } from '../status.ts';
 import { type Outcome, outcomeOfSync } from './judge.ts';
 import type { News } from './notify.ts';
 
@@ -52,7 +52,7 @@ export async function newsOfJob(config: WorkspaceConfig, run: JobRun): Promise<N
 /** Reads the end of the last complete sync of all resources. */
 export async function newsOfFreshness(config: WorkspaceConfig): Promise<News> {
   try {
-    return { lastCompleteMs: (await readNewest(config, readLastWholeRun)).value };
+    return { lastCompleteMs: (await readNewestReplica(config, readLastWholeRun)).value };
   } catch (thrown) {
     // Nothing was ever published, so the age counts from the first check.
     if (thrown instanceof SightlineError && thrown.code === 'no_data') return { lastCompleteMs: null };
@@ -71,7 +71,7 @@ async function driftOf(
   if (total === 0) return null;
   const parts = counts.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]));
   const wanted = Math.min(total, FINDINGS_MAX);
-  const rows = await readNewest(config, (query) => readDrift(query, wanted)).catch(() => null);
+  const rows = await readNewestReplica(config, (query) => readDrift(query, wanted)).catch(() => null);
   const findings = (rows?.value ?? []).map(({ resource, path, kind, detail }) => ({ resource, path, kind, detail }));
   const named = findings
     .slice(0, 3)

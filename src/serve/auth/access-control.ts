@@ -8,7 +8,7 @@ import type { HostRules } from './hosts.ts';
 import type { Limiter } from './limiter.ts';
 
 /** Checks that run before the routes. */
-export interface Gate {
+export interface AccessControl {
   /**
    * Runs first: checks that the server is not stopping and that the Host and Origin headers are allowed.
    *
@@ -29,7 +29,7 @@ export interface Gate {
 }
 
 /** Dependencies of a gate. */
-export interface GateParts {
+export interface AccessControlParts {
   readonly hosts: HostRules;
   readonly authenticate: Authenticate;
   /** Undefined if requests are not limited. */
@@ -56,7 +56,7 @@ export interface PageRules {
 const LOOPBACK = 'loopback';
 
 /** Creates a gate. */
-export function createGate(parts: GateParts): Gate {
+export function createAccessControl(parts: AccessControlParts): AccessControl {
   const { hosts, authenticate, limiter, urlCharactersMax, find, isStopping, page } = parts;
 
   const arrive = (request: FastifyRequest): void => {

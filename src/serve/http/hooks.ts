@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { beginSpan, isTracing } from '../../base/trace/trace.ts';
-import type { Gate } from '../auth/access-control.ts';
+import type { AccessControl } from '../auth/access-control.ts';
 import type { LogRequest } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isPagePath, splitUrl } from './paths.ts';
@@ -25,7 +25,7 @@ const PREFLIGHT_SECONDS = 600;
 /** Adds the gate before every route, including unknown ones, and the log and metrics after them. */
 export async function addHooks(
   app: FastifyInstance,
-  gate: Gate,
+  accessControl: AccessControl,
   logRequest: LogRequest,
   telemetry: Telemetry | null,
   corsOrigins: readonly string[],
@@ -46,8 +46,8 @@ export async function addHooks(
     reply.raw.once('close', () => finish(request, reply));
     const { visit } = request;
     visit.span = beginSpan(request.method, request.headers);
-    if (visit.span === null) attempt(() => gate.arrive(request), done);
-    else visit.span.within(() => attempt(() => gate.arrive(request), done));
+    if (visit.span === null) attempt(() => accessControl.arrive(request), done);
+    else visit.span.within(() => attempt(() => accessControl.arrive(request), done));
   });
   // Reading a body resumes in the socket's async context, so restore the span's context here.
   if (isTracing()) {
@@ -78,7 +78,7 @@ export async function addHooks(
   }
   app.addHook('onRequest', (request, _reply, done) => {
     // The OPTIONS route serves only preflights, which are handled before this hook.
-    if (request.is404 || request.method === 'OPTIONS') attempt(() => gate.admit(request, undefined), done);
+    if (request.is404 || request.method === 'OPTIONS') attempt(() => accessControl.admit(request, undefined), done);
     else done();
   });
   app.addHook('onSend', (request, reply, _body, done) => {

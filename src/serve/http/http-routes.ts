@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
 import type { Service } from '../../query/service.ts';
-import type { Gate } from '../auth/access-control.ts';
+import type { AccessControl } from '../auth/access-control.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import type { StatusPage } from '../pages/status-page.ts';
 import { createDocumentHandler } from './document-handler.ts';
@@ -20,7 +20,7 @@ import {
 } from './paths.ts';
 import { createReadHandler } from './read-handler.ts';
 import { nothingThere } from './refusal.ts';
-import { createOutbox } from './response-writer.ts';
+import { createResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
 import { createSnapshotHandlers } from './snapshots.ts';
 
@@ -33,7 +33,7 @@ export interface RouteParts {
   readonly baseUrl: () => string;
   readonly rateLimit: number | 'off';
   readonly mcp: McpHandler;
-  readonly gate: Gate;
+  readonly accessControl: AccessControl;
   readonly bodyBytesMax: number;
   /** Maximum number of concurrent MCP requests. */
   readonly mcpRunningMax: number;
@@ -52,7 +52,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** Adds every endpoint to Fastify. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { service, answers, endpoints, mcp, gate, vary, hasPages } = parts;
+  const { service, answers, endpoints, mcp, accessControl, vary, hasPages } = parts;
   const add = (path: string, handler: Handler, bodyLimit?: number): void => {
     const endpoint = endpoints.find((candidate) => candidate.path === path);
     if (endpoint === undefined) throw new TypeError(`${path} is not a declared endpoint`);
@@ -60,12 +60,12 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       method: [...endpoint.methods],
       url: toFastifyPath(path),
       config: { endpoint },
-      onRequest: (request, _reply, done) => attempt(() => gate.admit(request, endpoint), done),
+      onRequest: (request, _reply, done) => attempt(() => accessControl.admit(request, endpoint), done),
       handler,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
     });
   };
-  const reading = { service, answers, outbox: createOutbox(), vary, hasPages };
+  const reading = { service, answers, responseWriter: createResponseWriter(), vary, hasPages };
   for (const resource of service.catalogue.resources) {
     add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
   }
@@ -73,7 +73,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(SNAPSHOTS_PATH, snapshots.list);
   add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
   for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
-  for (const [path, handler] of parts.page?.handlers(gate, snapshots) ?? []) add(path, handler);
+  for (const [path, handler] of parts.page?.handlers(accessControl, snapshots) ?? []) add(path, handler);
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   add(OPENAPI_PATH, createDocumentHandler(parts));

@@ -6,7 +6,7 @@ import type { Content } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
 import { type Encoding, encodingOf, type Format, formatOf } from './content/negotiation.ts';
 import { splitUrl } from './paths.ts';
-import type { Outbox } from './response-writer.ts';
+import type { ResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
 
 /** Handles a request for a resource. */
@@ -16,7 +16,7 @@ export type ReadHandler = (request: FastifyRequest, reply: FastifyReply) => Prom
 export interface ReadParts {
   readonly service: Service;
   readonly answers: Answers;
-  readonly outbox: Outbox;
+  readonly responseWriter: ResponseWriter;
   /** Value of the Vary header. */
   readonly vary: string;
   /** Whether any origin is allowed, so that responses may have CORS headers. */
@@ -28,12 +28,12 @@ interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly headers: Headers;
-  readonly outbox: Outbox;
+  readonly responseWriter: ResponseWriter;
 }
 
 /** Creates the handler of a resource: 304 if the client is up to date, otherwise a cached or computed response. */
 export function createReadHandler(parts: ReadParts, resource: Resource): ReadHandler {
-  const { service, answers, outbox, vary, hasPages } = parts;
+  const { service, answers, responseWriter, vary, hasPages } = parts;
   return async (request, reply) => {
     const [, query] = splitUrl(request.raw.url ?? '');
     const path = request.params as Record<string, string>;
@@ -44,7 +44,7 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     const tag = entityTag(question.version, format, encoding);
     const headers = Object.assign(headersOf(question, tag, vary), request.visit.headers);
     if (hasPages) Object.assign(headers, reply.getHeaders(), { vary });
-    const exchange = { request, reply, headers, outbox };
+    const exchange = { request, reply, headers, responseWriter };
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag)) return notModified(exchange);
     const content = await contentOf(answers, question, format, encoding, exchange);
@@ -98,12 +98,16 @@ function send(exchange: Exchange, { body, mediaType, encoding, nextCursor }: Con
 }
 
 // The hot path bypasses Fastify, which would set the headers one by one and write each response separately.
-function write({ request, reply, headers, outbox }: Exchange, status: number, body: string | Buffer): FastifyReply {
+function write(
+  { request, reply, headers, responseWriter }: Exchange,
+  status: number,
+  body: string | Buffer,
+): FastifyReply {
   const { raw } = reply;
   request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
   raw.writeHead(status, headers);
   reply.hijack();
-  outbox.end(raw, body);
+  responseWriter.end(raw, body);
   return reply;
 }
 

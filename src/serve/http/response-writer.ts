@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** Ends the responses of one turn of the event loop together. */
-export interface Outbox {
+export interface ResponseWriter {
   /** Ends a response whose head is written, with a latin1 string or bytes as body. */
   end(response: ServerResponse, body: string | Buffer): void;
 }
@@ -10,7 +10,7 @@ export interface Outbox {
  * Creates an outbox. Each write wakes the reader of the connection, which costs more than a cached response.
  * Consecutive writes let the reader process many responses at once.
  */
-export function createOutbox(): Outbox {
+export function createResponseWriter(): ResponseWriter {
   let waiting: [ServerResponse, string | Buffer][] = [];
   const flush = (): void => {
     const now = waiting;

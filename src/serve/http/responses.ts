@@ -5,7 +5,7 @@ import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
 import { type Content, createContentCache, toBody, toBytes } from './content/content-cache.ts';
 import { type Encoding, type Format, MEDIA_TYPES } from './content/negotiation.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { createFlights } from './single-flight.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /** Encoded responses: cached, computed once for identical requests, and compressed once per encoding. */
 export interface Answers {
@@ -25,9 +25,9 @@ export interface Answers {
 /** Creates an empty response store. */
 export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'computationsMax'>): Answers {
   const cache = createContentCache(limits.cacheBytesMax);
-  const plain = createFlights<Content>(limits.computationsMax);
+  const plain = createSingleFlight<Content>(limits.computationsMax);
   // Not limited separately: each compression waits for a limited computation or already has its bytes.
-  const packed = createFlights<Content>(Number.POSITIVE_INFINITY);
+  const packed = createSingleFlight<Content>(Number.POSITIVE_INFINITY);
 
   const computePlain = async (question: Question, format: Format, client: AbortSignal): Promise<Content> => {
     const key = keyOf(question, format, 'identity');

@@ -28,7 +28,7 @@ export interface RoutedParts {
   /** Opens a workspace; `close` is called when it is no longer in use. */
   open(workspace: string): Promise<OpenedWorkspace>;
   /** Returns a text that changes when the workspace must be reopened, for example after a change of settings. */
-  edition(workspace: string): string;
+  replica(workspace: string): string;
 }
 
 /** An open workspace. */
@@ -53,7 +53,7 @@ interface Hosted {
 
 /** A workspace that is open or being opened. */
 interface Opening {
-  readonly edition: string;
+  readonly replica: string;
   readonly host: Promise<Hosted>;
 }
 
@@ -170,11 +170,11 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     closing.add(tracked);
   };
   const enter = async (workspace: string): Promise<Stay> => {
-    const edition = parts.edition(workspace);
-    if ((hosted.get(workspace)?.edition ?? edition) !== edition) evict(workspace);
+    const replica = parts.replica(workspace);
+    if ((hosted.get(workspace)?.replica ?? replica) !== replica) evict(workspace);
     const existing = hosted.get(workspace);
     if (existing === undefined && hosted.size >= openMax) evict(hosted.keys().next().value as string);
-    const opening = existing ?? { edition, host: open(workspace) };
+    const opening = existing ?? { replica, host: open(workspace) };
     // Re-insert at the end, so that the map is ordered from least to most recently used.
     hosted.delete(workspace);
     hosted.set(workspace, opening);

@@ -1,7 +1,7 @@
 import { SightlineError } from '../../base/errors.ts';
 
 /** Single-flight: identical concurrent requests share one computation. */
-export interface Flights<T> {
+export interface SingleFlight<T> {
   /**
    * Waits for the computation with this name and starts it if necessary. Aborting `client` rejects only this wait, with
    * the signal's reason; a computation without waiting clients is aborted.
@@ -22,7 +22,7 @@ interface Computation<T> {
 }
 
 /** Creates an empty set that allows `runningMax` concurrent computations. */
-export function createFlights<T>(runningMax: number): Flights<T> {
+export function createSingleFlight<T>(runningMax: number): SingleFlight<T> {
   const computations = new Map<string, Computation<T>>();
   let running = 0;
   let waiting = 0;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../query/service.ts';
 import { PAGE_HEADERS } from '../../web/operations/assets.ts';
 import type { StatusParts } from '../../web/operations/page-parts.ts';
-import { createGate } from '../auth/access-control.ts';
+import { createAccessControl } from '../auth/access-control.ts';
 import { createAuthenticate } from '../auth/authentication.ts';
 import { createHostRules, isLoopback } from '../auth/hosts.ts';
 import type { Keyring } from '../auth/keys.ts';
@@ -76,7 +76,7 @@ export async function createSite(
   const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });
   const endpoints = [...endpointsOf(service.catalogue), ...(page === null ? [] : pageEndpoints(page.assets))];
   const { monotonic } = clock;
-  const gate = createGate({
+  const accessControl = createAccessControl({
     hosts: createHostRules(options),
     authenticate: createAuthenticate(parts.keyring, clock, limits),
     limiter,
@@ -91,7 +91,14 @@ export async function createSite(
     onKey: (keyId) => usedAt.set(keyId, clock.now()),
   });
   const app = createFramework(limits, log);
-  await addHooks(app, gate, createLogRequest(log, clock, parts.workspace), telemetry, options.corsOrigins, monotonic);
+  await addHooks(
+    app,
+    accessControl,
+    createLogRequest(log, clock, parts.workspace),
+    telemetry,
+    options.corsOrigins,
+    monotonic,
+  );
   addBodyParser(app);
   const hasPages = options.corsOrigins.length > 0;
   addRoutes(app, {
@@ -103,7 +110,7 @@ export async function createSite(
     mcp: createMcpHandler(service, { onError: (error) => app.log.warn({ err: error }) }),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
-    gate,
+    accessControl,
     hasPages,
     vary: hasPages ? 'Accept, Accept-Encoding, Origin' : 'Accept, Accept-Encoding',
     snapshots: parts.snapshots ?? null,

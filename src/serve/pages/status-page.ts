@@ -6,7 +6,7 @@ import type { Service } from '../../query/service.ts';
 import { type Asset, readAssets } from '../../web/operations/assets.ts';
 import { createCharts, toWidth } from '../../web/operations/drawn-charts.ts';
 import type { StatusParts } from '../../web/operations/page-parts.ts';
-import type { Gate } from '../auth/access-control.ts';
+import type { AccessControl } from '../auth/access-control.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
 import { type Encoding, encodingOf } from '../http/content/negotiation.ts';
@@ -37,7 +37,7 @@ export interface StatusPage {
   /** Paths of its files, including the page itself. */
   readonly assets: readonly string[];
   /** Returns the handler of each of its paths. */
-  handlers(gate: Gate, snapshots: SnapshotHandlers): ReadonlyMap<string, Handler>;
+  handlers(accessControl: AccessControl, snapshots: SnapshotHandlers): ReadonlyMap<string, Handler>;
   /** Ends the event streams of listening pages. */
   close(): void;
 }
@@ -47,11 +47,11 @@ export function createStatusPage({ status, service, clock, usedAt }: PageParts):
   const assets = new Map(readAssets().map((asset) => [pathOf(asset), asset]));
   const charts = createCharts(service);
   const open: { feed: Feed | null } = { feed: null };
-  const handlers: StatusPage['handlers'] = (gate, snapshots) => {
+  const handlers: StatusPage['handlers'] = (accessControl, snapshots) => {
     const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
     const feed = createFeed(reporter, clock, LISTENERS_MAX);
     open.feed = feed;
-    const access: Handler = (request, reply) => sendJson(request, reply, readAccess(gate, request));
+    const access: Handler = (request, reply) => sendJson(request, reply, readAccess(accessControl, request));
     const data: Handler = async (request, reply) => sendJson(request, reply, await reporter.read());
     const chart: Handler = async (request, reply) => {
       const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
@@ -66,7 +66,7 @@ export function createStatusPage({ status, service, clock, usedAt }: PageParts):
       [STATUS_PATHS.access, access],
       [STATUS_PATHS.data, data],
       [STATUS_PATHS.chart, chart],
-      [STATUS_PATHS.events, createEventsHandler(feed, gate)],
+      [STATUS_PATHS.events, createEventsHandler(feed, accessControl)],
     ]);
   };
   return { assets: [...assets.keys()], handlers, close: () => open.feed?.close() };
@@ -77,9 +77,9 @@ function pathOf({ name }: Asset): string {
 }
 
 // Always responds 200: browsers log every error response to the console, and a missing key is not an error here.
-function readAccess(gate: Gate, request: FastifyRequest): { allowed: boolean; why: string | null } {
+function readAccess(accessControl: AccessControl, request: FastifyRequest): { allowed: boolean; why: string | null } {
   try {
-    gate.checkPage(request);
+    accessControl.checkPage(request);
     return { allowed: true, why: null };
   } catch (thrown) {
     if (!(thrown instanceof Refusal) || thrown.code !== 'unauthorized') throw thrown;
@@ -123,10 +123,10 @@ function sendBytes(request: FastifyRequest, reply: FastifyReply, bytes: Buffer):
   return reply.send(bytes);
 }
 
-function createEventsHandler(feed: Feed, gate: Gate): Handler {
+function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler {
   return (request, reply) => {
     const { raw } = reply;
-    const added = feed.add(listenerOf(raw, () => isAllowed(gate, request)));
+    const added = feed.add(listenerOf(raw, () => isAllowed(accessControl, request)));
     if (added === null) {
       throw new SightlineError('overloaded', `${LISTENERS_MAX} pages are listening; allowed: ${LISTENERS_MAX}`);
     }
@@ -162,9 +162,9 @@ function listenerOf(response: ServerResponse, isAllowed: () => boolean): Listene
 }
 
 // Checks the key again, as for a request; any error ends the stream.
-function isAllowed(gate: Gate, request: FastifyRequest): boolean {
+function isAllowed(accessControl: AccessControl, request: FastifyRequest): boolean {
   try {
-    gate.checkPage(request);
+    accessControl.checkPage(request);
     return true;
   } catch {
     return false;

@@ -3,14 +3,14 @@ import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
-import type { Edition } from '../../query/open-replica.ts';
-import { type CopyReport, readCopy } from '../../query/replica-report.ts';
+import type { ServedReplica } from '../../query/open-replica.ts';
+import { type ReplicaReport, readCopy } from '../../query/replica-report.ts';
 import type { Service } from '../../query/service.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { type BudgetHour, createBudgetWatch } from '../../web/operations/budget-watch.ts';
 import type { JobLine, StatusParts } from '../../web/operations/page-parts.ts';
-import { type CopyState, type Finding, findingsOf } from '../../web/operations/status-findings.ts';
+import { type Finding, findingsOf, type ReplicaState } from '../../web/operations/status-findings.ts';
 import { type Key, listKeys } from '../auth/keys.ts';
 
 /** Maximum number of snapshots reported individually. */
@@ -35,10 +35,10 @@ export interface StatusReport {
   readonly runsJobs: boolean;
   /** Most urgent first. */
   readonly findings: readonly Finding[];
-  readonly copyState: CopyState;
+  readonly copyState: ReplicaState;
   /** Changes when the numbers of the charts change; null without data. */
   readonly dataVersion: string | null;
-  readonly copy: CopyReport | null;
+  readonly copy: ReplicaReport | null;
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
   readonly jobs: readonly JobLine[];
@@ -75,31 +75,31 @@ export function createReporter(parts: ReporterParts): Reporter {
   const { catalogue } = service;
   const layout = layoutOf(folder);
   const watch = createBudgetWatch();
-  const reports = new WeakMap<Edition, { readonly day: string; readonly report: Promise<CopyReport> }>();
+  const reports = new WeakMap<ServedReplica, { readonly day: string; readonly report: Promise<ReplicaReport> }>();
   // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
   // use.
-  const files = new WeakMap<Edition, string>();
+  const files = new WeakMap<ServedReplica, string>();
 
-  const reportOf = (edition: Edition, nowMs: number): Promise<CopyReport> => {
+  const reportOf = (replica: ServedReplica, nowMs: number): Promise<ReplicaReport> => {
     const day = dayOf(nowMs);
-    const known = reports.get(edition);
+    const known = reports.get(replica);
     if (known?.day === day) return known.report;
-    const report = readCopy(edition, catalogue, nowMs);
-    reports.set(edition, { day, report });
-    report.catch(() => reports.delete(edition));
+    const report = readCopy(replica, catalogue, nowMs);
+    reports.set(replica, { day, report });
+    report.catch(() => reports.delete(replica));
     return report;
   };
 
-  const newest = async (): Promise<{ state: CopyState; edition: Edition | null; why?: string }> => {
+  const newest = async (): Promise<{ state: ReplicaState; replica: ServedReplica | null; why?: string }> => {
     const file = identityOf(layout.analytics);
     try {
-      const edition = await service.newest();
-      if (!files.has(edition)) files.set(edition, file);
-      const isCurrent = file === '' || files.get(edition) === file;
-      return { state: isCurrent ? 'current' : 'outdated', edition };
+      const replica = await service.newest();
+      if (!files.has(replica)) files.set(replica, file);
+      const isCurrent = file === '' || files.get(replica) === file;
+      return { state: isCurrent ? 'current' : 'outdated', replica };
     } catch (thrown) {
       if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
-      return { state: file === '' ? 'none' : 'unreadable', edition: null, why: thrown.message };
+      return { state: file === '' ? 'none' : 'unreadable', replica: null, why: thrown.message };
     }
   };
 
@@ -130,8 +130,8 @@ export function createReporter(parts: ReporterParts): Reporter {
 
   const read = async (): Promise<StatusReport> => {
     const nowMs = clock.now();
-    const { state, edition, why = null } = await newest();
-    const copy = edition === null ? null : await reportOf(edition, nowMs);
+    const { state, replica, why = null } = await newest();
+    const copy = replica === null ? null : await reportOf(replica, nowMs);
     const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
     const keys = keysOf();
     const status = copy?.status ?? null;
@@ -155,7 +155,7 @@ export function createReporter(parts: ReporterParts): Reporter {
         keys,
       }),
       copyState: state,
-      dataVersion: edition?.version ?? null,
+      dataVersion: replica?.version ?? null,
       copy,
       progress: running,
       budget: watch.hour(copy?.requests ?? [], nowMs),

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/
 import { join } from 'node:path';
 import { syncToDisk } from '../../base/files.ts';
 import { addDays } from '../../contract/time.ts';
-import type { RawPlace } from '../../warehouse/ledger/raw-pages.ts';
+import type { RawLocation } from '../../warehouse/ledger/raw-pages.ts';
 import { toMember } from './raw-format.ts';
 
 /** Limits of the raw pages; if either is 0, no pages are archived. */
@@ -27,7 +27,7 @@ export interface RawFile {
 /** Appends records to files in call order. */
 export interface RawLog {
   /** Resolves when the record is on disk. Rejects with the error of the write. */
-  append(day: string, comment: string, header: object, body: Uint8Array | null): Promise<RawPlace>;
+  append(day: string, comment: string, header: object, body: Uint8Array | null): Promise<RawLocation>;
   close(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { RunRef, RunTotals } from '../../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { inconclusive, nextOf, readPage } from '../read-page.ts';
-import type { TableTally } from '../sync-stats.ts';
+import type { TableStats } from '../sync-stats.ts';
 import { type Gap, type Member, readMember, walkMembers } from './raw-format.ts';
 import { listRawFiles, type RawFile } from './raw-log.ts';
 import { type RawPageRecord, type RawRecord, toRawRecord } from './raw-record.ts';
@@ -56,7 +56,7 @@ export interface ReplayResult {
   readonly pages: number;
   /** Skipped pages: of other days or resources, never committed, or of a resource that no longer exists. */
   readonly skipped: number;
-  readonly tables: Readonly<Record<string, TableTally>>;
+  readonly tables: Readonly<Record<string, TableStats>>;
   readonly quarantined: number;
   readonly damages: readonly Damage[];
 }
@@ -194,7 +194,7 @@ function createApplier(
   const lastPages = new Map<string, number>();
   const doubtful = new Set<string>();
   const runs = new Map<string, RunRef>();
-  const tables: Record<string, TableTally> = {};
+  const tables: Record<string, TableStats> = {};
   let pages = 0;
   let quarantined = 0;
   let lastDate: number | null = null;
@@ -211,7 +211,7 @@ function createApplier(
     readers.set(name, reader);
     return reader;
   };
-  const tableOf = (name: string): TableTally => {
+  const tableOf = (name: string): TableStats => {
     tables[name] ??= { read: 0, inserted: 0, updated: 0, deleted: 0 };
     return tables[name];
   };
@@ -220,7 +220,7 @@ function createApplier(
     const { resource: name, chain: id, fixed, member, path, query, page, date } = record;
     const resource = catalogue.get(name);
     // Page 1 restarts the slice. If a page is missing, rows that the slice lacks must not be deleted.
-    if (page === 1) await warehouse.restartChain(id);
+    if (page === 1) await warehouse.restartSlice(id);
     if (page === 1) doubtful.delete(id);
     const isGap = page > 1 && lastPages.get(id) !== page - 1;
     const read = readBody(() => {
@@ -249,8 +249,8 @@ function createApplier(
     pages += 1;
     quarantined += result.quarantined;
     for (const [table, changes] of result.tables) {
-      const tally = tableOf(table);
-      for (const key of ['read', 'inserted', 'updated', 'deleted'] as const) tally[key] += changes[key];
+      const stats = tableOf(table);
+      for (const key of ['read', 'inserted', 'updated', 'deleted'] as const) stats[key] += changes[key];
     }
   };
 

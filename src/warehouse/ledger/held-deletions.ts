@@ -1,6 +1,6 @@
 import type { TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Query, Session } from '../database.ts';
-import type { ChainRef } from './ledger.ts';
+import type { SliceRef } from './ledger.ts';
 
 /** Deletions of one read that were held back because nothing confirms the loss. */
 export interface HeldDeletionRow extends TableLoss {
@@ -14,7 +14,7 @@ export interface HeldDeletionRow extends TableLoss {
 export async function writeHeldDeletion(
   session: Session,
   runId: string,
-  chain: Pick<ChainRef, 'id' | 'resource' | 'fixed'>,
+  chain: Pick<SliceRef, 'id' | 'resource' | 'fixed'>,
   { table, before, lost }: TableLoss,
   at: string,
 ): Promise<void> {
@@ -26,8 +26,8 @@ export async function writeHeldDeletion(
 }
 
 /** Deletes the record of a slice that is read again. */
-export async function forgetHeldDeletion(session: Session, chainId: string): Promise<void> {
-  await session.run('DELETE FROM sync.held_deletions WHERE chain = $1', [chainId]);
+export async function forgetHeldDeletion(session: Session, sliceId: string): Promise<void> {
+  await session.run('DELETE FROM sync.held_deletions WHERE chain = $1', [sliceId]);
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Database, Session } from '../database.ts';
 import { stage, staged, wellFormed } from '../write/staging.ts';
 
 /** A slice, as stored in the ledger. */
-export interface ChainRef {
+export interface SliceRef {
   /** Stable across runs; derived from resource, scope, range and parameters. */
   readonly id: string;
   readonly resource: string;
@@ -39,7 +39,7 @@ const insertRequest = `INSERT INTO sync.requests
 export async function writeRequests(
   session: Session,
   runId: string,
-  chain: Pick<ChainRef, 'id' | 'resource'>,
+  chain: Pick<SliceRef, 'id' | 'resource'>,
   requests: readonly Attempt[],
   counts: PageCounts | null,
 ): Promise<void> {
@@ -92,7 +92,7 @@ export interface SeenRows {
 export async function writeCheckpoint(
   session: Session,
   passId: string,
-  chain: ChainRef,
+  chain: SliceRef,
   page: { number: number; next: string | null; seen: readonly SeenRows[]; at: number },
 ): Promise<void> {
   for (const { table, keys, unidentified } of page.seen) {
@@ -114,8 +114,8 @@ export async function writeCheckpoint(
 }
 
 /** Deletes the checkpoints of a slice that is complete or starts again. */
-export async function clearCheckpoints(session: Session, chainId: string): Promise<void> {
-  await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [chainId]);
+export async function clearCheckpoints(session: Session, sliceId: string): Promise<void> {
+  await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [sliceId]);
 }
 
 /**
@@ -124,13 +124,13 @@ export async function clearCheckpoints(session: Session, chainId: string): Promi
  */
 export async function sumCheckpoints(
   session: Session,
-  chainId: string,
+  sliceId: string,
 ): Promise<{ unidentified: number; rows: number; since: number | null }> {
   const [sums] = await session.all(
     `SELECT CAST(coalesce(sum(unidentified), 0) AS BIGINT) AS unidentified,
        CAST(coalesce(sum(len(seen)), 0) AS BIGINT) AS rows, epoch_ms(min(read_at)) AS since
      FROM sync.checkpoints WHERE chain = $1`,
-    [chainId],
+    [sliceId],
   );
   const since = sums?.['since'] ?? null;
   return {
@@ -144,7 +144,7 @@ export async function sumCheckpoints(
 export async function writeCoverage(
   session: Session,
   run: { runId: string; passId: string },
-  chain: ChainRef,
+  chain: SliceRef,
   rows: number,
   at: number,
 ): Promise<void> {
@@ -168,12 +168,12 @@ export async function writeCoverage(
 }
 
 /** Deletes the record that a slice was read completely. */
-export async function forgetCoverage(session: Session, chainId: string): Promise<void> {
-  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [chainId]);
+export async function forgetCoverage(session: Session, sliceId: string): Promise<void> {
+  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [sliceId]);
 }
 
 /** Deletes the coverage of all slices of the same resource and brand that overlap this slice's days. */
-export async function forgetDays(session: Session, chain: ChainRef): Promise<void> {
+export async function forgetDays(session: Session, chain: SliceRef): Promise<void> {
   await session.run(
     `DELETE FROM sync.coverage WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)
        AND range_from <= CAST($4 AS DATE) AND range_to >= CAST($3 AS DATE)`,
@@ -195,7 +195,7 @@ const quarantineColumns = ['id', 'table', 'reason', 'json'].map((name) => ({ nam
 export async function writeQuarantine(
   session: Session,
   runId: string,
-  chain: ChainRef,
+  chain: SliceRef,
   items: readonly QuarantinedItem[],
   atMs: number,
 ): Promise<void> {
@@ -239,6 +239,6 @@ export function quarantinedText(item: unknown): string {
   return wellFormed(item === undefined ? 'null' : toExactJson(item));
 }
 
-function brandOf(chain: ChainRef): string | null {
+function brandOf(chain: SliceRef): string | null {
   return (chain.fixed['brand_id'] ?? null) as string | null;
 }

@@ -1,8 +1,8 @@
 import type { Database, Session } from '../database.ts';
-import { type ChainRef, toTimestampText } from './ledger.ts';
+import { type SliceRef, toTimestampText } from './ledger.ts';
 
 /** Position of an archived page in the raw pages. */
-export interface RawPlace {
+export interface RawLocation {
   /** Relative to the folder of raw pages. */
   readonly file: string;
   /** Offset and length in the file, in bytes. */
@@ -16,8 +16,8 @@ export interface RawPlace {
 export async function writeRawPage(
   session: Session,
   runId: string,
-  chain: ChainRef,
-  page: { number: number; at: number; place: RawPlace },
+  chain: SliceRef,
+  page: { number: number; at: number; place: RawLocation },
 ): Promise<void> {
   const { file, position, bytes, sha256 } = page.place;
   await session.run(

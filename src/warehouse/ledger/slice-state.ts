@@ -13,7 +13,7 @@ export interface Member {
 }
 
 /** A slice that was read completely. */
-export interface ClosedChain {
+export interface ClosedSlice {
   readonly id: string;
   readonly resource: string;
   readonly brandId: string | null;
@@ -29,7 +29,7 @@ export interface ClosedChain {
 }
 
 /** A slice that was started but not finished. */
-export interface OpenChain {
+export interface OpenSlice {
   readonly id: string;
   readonly resource: string;
   readonly brandId: string | null;
@@ -94,7 +94,7 @@ const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_
   strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
 
 /** Selects the slices that planning needs. Every night adds slices of each brand, and most are irrelevant later. */
-export interface ChainScope {
+export interface SliceScope {
   /** The pass to continue, all of whose slices are needed; null if there is none. */
   readonly passId: string | null;
   /** Resources of which every slice is needed, whatever its age. */
@@ -107,8 +107,8 @@ export interface ChainScope {
 const RECENT = 'INTERVAL 8 DAY';
 
 /** Reads the completed slices selected by the scope, the latest read of each, by time of completion. */
-export function readClosedChains(database: Database, { passId, lasting, daily }: ChainScope): Promise<ClosedChain[]> {
-  return closedChains(
+export function readClosedSlices(database: Database, { passId, lasting, daily }: SliceScope): Promise<ClosedSlice[]> {
+  return closedSlices(
     database,
     `pass_id = CAST($1 AS UUID) OR list_contains($2, resource) OR (list_contains($3, resource) AND range_from = range_to)
        OR closed_at > (SELECT max(closed_at) FROM sync.coverage) - ${RECENT}`,
@@ -117,8 +117,8 @@ export function readClosedChains(database: Database, { passId, lasting, daily }:
 }
 
 /** Reads all completed slices of a brand's resource, by time of completion. */
-export function readChainsOf(database: Database, resource: string, brandId: string): Promise<ClosedChain[]> {
-  return closedChains(database, 'resource = $1 AND brand_id = CAST($2 AS UUID)', [resource, brandId]);
+export function readSlicesOf(database: Database, resource: string, brandId: string): Promise<ClosedSlice[]> {
+  return closedSlices(database, 'resource = $1 AND brand_id = CAST($2 AS UUID)', [resource, brandId]);
 }
 
 /** Reads the ranges of a brand's resource that a run has read completely. */
@@ -139,7 +139,7 @@ export async function readRangesOf(
   return rows.map(([from, to]) => ({ from: String(from), to: String(to) }));
 }
 
-async function closedChains(database: Database, where: string, values: readonly Parameter[]): Promise<ClosedChain[]> {
+async function closedSlices(database: Database, where: string, values: readonly Parameter[]): Promise<ClosedSlice[]> {
   const rows = await database.exclusive((session) =>
     session.all(
       `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms, CAST(pass_id AS VARCHAR) AS pass_id, rows, state
@@ -148,7 +148,7 @@ async function closedChains(database: Database, where: string, values: readonly 
     ),
   );
   return rows.map((row) => ({
-    ...chainOf(row),
+    ...sliceOf(row),
     closedAt: Number(row['at_ms']),
     passId: String(row['pass_id']),
     rows: Number(row['rows']),
@@ -157,13 +157,13 @@ async function closedChains(database: Database, where: string, values: readonly 
 }
 
 /** Reads the ids of all slices that any pass has started but not finished. */
-export async function readBegunChains(database: Database): Promise<ReadonlySet<string>> {
+export async function readBegunSlices(database: Database): Promise<ReadonlySet<string>> {
   const rows = await database.exclusive((session) => session.all('SELECT DISTINCT chain FROM sync.checkpoints'));
   return new Set(rows.map((row) => String(row['chain'])));
 }
 
 /** Reads the slices that a pass has started but not finished. */
-export async function readOpenChains(database: Database, passId: string): Promise<OpenChain[]> {
+export async function readOpenSlices(database: Database, passId: string): Promise<OpenSlice[]> {
   const rows = await database.exclusive((session) =>
     session.all(
       `SELECT ${chainColumns}, max(page) AS pages, arg_max(next_cursor, page) AS next, epoch_ms(max(read_at)) AS at_ms
@@ -172,14 +172,14 @@ export async function readOpenChains(database: Database, passId: string): Promis
     ),
   );
   return rows.map((row) => ({
-    ...chainOf(row),
+    ...sliceOf(row),
     pages: Number(row['pages']),
     next: (row['next'] ?? null) as string | null,
     at: Number(row['at_ms']),
   }));
 }
 
-function chainOf(row: Readonly<Record<string, unknown>>) {
+function sliceOf(row: Readonly<Record<string, unknown>>) {
   const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
   return {
     id: String(row['id']),

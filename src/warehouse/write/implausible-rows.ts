@@ -7,7 +7,7 @@ import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { Session } from '../database.ts';
 import { toTimestampText } from '../ledger/ledger.ts';
 import { literal, quoted } from '../schema.ts';
-import type { TableReaper } from './tombstones.ts';
+import type { TombstoneWriter } from './tombstones.ts';
 
 /**
  * Removes the effects of wrong dates and clocks, as of the run's time `now`. Marks rows with implausible times and rows
@@ -18,7 +18,7 @@ import type { TableReaper } from './tombstones.ts';
 export async function removeImplausible(
   session: Session,
   catalogue: Catalogue,
-  reaperOf: (resource: string, table: string) => TableReaper,
+  tombstonesOf: (resource: string, table: string) => TombstoneWriter,
   now: number,
 ): Promise<number> {
   const today = dayOf(now);
@@ -26,7 +26,7 @@ export async function removeImplausible(
   const future = `TIMESTAMP ${literal(toTimestampText(now + FUTURE_MS_MAX))}`;
   let marked = 0;
   for (const { resource, table, where } of await suspects(session, catalogue, today)) {
-    marked += await reaperOf(resource.name, table).markWhere(session, where, at);
+    marked += await tombstonesOf(resource.name, table).markWhere(session, where, at);
     // Otherwise the next read of the resource would treat the marked rows, or differences caused by them, as settled.
     await session.run('DELETE FROM sync.coverage WHERE resource = $1 AND range_from IS NULL', [resource.name]);
     await session.run('DELETE FROM sync.audits WHERE NOT agreed');

@@ -1,7 +1,7 @@
 import type { ResourceTable } from '../../contract/tables.ts';
 import { type Bindings, ownKeyOf } from '../conditions.ts';
 import type { Session } from '../database.ts';
-import type { ChainRef } from '../ledger/ledger.ts';
+import type { SliceRef } from '../ledger/ledger.ts';
 import { quoted } from '../schema.ts';
 
 /** SQL that sorts the rows of `t` as upstream listed them; rows that the stored list lacks come last. */
@@ -29,7 +29,7 @@ export function listingOrder(
 /** Stores the order of a list's keys; returns whether it changed. */
 export async function writeListing(
   session: Session,
-  chain: ChainRef,
+  chain: SliceRef,
   table: string,
   keys: readonly string[],
 ): Promise<boolean> {

@@ -35,7 +35,7 @@ export function countByDay(rows: readonly UnseenRow[]): Map<string, number> {
 }
 
 /** Sets the tombstones (`_deleted_at`) of a table and its child tables. */
-export interface TableReaper {
+export interface TombstoneWriter {
   readonly extent: Extent;
   /**
    * Returns the live rows of the extent that neither the checkpoints of slice `chain` nor the keys in `seen` (its last
@@ -54,11 +54,11 @@ export interface TableReaper {
  * Creates the reaper of a table; `childTables` are all tables whose children belong to its rows, including those of
  * details.
  */
-export function createTableReaper(
+export function createTombstoneWriter(
   table: ResourceTable,
   childTables: readonly ResourceTable[],
   history: HistoryWriter,
-): TableReaper {
+): TombstoneWriter {
   const keys = table.columns.filter((column) => table.key.includes(column.name));
   const extentSql = extentOf(table);
   const keyList = keys.map(({ name, kind }) => {

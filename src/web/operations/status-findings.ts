@@ -22,13 +22,13 @@ export interface Finding {
 /**
  * State of the replica: none yet, unreadable, outdated (the newest is unreadable, the previous one is shown), current.
  */
-export type CopyState = 'none' | 'unreadable' | 'outdated' | 'current';
+export type ReplicaState = 'none' | 'unreadable' | 'outdated' | 'current';
 
 /** Input of the findings. */
 export interface Facts {
   readonly nowMs: number;
   readonly workspace: string;
-  readonly copy: CopyState;
+  readonly copy: ReplicaState;
   /** Why the replica cannot be read; null if it can. */
   readonly why: string | null;
   readonly status: WarehouseStatus | null;

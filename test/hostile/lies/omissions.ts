@@ -4,7 +4,7 @@ import type { Exchange } from '../liar.ts';
 type State = Map<string, unknown>;
 
 const isList = ({ path }: Exchange): boolean => path.endsWith('/responses');
-const isCensus = ({ path }: Exchange): boolean => path.endsWith('/metrics/daily');
+const isDayCounts = ({ path }: Exchange): boolean => path.endsWith('/metrics/daily');
 
 // Edits a list until it has been read `times` times per brand and range; 0 edits every read.
 function edit(
@@ -78,7 +78,7 @@ export const omissionLies: readonly Lie[] = [
   },
   {
     title: 'counts no responses on any day',
-    tell: edit(isCensus, (body) => ({
+    tell: edit(isDayCounts, (body) => ({
       ...body,
       data: body.data.map((row: object) => ({ ...row, responses: 0, mentions: 0 })),
     })),
@@ -87,20 +87,20 @@ export const omissionLies: readonly Lie[] = [
   },
   {
     title: 'sends empty day counts',
-    tell: edit(isCensus, empty),
+    tell: edit(isDayCounts, empty),
     exits: [3],
     says: /accept-deletions/,
   },
   {
     title: 'sends empty day counts in the first sync',
     attacks: 'first',
-    tell: edit(isCensus, empty),
+    tell: edit(isDayCounts, empty),
     exits: [3],
     says: /0 counted/,
   },
   {
     title: 'counts one response too many on every day',
-    tell: edit(isCensus, (body) => ({
+    tell: edit(isDayCounts, (body) => ({
       ...body,
       data: body.data.map((row: { responses: number }) => ({ ...row, responses: row.responses + 1 })),
     })),
@@ -110,7 +110,7 @@ export const omissionLies: readonly Lie[] = [
   {
     title: 'returns 500 for the day counts',
     tell: (exchange) => {
-      if (isCensus(exchange)) exchange.status = 500;
+      if (isDayCounts(exchange)) exchange.status = 500;
     },
     exits: [3],
     says: /500/,
@@ -220,7 +220,7 @@ export const furtherOmissionLies: readonly Lie[] = [
   },
   {
     title: 'leaves two days out of the day counts',
-    tell: edit(isCensus, (body) => {
+    tell: edit(isDayCounts, (body) => {
       const days = [...new Set(body.data.map((row: { date: string }) => row.date))].sort().slice(0, 2);
       return { ...body, data: body.data.filter((row: { date: string }) => !days.includes(row.date)) };
     }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createRemembered } from '../../../src/query/remembered.ts';
 import { groupOf } from '../../../src/serve/auth/authentication.ts';
 import { type Content, createContentCache, toBody, toBytes } from '../../../src/serve/http/content/content-cache.ts';
-import { createFlights } from '../../../src/serve/http/single-flight.ts';
+import { createSingleFlight } from '../../../src/serve/http/single-flight.ts';
 
 function content(bytes: number): Content {
   return { body: toBody(Buffer.alloc(bytes, 'x')), mediaType: 'application/json', encoding: null, nextCursor: null };
@@ -48,27 +48,27 @@ describe('the response cache', () => {
 
 describe('single-flight', () => {
   it('rejects all waiting clients on failure, and starts anew for the next', async () => {
-    const flights = createFlights<number>(5);
+    const singleFlight = createSingleFlight<number>(5);
     const { signal } = new AbortController();
     let started = 0;
     const fail = (): Promise<number> => {
       started += 1;
       return Promise.reject(new Error(`try ${started}`));
     };
-    const both = await Promise.allSettled([flights.join('a', signal, fail), flights.join('a', signal, fail)]);
+    const both = await Promise.allSettled([singleFlight.join('a', signal, fail), singleFlight.join('a', signal, fail)]);
     expect(both.map((one) => one.status === 'rejected' && String(one.reason))).toEqual([
       'Error: try 1',
       'Error: try 1',
     ]);
-    expect({ running: flights.running, waiting: flights.waiting }).toEqual({ running: 0, waiting: 0 });
-    await expect(flights.join('a', signal, fail)).rejects.toThrow('try 2');
+    expect({ running: singleFlight.running, waiting: singleFlight.waiting }).toEqual({ running: 0, waiting: 0 });
+    await expect(singleFlight.join('a', signal, fail)).rejects.toThrow('try 2');
   });
 
   it('does not start work for an aborted client', async () => {
-    const flights = createFlights<number>(5);
+    const singleFlight = createSingleFlight<number>(5);
     const start = (): Promise<number> => Promise.reject(new Error('it was started'));
-    await expect(flights.join('a', AbortSignal.abort(new Error('left')), start)).rejects.toThrow('left');
-    expect(flights.running).toBe(0);
+    await expect(singleFlight.join('a', AbortSignal.abort(new Error('left')), start)).rejects.toThrow('left');
+    expect(singleFlight.running).toBe(0);
   });
 });
 

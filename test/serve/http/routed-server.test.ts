@@ -126,7 +126,7 @@ async function routed(names: readonly string[], gate: (name: string) => Promise<
       clock: systemClock,
       log,
       directory: { find: (key) => owners.get(key) ?? null, count: () => owners.size },
-      edition: () => '',
+      replica: () => '',
       open: async (name) => {
         await gate(name);
         const service = createService({
