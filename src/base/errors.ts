@@ -116,7 +116,7 @@ export const errorTable = {
   home_failed: {
     exit: EXIT.failed,
     about:
-      'The object store of the `home` setting rejected a request, did not respond, or contains unexpected objects.',
+      'The object store of the `remote` setting rejected a request, did not respond, or contains unexpected objects.',
     hint: 'Run `sightline doctor` to test the object store, then run the command again to resume.',
   },
   lease_lost: {

@@ -68,7 +68,9 @@ export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
 
 /** The context of a command on the workspace that its flags select. */
 export function commandContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Context {
-  return contextOf(command, readConfig(flags), signal);
+  const config = readConfig(flags);
+  for (const notice of config.notices) say(notice);
+  return contextOf(command, config, signal);
 }
 
 /** The context of a command. Prints a message when the command has to wait for the warehouse. */

@@ -125,7 +125,7 @@ async function watch(context: Context, signal: AbortSignal, log: Log): Promise<v
 
 // Refreshes the replica periodically, because other machines may have checked in a newer one.
 async function follow(context: Context, signal: AbortSignal, log: Log): Promise<void> {
-  if (context.config.home.kind === 'local') return;
+  if (context.config.remote.kind === 'local') return;
   let isReported = false;
   while (!signal.aborted) {
     try {

@@ -91,7 +91,7 @@ export async function openSession(config: WorkspaceConfig, limits = ownerLimits(
   const layout = layoutOf(config.folder);
   const sql = await openReplicaWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
   const { copy, live } = agesOf(layout);
-  return { sql, asOf: copy, isBehind: config.home.kind === 'local' && live > copy };
+  return { sql, asOf: copy, isBehind: config.remote.kind === 'local' && live > copy };
 }
 
 async function interruptible<T>(sql: GuardedSql, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {

@@ -95,7 +95,7 @@ export async function readNewestReplica<T>(
     return {
       value: await read(query),
       stale,
-      asOfMs: stale || config.home.kind !== 'local' ? copy : Math.max(copy, live),
+      asOfMs: stale || config.remote.kind !== 'local' ? copy : Math.max(copy, live),
     };
   } finally {
     reader.close();

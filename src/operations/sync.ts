@@ -137,8 +137,8 @@ export async function openBudget({
   const { key, baseUrl } = config.upstream();
   const settings = config.budget();
   const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
-  const home = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
-  return openBudgetAt(home, { key, baseUrl, share: config.budgetShare, clock, say, signal });
+  const remote = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
+  return openBudgetAt(remote, { key, baseUrl, share: config.budgetShare, clock, say, signal });
 }
 
 // Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.

@@ -28,7 +28,7 @@ const text = z
   .max(TEXT_MAX)
   .regex(/^\P{Cc}*$/u, 'has control characters');
 const stored = z.looseObject({
-  key: z.string().regex(/^(base|files)\/[\w.-]{1,200}$/, 'is not a key of a home'),
+  key: z.string().regex(/^(base|files)\/[\w.-]{1,200}$/, 'is not a key of a remote warehouse'),
   bytes: z.int().min(0).max(BYTES_MAX),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'is not a SHA-256'),
 });

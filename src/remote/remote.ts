@@ -16,7 +16,7 @@ export interface Remote {
    * durable there.
    * @throws `warehouse_locked` with the holder, `home_failed`, or the signal's reason
    * @example
-   * const out = await home.checkOut({ name: 'sync on host a', via: null }, signal);
+   * const out = await remote.checkOut({ name: 'sync on host a', via: null }, signal);
    * // open the warehouse, work, close it
    * await out.checkIn();
    * await out.release();

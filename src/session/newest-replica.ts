@@ -29,7 +29,7 @@ export async function openNewestReplicaWith<T>(
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<{ opened: T; stale: boolean }> {
-  if (config.home.kind !== 'local' && checkedOutRemote(config.folder) === null)
+  if (config.remote.kind !== 'local' && checkedOutRemote(config.folder) === null)
     return openFetched(config, layout, open);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
@@ -100,7 +100,7 @@ async function openUnlessDamaged<T>(path: string, open: (path: string) => Promis
 }
 
 async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (path: string) => Promise<T>): Promise<T> {
-  if (config.home.kind !== 'local' && checkedOutRemote(config.folder) === null) {
+  if (config.remote.kind !== 'local' && checkedOutRemote(config.folder) === null) {
     await refreshReplica({ config, clock: systemClock }, { isDamaged: true });
   } else {
     const { signal } = new AbortController();

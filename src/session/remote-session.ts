@@ -13,7 +13,7 @@ import { withStore } from './storage-location.ts';
 
 /** The part of a command's context that a check-out needs. */
 export interface RemoteContext {
-  readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'home' | 'publish'>;
+  readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'remote' | 'publish'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The command of this process, shown to other processes that have to wait. */
@@ -50,7 +50,7 @@ export async function withRemote<C extends RemoteContext, T>(
   work: (context: C) => Promise<T>,
 ): Promise<T> {
   const { config, signal } = context;
-  if (config.home.kind === 'local') return work(context);
+  if (config.remote.kind === 'local') return work(context);
   const { folder } = config;
   for (let other = checkOuts.get(folder); other?.isEnding === true; other = checkOuts.get(folder)) await other.ended;
   const mine = checkOuts.get(folder) ?? begin(context, via);
@@ -100,10 +100,10 @@ async function finish(folder: string, mine: SharedCheckOut): Promise<void> {
 
 async function checkOut(context: RemoteContext, via: string | null): Promise<CheckedOut> {
   const { config, clock, signal, command } = context;
-  const home = await openRemote(context);
+  const remote = await openRemote(context);
   try {
     const name = `\`sightline ${command}\` on ${hostname()} (process ${process.pid})`;
-    const out = await home.checkOut({ name, via }, signal);
+    const out = await remote.checkOut({ name, via }, signal);
     try {
       await fencePublished(config, out.epoch, clock, out.lost);
     } catch (thrown) {
@@ -112,7 +112,7 @@ async function checkOut(context: RemoteContext, via: string | null): Promise<Che
     }
     return out;
   } finally {
-    home.close();
+    remote.close();
   }
 }
 
@@ -154,9 +154,9 @@ async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
 
 /** Opens the warehouse's location, local or remote; the caller closes it. Throws `config_invalid`. */
 export async function openRemote({ config, clock }: Pick<RemoteContext, 'config' | 'clock'>): Promise<Remote> {
-  const { home, folder } = config;
+  const { remote, folder } = config;
   const layout = layoutOf(folder);
-  if (home.kind === 'local') return createLocalRemote(layout);
+  if (remote.kind === 'local') return createLocalRemote(layout);
   const { createStoreRemote } = await import('../remote/remote-store.ts');
   const kept = {
     files: [layout.jobLog, layout.notifications].map((path) => basename(path)),
@@ -171,22 +171,22 @@ export async function openRemote({ config, clock }: Pick<RemoteContext, 'config'
 
 /** Opens the object store folder of a remote warehouse. Throws `config_invalid`. */
 export async function openRemoteStore(
-  { home, name }: Pick<WorkspaceConfig, 'home' | 'name'>,
+  { remote, name }: Pick<WorkspaceConfig, 'remote' | 'name'>,
   signal: AbortSignal,
 ): Promise<ObjectStore> {
-  if (home.kind === 'local') throw new SightlineError('internal', 'a local home is not an object store');
+  if (remote.kind === 'local') throw new SightlineError('internal', 'a local warehouse is not in an object store');
   const { openS3Store } = await import('../storage/s3-store.ts');
   const { HOUSING } = await import('../storage/object-store.ts');
-  return openS3Store(home, { folder: `${name}/home`, signal, use: HOUSING });
+  return openS3Store(remote, { folder: `${name}/home`, signal, use: HOUSING });
 }
 
 /** State of a remote warehouse; null if it was never checked out or the warehouse is local. Throws `home_failed`. */
 export async function remoteState(context: Pick<RemoteContext, 'config' | 'clock'>): Promise<RemoteState | null> {
-  const home = await openRemote(context);
+  const remote = await openRemote(context);
   try {
-    return await home.state();
+    return await remote.state();
   } finally {
-    home.close();
+    remote.close();
   }
 }
 
@@ -200,8 +200,8 @@ export async function refreshReplica(
   context: Pick<RemoteContext, 'config' | 'clock'>,
   { isDamaged = false }: { isDamaged?: boolean } = {},
 ): Promise<boolean> {
-  const { home, folder } = context.config;
-  if (home.kind === 'local' || checkOuts.has(folder)) return false;
+  const { remote, folder } = context.config;
+  if (remote.kind === 'local' || checkOuts.has(folder)) return false;
   const { analytics } = layoutOf(folder);
   const isThere = !isDamaged && (await stat(analytics).catch(() => null)) !== null;
   const opened = await openRemote(context);

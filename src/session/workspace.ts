@@ -98,7 +98,7 @@ async function openAlone<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
-  if (config.home.kind === 'local') await refuseCopy(config.folder);
+  if (config.remote.kind === 'local') await refuseCopy(config.folder);
   const journal = checkedOutRemote(config.folder)?.journal ?? null;
   const owner = await readOwner(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);

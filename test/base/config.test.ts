@@ -134,32 +134,51 @@ describe('settings', () => {
     expect(said).not.toContain('hidden');
   });
 
-  test('of a workspace override the home of the file', async () => {
-    expect((await load({})).config.home).toEqual({ kind: 'local' });
+  test('of a workspace override the remote warehouse of the file', async () => {
+    expect((await load({})).config.remote).toEqual({ kind: 'local' });
     const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
     const file = {
-      home: { kind: 's3', bucket: 'lake', prefix: 'homes' },
-      workspaces: { acme: workspace, home: { ...workspace, home: { kind: 'local' } } },
+      remote: { kind: 's3', bucket: 'lake', prefix: 'homes' },
+      workspaces: { acme: workspace, here: { ...workspace, remote: { kind: 'local' } } },
     };
-    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.home;
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.remote;
     const none = { region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
-    expect([await of('acme'), await of('home')]).toEqual([{ ...none, ...file.home }, { kind: 'local' }]);
+    expect([await of('acme'), await of('here')]).toEqual([{ ...none, ...file.remote }, { kind: 'local' }]);
   });
 
   test.each([
-    [{ kind: 'folder' }, /home\.kind is "folder"; allowed: local or s3/],
-    [{ kind: 'local', bucket: 'lake' }, /home\.bucket is set, but home\.kind is "local"/],
-    [{ kind: 's3' }, /home\.bucket is not set; allowed: the name of a bucket/],
-    [{ kind: 's3', bucket: 'lake', path: '/x' }, /home has an unknown setting "path"; allowed: /],
+    [{ kind: 'folder' }, /remote\.kind is "folder"; allowed: local or s3/],
+    [{ kind: 'local', bucket: 'lake' }, /remote\.bucket is set, but remote\.kind is "local"/],
+    [{ kind: 's3' }, /remote\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'lake', path: '/x' }, /remote has an unknown setting "path"; allowed: /],
     [
       { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
-      /home\.endpoint contains a user name/,
+      /remote\.endpoint contains a user name/,
     ],
-    ['s3://me:hidden@lake', /home is not valid \(value not shown\); allowed: an object with the members/],
-  ])('reject %o as a home without showing secrets', async (home, message) => {
-    const said = await refusal({ file: { home } });
+    ['s3://me:hidden@lake', /remote is not valid \(value not shown\); allowed: an object with the members/],
+  ])('reject %o as a remote warehouse without showing secrets', async (remote, message) => {
+    const said = await refusal({ file: { remote } });
     expect(said).toMatch(message);
     expect(said).not.toContain('hidden');
+  });
+
+  test('are accepted under the earlier name "home", with a notice', async () => {
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const bucket = { kind: 's3', bucket: 'lake' };
+    const file = { home: bucket, workspaces: { acme: { ...workspace, home: { kind: 'local' } } } };
+    const { config } = await load({ file, flags: { workspace: 'acme' } });
+    expect(config.remote).toEqual({ kind: 'local' });
+    expect(config.notices).toEqual([
+      expect.stringMatching(/: the setting home is now remote; rename it/),
+      expect.stringMatching(/: the setting workspaces\.acme\.home is now workspaces\.acme\.remote; rename it/),
+    ]);
+    expect((await load({ file: { remote: bucket } })).config.notices).toEqual([]);
+    expect(await refusal({ file: { home: bucket, remote: bucket } })).toMatch(
+      /: home and remote are both set; allowed: remote$/,
+    );
+    expect(await refusal({ file: { home: { kind: 'folder' } } })).toMatch(
+      /remote\.kind is "folder"; allowed: local or s3/,
+    );
   });
 
   test('of the budget come from the file and its variable, and errors never show the URL', async () => {

@@ -35,8 +35,8 @@ test('a workspace moves between its folder and a bucket without losing data that
   const raw = await readdir(join(one.data, 'raw'));
 
   // Move to the bucket: the data of the folder are uploaded and not fetched again.
-  const home = place('homes');
-  await one.set({ home, publish: place('lake') });
+  const remote = place('homes');
+  await one.set({ remote, publish: place('lake') });
   const asked = cli.sandbox.requests.length;
   await done(one.run('export'));
   expect(cli.sandbox.requests.length).toBe(asked);
@@ -44,7 +44,7 @@ test('a workspace moves between its folder and a bucket without losing data that
   expect(await done(one.run('sql', COUNT, '--json'))).toEqual(rows);
 
   // Another machine has different data, which the bucket's data must not replace.
-  await two.set({ home });
+  await two.set({ remote });
   const refused = await two.run('sync', '--json');
   expect([refused.code, refused.stdout]).toEqual([
     1,

@@ -42,7 +42,7 @@ async function machineOf(cli: CliWorkspace, server: S3Server, changes: object = 
   // Advance upstream's clock by days.
   await writeFile(
     join(folder, 'sightline.config.json'),
-    JSON.stringify({ home: bucket, clock: 'upstream', ...changes }),
+    JSON.stringify({ remote: bucket, clock: 'upstream', ...changes }),
   );
   const surroundings = { cwd: folder, env: { ...cli.env, ...S3_KEY } };
   const start = (...args: string[]): Running => startCli(args, surroundings);
@@ -149,7 +149,10 @@ test('another machine reads, backs up and restores the checked-in version, and d
   const backup = join(two.folder, 'backup.duckdb');
   expect(await two.run('backup', backup)).toMatchObject({ code: 0 });
   const refused = await one.run('restore', backup, '--yes');
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/has data in its home; --force replaces/)]);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/has data in its remote warehouse; --force replaces/),
+  ]);
   expect((await one.run('restore', backup, '--yes', '--force')).code).toBe(0);
   expect((await two.run('verify')).code).toBe(0);
   const cluster = await two.run('cluster', 'status', '--json');

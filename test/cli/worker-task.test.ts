@@ -48,8 +48,8 @@ test('a worker on another machine does not repeat steps that ended before the fi
   const { sandbox, env } = await openCli({ brands: 1, prompts: 2, days: 3 });
   const store = await startS3Server();
   onTestFinished(() => store.close());
-  const home = { kind: 's3', bucket: store.bucket, prefix: 'all', endpoint: store.endpoint };
-  const settings = { home, jobs: { nightly: { steps: ['sync', 'verify', 'check'] } } };
+  const remote = { kind: 's3', bucket: store.bucket, prefix: 'all', endpoint: store.endpoint };
+  const settings = { remote, jobs: { nightly: { steps: ['sync', 'verify', 'check'] } } };
   const perform = async (attempt: number) => {
     const folder = await temporaryFolder();
     await mkdir(folder, { recursive: true });

@@ -116,30 +116,30 @@ test('a shared queue is rejected for workspaces with a local warehouse', async (
     const { ended, lines } = fleet.start(...command);
     expect(await ended).toBe(2);
     const said = lines.join('\n');
-    expect(said).toContain('home of workspaces w01, w02 is "local"');
-    expect(said).toContain('allowed: home with "kind": "s3", or runner with "sharedFolder": true');
+    expect(said).toContain('remote of workspaces w01, w02 is "local"');
+    expect(said).toContain('allowed: remote with "kind": "s3", or runner with "sharedFolder": true');
   }
   const one = fleet.start('cluster', 'enqueue', 'nightly', '--workspace', 'w02');
   expect(await one.ended).toBe(2);
-  expect(one.lines.join('\n')).toContain('home of workspace w02 is "local"');
+  expect(one.lines.join('\n')).toContain('remote of workspace w02 is "local"');
   const doctor = fleet.start('doctor', '--all', '--offline', '--json');
   await doctor.ended;
   expect(JSON.parse(doctor.stdout[0] ?? '').checks).toContainEqual(
     expect.objectContaining({
       check: 'queue',
       status: 'failure',
-      message: expect.stringContaining('home of workspaces w01, w02 is "local"'),
+      message: expect.stringContaining('remote of workspaces w01, w02 is "local"'),
     }),
   );
   // With a home in a bucket the queue is used.
-  const home = { kind: 's3', bucket: 'lake' };
-  const away = await open({ workspaces: 1, databaseUrl, settings: { runner, home } });
+  const remote = { kind: 's3', bucket: 'lake' };
+  const away = await open({ workspaces: 1, databaseUrl, settings: { runner, remote } });
   const asked = away.start('cluster', 'enqueue', 'nightly', '--json');
   await asked.ended;
   expect(JSON.parse(asked.stdout.join(''))).toMatchObject({ error: { code: 'queue_unreachable' } });
 }, 120_000);
 
-test('workers of one queue use one data folder for local homes, until a worker records another one', async (context) => {
+test('workers of one queue use one data folder for local warehouses, until a worker records another one', async (context) => {
   const fleet = await open({
     workspaces: 1,
     databaseUrl: urlOf(context),
@@ -158,7 +158,7 @@ test('workers of one queue use one data folder for local homes, until a worker r
     expect.objectContaining({
       check: 'queue',
       status: 'failure',
-      message: expect.stringContaining('home of workspace w01 is "local", and the queue records'),
+      message: expect.stringContaining('remote of workspace w01 is "local", and the queue records'),
     }),
   );
   expect(await there('--move-folder')).toMatchObject({ code: 0 });

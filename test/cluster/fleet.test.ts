@@ -134,7 +134,7 @@ test.skipIf(!isWanted)(
     const store = await startS3Server();
     onTestFinished(() => store.close());
     const bucket = { kind: 's3', bucket: store.bucket, endpoint: store.endpoint };
-    const settings = { jobs: quiet, home: { ...bucket, prefix: 'homes' }, publish: { ...bucket, prefix: 'lake' } };
+    const settings = { jobs: quiet, remote: { ...bucket, prefix: 'homes' }, publish: { ...bucket, prefix: 'lake' } };
     const fleet = await fleetOf({
       workspaces: TROUBLED,
       settings,
@@ -231,10 +231,10 @@ const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JO
 
 // Writes the file that readers of a remote warehouse get, and returns its path.
 async function checkedIn({ objects }: S3Server, name: string, folder: string): Promise<string> {
-  const home = `homes/${name}/home/`;
-  const { checkedIn: base } = JSON.parse(String(objects.get(`${home}home.json`)?.body)) as RemoteRecord;
+  const remote = `homes/${name}/home/`;
+  const { checkedIn: base } = JSON.parse(String(objects.get(`${remote}home.json`)?.body)) as RemoteRecord;
   const path = join(folder, `${name}.duckdb`);
-  const body = objects.get(home + base?.key)?.body ?? Buffer.alloc(0);
+  const body = objects.get(remote + base?.key)?.body ?? Buffer.alloc(0);
   expect(createHash('sha256').update(body).digest('hex'), `${name}: the file of the last check-in`).toBe(base?.sha256);
   await writeFile(path, body);
   return path;

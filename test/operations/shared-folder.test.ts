@@ -34,14 +34,14 @@ function queueWith(recorded: string | null) {
   return runner as unknown as Runner;
 }
 
-test('only workspaces with a local home are rejected, and only with a queue that several machines may share', async () => {
+test('only workspaces with a local warehouse are rejected, and only with a queue that several machines may share', async () => {
   const folder = await temporaryFolder();
   const [a, b] = await configsIn(folder);
   if (a === undefined || b === undefined) throw new Error('there are two');
-  const away = { ...b, home: { ...b.home, kind: 's3' } as typeof b.home };
+  const away = { ...b, remote: { ...b.remote, kind: 's3' } as typeof b.remote };
   expect(rejectLocalWarehouses(queue, [a, away])).toMatchObject({
     code: 'config_invalid',
-    message: expect.stringMatching(/^home of workspace a is "local" \(.*\/data\/a\), and runner is "redis"/),
+    message: expect.stringMatching(/^remote of workspace a is "local" \(.*\/data\/a\), and runner is "redis"/),
   });
   const many = Array.from({ length: 30 }, (_, index) => ({ ...a, name: `w${index}` }));
   expect(rejectLocalWarehouses(queue, many)?.message).toContain('workspaces w0, w1, w2, w3, w4 and 25 more');

@@ -54,11 +54,11 @@ test('a failed check-in deletes nothing that the record still names', {
   await working.close();
   await out.release();
   // A search for leftovers is due.
-  const home = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
-  const stored = place.server.objects.get(home);
+  const remote = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
+  const stored = place.server.objects.get(remote);
   if (stored === undefined) throw new Error('home.json is missing');
   const record = { ...place.record(), sweptAt: new Date(Date.now() - 2 * DAY_MS).toISOString() };
-  place.server.objects.set(home, { ...stored, body: Buffer.from(JSON.stringify(record)) });
+  place.server.objects.set(remote, { ...stored, body: Buffer.from(JSON.stringify(record)) });
 
   out = await one.checkOut();
   working = await work(one, out);
@@ -80,14 +80,14 @@ test('after an older record was restored, a lease of the same epoch belongs to o
   const one = await place.machine();
   const first = await one.checkOut();
   await first.release();
-  const home = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
-  const before = place.server.objects.get(home);
+  const remote = [...place.server.objects.keys()].find((key) => key.endsWith('home.json')) ?? '';
+  const before = place.server.objects.get(remote);
   if (before === undefined) throw new Error('home.json is missing');
   const out = await one.checkOut();
   const working = await work(one, out);
   await working.commit(MADE, insert(0, 5));
   await out.journal?.durable();
-  place.server.objects.set(home, before);
+  place.server.objects.set(remote, before);
   const two = await place.machine();
   const other = await two.checkOut();
   expect(other.epoch).toBe(out.epoch);
@@ -140,7 +140,7 @@ test('an abort during the download of a warehouse takes effect at once and relea
     stop.abort(new SightlineError('interrupted', 'enough'));
     return 'busy';
   };
-  const checkOut = two.home.checkOut({ name: 'who stops', via: null }, stop.signal);
+  const checkOut = two.remote.checkOut({ name: 'who stops', via: null }, stop.signal);
   await expect(checkOut).rejects.toMatchObject({ code: 'interrupted' });
   expect(asked).toBe(1);
   place.server.fault = () => null;

@@ -54,7 +54,7 @@ describe.each(variants)('a warehouse kept in $name', ({ open }) => {
     const place = await open();
     const first = await place.machine();
     const copy = join(await temporaryFolder(), 'copy.duckdb');
-    expect([await first.home.state(), await first.home.fetchCopy(copy, null)]).toEqual([null, null]);
+    expect([await first.remote.state(), await first.remote.fetchCopy(copy, null)]).toEqual([null, null]);
     const out = await first.checkOut();
     const working = await work(first, out);
     await working.commit(MADE, insert(0, 500));
@@ -131,12 +131,12 @@ describe('a lease', () => {
     const message = expect.stringMatching(new RegExp(`is locked by the test in ${one.folder} until 20`));
     await expect(two.checkOut()).rejects.toMatchObject({ code: 'warehouse_locked', message });
     await expect(two.checkOut('queue:2')).rejects.toMatchObject({ code: 'warehouse_locked' });
-    expect(await two.home.state()).toMatchObject({ epoch: 1, claim: { via: 'queue:1' }, savedAt: null });
+    expect(await two.remote.state()).toMatchObject({ epoch: 1, claim: { via: 'queue:1' }, savedAt: null });
     await out.release();
     const again = await two.checkOut();
     expect(again.epoch).toBe(2);
     await again.release();
-    expect(await two.home.state()).toMatchObject({ epoch: 2, claim: null });
+    expect(await two.remote.state()).toMatchObject({ epoch: 2, claim: null });
   });
 
   test.each([
@@ -383,9 +383,9 @@ describe('the objects of a remote warehouse', () => {
     expect((await readdir(two.folder)).sort()).toEqual(['home.json', 'jobs.json', 'warehouse.duckdb']);
 
     const copy = join(two.folder, 'copy.duckdb');
-    const fetched = await one.home.fetchCopy(copy, base ?? null);
+    const fetched = await one.remote.fetchCopy(copy, base ?? null);
     expect(fetched).toMatchObject({ isNew: true });
-    expect(await one.home.fetchCopy(copy, fetched?.version ?? null)).toMatchObject({ isNew: false });
+    expect(await one.remote.fetchCopy(copy, fetched?.version ?? null)).toMatchObject({ isNew: false });
     expect(await rowsOf(copy, 'SELECT count(*) FROM facts')).toEqual([[6]]);
   });
 
@@ -413,12 +413,12 @@ describe('the objects of a remote warehouse', () => {
     }
     objects.set(key, stored);
     await (await two.checkOut()).release();
-    const home = [...objects.keys()].find((name) => name.endsWith('home.json')) ?? '';
-    const record = objects.get(home);
+    const remote = [...objects.keys()].find((name) => name.endsWith('home.json')) ?? '';
+    const record = objects.get(remote);
     for (const text of ['{"format":2}', 'null', 'half of', '{"format":1,"epoch":1,"claim":null}']) {
-      objects.set(home, { ...(record as NonNullable<typeof record>), body: Buffer.from(text) });
+      objects.set(remote, { ...(record as NonNullable<typeof record>), body: Buffer.from(text) });
       await expect(two.checkOut()).rejects.toMatchObject(failed);
-      await expect(two.home.state()).rejects.toMatchObject(failed);
+      await expect(two.remote.state()).rejects.toMatchObject(failed);
     }
   });
 });

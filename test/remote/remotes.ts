@@ -22,7 +22,7 @@ export const KEPT = { files: ['jobs.json'], folders: ['raw'] } as const;
 export interface Machine {
   readonly layout: Layout;
   readonly folder: string;
-  readonly home: Remote;
+  readonly remote: Remote;
   checkOut(via?: string | null): Promise<CheckedOut>;
 }
 
@@ -38,14 +38,14 @@ async function folderFor(): Promise<string> {
   return folder;
 }
 
-function machineIn(folder: string, home: Remote): Machine {
+function machineIn(folder: string, remote: Remote): Machine {
   const { signal } = new AbortController();
   const checkOut = (via: string | null = null): Promise<CheckedOut> => {
     const holder: Holder = { name: `the test in ${folder}`, via };
-    return home.checkOut(holder, signal);
+    return remote.checkOut(holder, signal);
   };
-  onTestFinished(() => home.close());
-  return { folder, layout: layoutOf(folder), home, checkOut };
+  onTestFinished(() => remote.close());
+  return { folder, layout: layoutOf(folder), remote, checkOut };
 }
 
 /** Opens a folder that keeps the data itself; all machines share it. */

@@ -35,17 +35,17 @@ interface Place {
   readonly server: S3Server | null;
 }
 
-async function openPlace(home: 'a folder' | 'a bucket'): Promise<Place> {
+async function openPlace(remote: 'a folder' | 'a bucket'): Promise<Place> {
   const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 2, days: 3, rateLimit: 10_000 });
   onTestFinished(() => sandbox.close());
   const folder = await temporaryFolder();
   let server: S3Server | null = null;
-  if (home === 'a bucket') {
+  if (remote === 'a bucket') {
     Object.assign(process.env, S3_KEY);
     server = await startS3Server();
     onTestFinished(() => server?.close());
     const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
-    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ home: bucket }));
+    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ remote: bucket }));
   }
   const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
@@ -56,8 +56,8 @@ async function openPlace(home: 'a folder' | 'a bucket'): Promise<Place> {
 describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file', () => {
   test.each(['a folder', 'a bucket'] as const)(
     'at every step of a job if the warehouse is kept in %s',
-    async (home) => {
-      const { context, server } = await openPlace(home);
+    async (remote) => {
+      const { context, server } = await openPlace(remote);
       const { config, clock, signal } = context;
       const layout = layoutOf(config.folder);
       const out = join(await temporaryFolder(), 'out');
@@ -115,7 +115,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
         await locked('export of a snapshot');
         await copyOpened(database, join(out, 'backup.duckdb'));
         await locked('backup of the open file');
-        if (home === 'a bucket') {
+        if (remote === 'a bucket') {
           await backupWorkspace(context, join(out, 'other.duckdb'), false);
           await locked('backup of the replica');
         }
@@ -127,7 +127,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
       };
 
       await withRemote(context, null, async (inside) => {
-        expect(checkedOutRemote(config.folder) === null).toBe(home === 'a folder');
+        expect(checkedOutRemote(config.folder) === null).toBe(remote === 'a folder');
         await withWarehouse(inside, RESOURCES, job);
         expect(hasWriteLock(layout.warehouse)).toBe(false);
         await withWarehouse(inside, RESOURCES, async ({ durable }) => {
@@ -137,15 +137,15 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
       });
       expect(hasWriteLock(layout.warehouse)).toBe(false);
       const parts = server?.asked.filter(({ query }) => query.has('partNumber')) ?? [];
-      expect(parts.length > 0).toBe(home === 'a bucket');
+      expect(parts.length > 0).toBe(remote === 'a bucket');
     },
     120_000,
   );
 
   test.each(['a folder', 'a bucket'] as const)(
     'during complete operations if the warehouse is kept in %s',
-    async (home) => {
-      const { context } = await openPlace(home);
+    async (remote) => {
+      const { context } = await openPlace(remote);
       const { config, clock } = context;
       const layout = layoutOf(config.folder);
       const backup = join(await temporaryFolder(), 'backup.duckdb');

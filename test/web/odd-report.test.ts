@@ -35,7 +35,7 @@ test('each brand has its own report, even with equal names and similar ids', asy
   const folder = await temporaryFolder();
   const { database } = await openWarehouseOf(folder);
   await publishAnalytics(database, join(folder, 'analytics.duckdb'));
-  const config = { name: 'odd', folder, home: { kind: 'local' } } as WorkspaceConfig;
+  const config = { name: 'odd', folder, remote: { kind: 'local' } } as WorkspaceConfig;
   const written = await reportWorkspace(config, systemClock, { brands: null, weeks: 8, output: null });
   expect(written.map(({ brandId }) => brandId).sort()).toEqual([FIRST, SECOND]);
   expect(new Set(written.map(({ page }) => page)).size).toBe(2);

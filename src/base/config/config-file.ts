@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
+import { isRecord } from '../json.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
@@ -44,8 +45,8 @@ export const allowed = {
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
   ...notifyAllowed,
-  home: `an object with the members ${Object.keys(remoteAllowed).join(', ')}`,
-  'home.kind': remoteAllowed.kind,
+  remote: `an object with the members ${Object.keys(remoteAllowed).join(', ')}`,
+  'remote.kind': remoteAllowed.kind,
   publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
   ...publishAllowed,
   runner: runnerAllowed,
@@ -88,7 +89,7 @@ const inFile = {
   jobs: anything.optional(),
   notify: notifySchema.optional(),
   publish: publishSchema.optional(),
-  home: remoteSchema.optional(),
+  remote: remoteSchema.optional(),
 };
 // Rejects a key that was pasted instead of the name of its variable.
 const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
@@ -104,7 +105,13 @@ const fileSchema = z.strictObject({
 });
 
 /** Content of the configuration file, validated. */
-export type FileConfig = z.infer<typeof fileSchema>;
+export type FileConfig = z.infer<typeof fileSchema> & {
+  /** One sentence per setting that was given under an earlier name. */
+  readonly notices?: readonly string[];
+};
+
+/** Earlier names of settings, which are still accepted. */
+const RENAMED = { home: 'remote' } as const;
 
 /**
  * Reads and validates the configuration file of `folder`; returns an empty object if the file does not exist.
@@ -130,12 +137,41 @@ function parseConfig(path: string, text: string): FileConfig {
   } catch (thrown) {
     throw new SightlineError('config_invalid', `${path} is not JSON: ${withoutExcerpt((thrown as Error).message)}`);
   }
-  const parsed = fileSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
+  const notices: string[] = [];
+  const renamed = withCurrentNames(path, json, notices);
+  const parsed = fileSchema.safeParse(renamed);
+  if (parsed.success) return notices.length === 0 ? parsed.data : { ...parsed.data, notices };
   throw new SightlineError(
     'config_invalid',
-    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
+    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, renamed)}`,
   );
+}
+
+// Returns the settings of the file and of its workspaces under their current names.
+function withCurrentNames(path: string, json: unknown, notices: string[]): unknown {
+  if (!isRecord(json)) return json;
+  const rename = (settings: unknown, place: string): unknown => {
+    if (!isRecord(settings)) return settings;
+    const given = Object.entries(RENAMED).filter(([earlier]) => Object.hasOwn(settings, earlier));
+    return given.reduce((result, [earlier, current]) => {
+      if (Object.hasOwn(settings, current)) {
+        const message = `${path}: ${place}${earlier} and ${place}${current} are both set; allowed: ${place}${current}`;
+        throw new SightlineError('config_invalid', message);
+      }
+      notices.push(
+        `${path}: the setting ${place}${earlier} is now ${place}${current}; rename it, the old name will be removed.`,
+      );
+      const { [earlier]: value, ...others } = result;
+      return { ...others, [current]: value };
+    }, settings);
+  };
+  const top = rename(json, '') as Record<string, unknown>;
+  if (!isRecord(top['workspaces'])) return top;
+  const workspaces = Object.entries(top['workspaces']).map(([name, settings]) => [
+    name,
+    rename(settings, `workspaces.${name}.`),
+  ]);
+  return { ...top, workspaces: Object.fromEntries(workspaces) };
 }
 
 // V8 quotes the text around a syntax error, which may be a URL or a secret pasted there by mistake.
@@ -164,7 +200,7 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
     'urlVariable',
     'secretVariable',
     'publish',
-    'home',
+    'remote',
     'endpoint',
   ].includes(name);
   const shown = mayBeSecret ? 'not valid (value not shown)' : JSON.stringify(value);
@@ -181,7 +217,7 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.length === 0) return { ...inFile, ...fileSchema.shape };
   if (path.at(-1) === 'keep') return KEEP;
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
-  if (path.at(-1) === 'home' && path.at(-2) !== 'workspaces') return remoteAllowed;
+  if (path.at(-1) === 'remote' && path.at(-2) !== 'workspaces') return remoteAllowed;
   if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
   if (path.at(-1) === 'runner') return { kind: null, urlVariable: null, sharedFolder: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };

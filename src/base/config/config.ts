@@ -61,8 +61,10 @@ export interface WorkspaceConfig {
   /** Destination to which snapshots are published in addition to the folder. */
   readonly publish: PublishTarget;
   /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
-  readonly home: RemoteSettings;
-  /** Overrides of the calibration, not validated here; src/metrics validates them. */
+  readonly remote: RemoteSettings;
+  /** One sentence per setting that was given under an earlier name. */
+  readonly notices: readonly string[];
+  /** Overrides of the calibration, not validated here; src/analytics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
   readonly jobs: Readonly<Record<string, unknown>>;
@@ -165,7 +167,8 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
-    home: readRemote(declared?.home ?? file.home ?? { kind: 'local' }, allowHttp),
+    remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
+    notices: file.notices ?? [],
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),

@@ -8,22 +8,22 @@ export const REMOTE_KINDS = ['local', 's3'] as const;
 /** Location of a workspace's warehouse: its folder, or a bucket from which the process that works on it checks it out. */
 export type RemoteSettings = { readonly kind: 'local' } | ({ readonly kind: 's3' } & S3Target);
 
-/** Schema of the `home` setting in the configuration file. */
+/** Schema of the `remote` setting in the configuration file. */
 export const remoteSchema = publishSchema.omit({ kind: true, path: true }).extend({ kind: z.enum(REMOTE_KINDS) });
 
 const { path: _path, ...bucketAllowed } = publishAllowed;
-/** Allowed values of each member of `home`, for error messages. */
+/** Allowed values of each member of `remote`, for error messages. */
 export const remoteAllowed = { ...bucketAllowed, kind: REMOTE_KINDS.join(' or ') } as const;
 
 /**
- * Validates `home` and resolves it with defaults.
+ * Validates `remote` and resolves it with defaults.
  * @throws `config_invalid` with the setting and its allowed values
  */
 export function readRemote(given: z.infer<typeof remoteSchema>, allowHttp: boolean): RemoteSettings {
   const { kind, ...target } = given;
-  if (kind === 's3') return { kind, ...readS3Target('home', target, allowHttp) };
+  if (kind === 's3') return { kind, ...readS3Target('remote', target, allowHttp) };
   const extra = Object.keys(target)[0];
   if (extra === undefined) return { kind };
-  const message = `home.${extra} is set, but home.kind is "local"; allowed: home.${extra} with "kind": "s3"`;
+  const message = `remote.${extra} is set, but remote.kind is "local"; allowed: remote.${extra} with "kind": "s3"`;
   throw new SightlineError('config_invalid', message);
 }

@@ -49,7 +49,7 @@ export async function clusterStatus(flags: ClusterStatusFlags, signal: AbortSign
     say('sightline.config.json to use a queue; this command then shows its workers, tasks and leases.');
   } else describeQueue(state, limit);
   describeBudgets(budgets, limit);
-  describeHomes(homes, limit);
+  describeRemotes(homes, limit);
   describeLag(lag.worst, lags.length, overdue);
   return EXIT.done;
 }
@@ -137,9 +137,9 @@ function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void
   );
 }
 
-function describeHomes(homes: readonly ClusterRemote[], limit: number): void {
+function describeRemotes(homes: readonly ClusterRemote[], limit: number): void {
   table(
-    ['home', 'epoch', 'checked in', 'checked out by', 'until'],
+    ['remote warehouse', 'epoch', 'checked in', 'checked out by', 'until'],
     homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {
       const lease = claim === null ? ['', ''] : [claim.holder, claim.until];
       return [workspace, String(epoch), savedAt === null ? 'never' : toMinute(savedAt), ...lease];

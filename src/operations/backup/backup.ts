@@ -83,7 +83,7 @@ interface Copied {
 async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
   const { copy, live } = agesOf(layout);
   // A serving process opens the live file whenever a job is due, so it must not be locked here.
-  const isHere = context.config.home.kind === 'local';
+  const isHere = context.config.remote.kind === 'local';
   if (isHere && live > 0 && !(await isServed(context.config.folder))) {
     try {
       return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {

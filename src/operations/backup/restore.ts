@@ -65,11 +65,11 @@ export async function readRestoreSource(
     throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`);
   }
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
-  const isAway = config.home.kind !== 'local';
+  const isAway = config.remote.kind !== 'local';
   const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
   const hasData = isAway ? (await remoteState({ config, clock }))?.savedAt != null : isHere;
   if (hasData && !force) {
-    const found = `workspace ${config.name} has data in ${isAway ? 'its home' : config.folder}`;
+    const found = `workspace ${config.name} has data in ${isAway ? 'its remote warehouse' : config.folder}`;
     throw new SightlineError('usage', `${found}; --force replaces it and keeps the old files`);
   }
   return { source, hasData };
@@ -137,7 +137,7 @@ async function settle(
   refuseIfTaken();
   const kept = await keepData(context.config.folder, layout, source, { old, stamp });
   await publishByRename(aside, layout.warehouse);
-  if (context.config.home.kind === 'local') await removeMark(context.config.folder);
+  if (context.config.remote.kind === 'local') await removeMark(context.config.folder);
   return { built, kept };
 }
 

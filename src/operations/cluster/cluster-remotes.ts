@@ -23,7 +23,7 @@ export async function readClusterRemotes(
   warn: (sentence: string) => void,
 ): Promise<ClusterRemote[]> {
   const queue = new PQueue({ concurrency: HOMES_AT_A_TIME });
-  const away = configs.filter(({ home }) => home.kind !== 'local');
+  const away = configs.filter(({ remote }) => remote.kind !== 'local');
   const found: ClusterRemote[] = [];
   await Promise.all(
     away.map((config) =>

@@ -38,7 +38,7 @@ export async function checkWarehouseFile({ context, layout, owner }: CheckContex
 }
 
 function isAway({ config }: CheckContext['context']): boolean {
-  return config.home.kind !== 'local';
+  return config.remote.kind !== 'local';
 }
 
 async function checkRows(path: string, what: string): Promise<Finding[]> {

@@ -43,7 +43,9 @@ export async function checkQueue(
 async function checkFolder(runner: Runner, configs: readonly WorkspaceConfig[]): Promise<Finding[]> {
   try {
     const isRecorded = await checkSharedFolder(runner, configs);
-    return isRecorded ? [{ status: 'ok', message: 'local homes are in the data folder that the queue records' }] : [];
+    return isRecorded
+      ? [{ status: 'ok', message: 'local warehouses are in the data folder that the queue records' }]
+      : [];
   } catch (thrown) {
     return [failureOf(toSightlineError(thrown))];
   }

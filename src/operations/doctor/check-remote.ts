@@ -9,9 +9,9 @@ import type { CheckContext, Finding } from './check-context.ts';
  */
 export async function checkRemote({ context, isOffline }: CheckContext): Promise<Finding[]> {
   const { config, clock, signal } = context;
-  const { home } = config;
-  if (home.kind === 'local') return [{ status: 'ok', message: 'the data folder is the home of the warehouse' }];
-  if (isOffline) return [{ status: 'ok', message: `s3://${home.bucket} not checked, because of --offline` }];
+  const { remote } = config;
+  if (remote.kind === 'local') return [{ status: 'ok', message: 'the warehouse is in the data folder' }];
+  if (isOffline) return [{ status: 'ok', message: `s3://${remote.bucket} not checked, because of --offline` }];
   try {
     const store = await openRemoteStore(config, signal);
     try {

@@ -45,7 +45,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'leftovers', run: checkLeftovers },
   { name: 'budget', run: checkBudget },
   { name: 'upstream', run: (check, earlier) => checkUpstream(check, hasFailed(earlier, 'budget')) },
-  { name: 'home', run: checkRemote },
+  { name: 'remote', run: checkRemote },
   { name: 'warehouse', run: checkWarehouseFile },
   { name: 'copy', run: (check, earlier) => checkCopy(check, hasFailed(earlier, 'warehouse')) },
   { name: 'records', run: (check, earlier) => checkRecords(check, hasFailed(earlier, 'warehouse')) },

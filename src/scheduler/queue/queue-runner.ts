@@ -13,7 +13,7 @@ import { FRESH_PRIORITY, LEASE_MS, workOnQueue } from './queue-worker.ts';
 /** Tasks written in one batch, and schedules written at the same time. */
 const BATCH = 500;
 const SIDE_BY_SIDE = 4;
-/** The field of the queue's metadata that names the data folder of local homes. */
+/** The field of the queue's metadata that names the data folder of local warehouses. */
 const FOLDER_FIELD = 'sightline:folder';
 /** A schedule whose next run is this late may have lost it. */
 const LATE_MS = 10 * 60_000;
