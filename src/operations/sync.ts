@@ -151,7 +151,7 @@ async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Cloc
     const unexplained = await calibrateConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
     if (unexplained.length === 0) return [];
     const names = unexplained.join(', ');
-    const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.conventions for the reasons`;
+    const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;
     return [{ ...note, message }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);

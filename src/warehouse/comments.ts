@@ -1,87 +1,163 @@
 import { literal, quoted } from './schema.ts';
 
+/** Comments on the tables of schema `sync`. */
+const tables: Readonly<Record<string, string>> = {
+  audits: 'The last comparison of each day of a list with the day counts of upstream.',
+  calibration: 'How upstream computes and writes its numbers, found by comparing its numbers with the stored rows.',
+  checkpoints: 'Pages of slices that are not finished; the next run resumes after them.',
+  coverage: 'Slices that were read completely: one row per slice, with the last time.',
+  drift: 'Differences between the responses of upstream and the declarations; counted, never fatal.',
+  held_deletions:
+    'Mass deletions that were not made because nothing confirms them; sightline sync --accept-deletions makes them.',
+  listings: 'The order in which upstream sent its lists.',
+  meta: 'The version of the tables in this schema.',
+  quarantine: 'Items of upstream that could not be stored as rows, with the reason.',
+  raw_pages: 'Positions of the raw pages, from which tables can be rebuilt.',
+  requests: 'Requests sent to upstream, one row per attempt.',
+  runs: 'Sync runs with their status and cost.',
+  shapes: 'Forms of the responses of upstream that the specification leaves open.',
+  verifications: 'Numbers computed from the stored rows, beside the numbers that upstream reported.',
+  vocabulary: 'Values and fields that upstream has sent so far, to notice new and vanished ones.',
+};
+
 /** Comments on columns that mean the same in every table of schema `sync`. */
 const everywhere: Readonly<Record<string, string>> = {
-  resource: 'The resource of the API, as `sightline describe` and the flag --only name it.',
-  brand_id: 'The brand; null for what belongs to the workspace.',
+  resource: 'The resource of the API, as in `sightline describe` and the flag --only.',
+  brand_id: 'The brand; null if the row is about the workspace.',
   table_name: 'The table that the row is about.',
-  chain: 'The chain of pages: resource, brand, range and what else tells it from others.',
-  range_from: 'First day of the range, UTC; null where there is none.',
-  range_to: 'Last day of the range, UTC; null where there is none.',
+  chain: 'The slice: resource, brand, range and other parameters.',
+  range_from: 'First day of the range, UTC; null without a range.',
+  range_to: 'Last day of the range, UTC; null without a range.',
   run_id: 'The run.',
-  pass_id: 'A run and those that went on with its work share it.',
-  first_seen_at: 'When it was met first (UTC).',
-  last_seen_at: 'When it was met last (UTC).',
+  pass_id: 'Shared by a run and the runs that resumed it.',
+  first_seen_at: 'Time of the first occurrence (UTC).',
+  last_seen_at: 'Time of the last occurrence (UTC).',
 };
 
 /** Comments on columns of a single table of schema `sync`. */
 const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  audits: {
+    day: 'The day, UTC.',
+    checked_at: 'Time of the day counts (UTC).',
+    agreed: 'Whether all numbers that upstream reports for the day equal those of the stored rows.',
+    upstream: 'Items of the day by the day counts.',
+    held: 'Stored items of the day.',
+    figures: 'Hash of the numbers of both sides; equal hashes are the same agreement or difference.',
+    mark: 'Hash of the rows of both sides; the day is not compared again while it is unchanged.',
+    tries: 'Runs that read the day while it differed; 0 or null if it agreed.',
+    retry_at: 'When the day is read again (UTC); null if it agreed.',
+  },
+  calibration: {
+    name: 'The open point of the specification.',
+    value: 'The value that the read server uses, unless the configuration overrides it.',
+    source: "learned: upstream's numbers determine it; default: they do not, see the note.",
+    compared: 'Numbers of upstream that could be compared with the stored rows.',
+    agreed: 'Those of them that are equal when computed with the value.',
+    largest_error: 'The largest difference among the compared numbers.',
+    note: 'The evidence, in words.',
+    decided_at: 'Time of the calibration (UTC).',
+  },
   checkpoints: {
-    page: 'Place of the page in its chain, counted from 1.',
-    next_cursor: 'Cursor of the page that follows; null for the last.',
-    seen: 'Keys of the rows that the page had.',
+    page: 'Number of the page in its slice, counted from 1.',
+    next_cursor: 'Cursor of the next page; null for the last.',
+    seen: 'Keys of the rows of the page.',
     unidentified: 'Items of the page without a key.',
     read_at: 'When upstream sent the page (UTC, from its Date header).',
   },
   coverage: {
     closed_at: 'When the last page was read (UTC, from the Date header).',
-    rows: 'Rows that the chain had.',
+    rows: 'Rows of the slice.',
+    state: 'State of the source at the time of the read, if it decides when the slice is due again.',
   },
-  listings: { keys: 'Keys of the rows, in upstream’s order.' },
-  meta: { name: 'What is kept.', value: 'Its value.' },
+  drift: {
+    path: 'The field; names of nested fields are joined with dots.',
+    kind: 'unknown_field, vanished_field, changed_type, new_value or implausible_value.',
+    detail: 'Expected and received, or the new value.',
+    count: 'Number of items.',
+    run_id: 'The last run that saw it.',
+    example: 'One item or value.',
+  },
+  held_deletions: {
+    rows_before: 'Stored rows of the list.',
+    rows_lost: 'Those of them that upstream no longer lists.',
+    held_at: 'When upstream sent the list without them (UTC).',
+  },
+  listings: { keys: 'Keys of the rows, in the order of upstream.' },
+  meta: { name: 'The name.', value: 'The value.' },
   quarantine: {
-    id: 'Hash of the item and of the reason, so that the same trouble is one row.',
-    reason: 'What was wrong with the item.',
-    item: 'The item as upstream sent it.',
+    id: 'Hash of the item and of the reason; repeated occurrences share a row.',
+    reason: 'The violated rule.',
+    item: 'The item as received.',
   },
-  raw_pages: { received_at: 'When upstream sent the answer (UTC, from its Date header).' },
+  raw_pages: {
+    file: 'The file, relative to the folder of raw pages.',
+    position: 'First byte of the page in the file.',
+    page: 'Number of the page in its slice, counted from 1.',
+    received_at: 'When upstream sent the page (UTC, from its Date header).',
+    bytes: 'Compressed bytes in the file.',
+    sha256: 'Hash of the page before compression, in hex.',
+  },
   requests: {
     sent_at: 'When it was sent (UTC).',
     path: 'Path below the base URL.',
     query: 'Query parameters.',
     attempt: 'Number of the attempt, counted from 1.',
-    status: 'HTTP status; null where no answer came.',
-    waited_ms: 'Milliseconds that it waited for the budget.',
-    took_ms: 'Milliseconds from sending to the whole answer.',
-    bytes: 'Bytes of the answer’s body.',
-    rows: 'Items in the answer.',
-    inserted: 'Rows that were new.',
-    updated: 'Rows that had changed.',
-    deleted: 'Rows that were gone.',
-    error: 'What went wrong; null where nothing did.',
-    data_version: 'Version of the data that the page made.',
+    status: 'HTTP status; null without a response.',
+    waited_ms: 'Milliseconds of waiting for the budget.',
+    took_ms: 'Milliseconds from sending to the end of the response.',
+    bytes: 'Bytes of the response body.',
+    rows: 'Items in the response.',
+    inserted: 'Inserted rows.',
+    updated: 'Updated rows.',
+    deleted: 'Deleted rows.',
+    error: 'The error; null without one.',
+    data_version: 'Version of the data after the page.',
   },
   runs: {
-    started_at: 'When it began (UTC, by our clock).',
-    ended_at: 'When it ended; null while it runs or where it was killed.',
+    started_at: 'Start (UTC, by the clock of this machine).',
+    ended_at: 'End; null while it runs or if it was killed.',
     status: 'running, complete, partial, interrupted or failed.',
-    options: 'What it was asked to do; runs with the same options go on with one another.',
+    options: 'Options; a run resumes an unfinished run with the same options.',
     requests: 'Requests sent.',
     retries: 'Those of them that repeated another.',
-    waited_ms: 'Milliseconds that requests waited for the budget, added up.',
-    quarantined: 'Items that could not be taken as rows.',
+    waited_ms: 'Milliseconds that requests waited for the budget, in total.',
+    quarantined: 'Items that could not be stored as rows.',
     tables: 'Rows read, inserted, updated and deleted, by table.',
-    error: 'Why it did not complete; null where it did.',
+    error: 'Reason why it is not complete; null if it is.',
     data_version: 'Version of the data at its end.',
-    pid: 'Process that ran it.',
+    pid: 'ID of the process.',
   },
-  shapes: {
-    name: 'What about the answer varies.',
-    value: 'How upstream does it.',
-  },
+  shapes: { name: 'The form that varies.', value: 'The form that upstream uses.' },
   verifications: {
-    verified_at: 'When it was compared (UTC).',
-    run_id: 'The run whose reports were compared; null where none belongs to it.',
-    agrees: 'Whether both numbers are the same; null where upstream’s could not be compared.',
+    verified_at: 'Time of the comparison (UTC).',
+    run_id: 'The run whose reports were compared; null without one.',
+    day: 'The day, UTC; null if the number is about a range.',
+    measure: 'The number that was computed.',
+    subject: 'The subject of the number, such as an engine or an entity.',
+    upstream: 'The number that upstream reported.',
+    held: 'The number computed from the stored rows.',
+    agrees: 'Whether both numbers are equal; null if they could not be compared.',
   },
-  vocabulary: { path: 'The field.', value: 'A label that was seen; null for what is known of the field itself.' },
+  vocabulary: {
+    path: 'The field.',
+    kind: 'value: a seen label; present, optional: the field is always or sometimes present; many: too many values to watch; settled: complete.',
+    value: 'A seen label; null for a property of the field.',
+  },
 };
 
-/** Returns the COMMENT statements for `columns` of schema `sync`; columns without a text are skipped. */
-export function bookkeepingComments(columns: readonly { readonly table: string; readonly column: string }[]): string[] {
-  return columns.flatMap(({ table, column }) => {
-    const about = byTable[table]?.[column] ?? everywhere[column];
-    if (about === undefined) return [];
-    return [`COMMENT ON COLUMN sync.${quoted(table)}.${quoted(column)} IS ${literal(about)}`];
+/** A table of schema `sync`, or with `column` one of its columns, with its current comment. */
+export interface Commented {
+  readonly table: string;
+  readonly column: string | null;
+  readonly comment: string | null;
+}
+
+/** Returns the COMMENT statements for tables and columns of schema `sync` whose comment differs from the one here. */
+export function bookkeepingComments(found: readonly Commented[]): string[] {
+  return found.flatMap(({ table, column, comment }) => {
+    const about = column === null ? tables[table] : (byTable[table]?.[column] ?? everywhere[column]);
+    if (about === undefined || about === comment) return [];
+    const subject = column === null ? `TABLE sync.${quoted(table)}` : `COLUMN sync.${quoted(table)}.${quoted(column)}`;
+    return [`COMMENT ON ${subject} IS ${literal(about)}`];
   });
 }

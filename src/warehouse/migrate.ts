@@ -30,22 +30,29 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
     }
     // Run all statements in one call: a thousand single calls take twice as long.
     if (statements.length > 0) await session.run(statements.join(';\n'));
-    if (version !== SCHEMA_VERSION) await commentLedger(session);
-    return statements.length > 0;
+    return (await commentLedger(session)) || statements.length > 0;
   });
   // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
 }
 
-// Comments on the columns of schema `sync` that the schema steps left without one.
-async function commentLedger(session: Session): Promise<void> {
-  const bare = await session.query(
-    `SELECT table_name, column_name FROM duckdb_columns()
-     WHERE database_name = current_database() AND schema_name = 'sync' AND comment IS NULL`,
+// Updates the comments of schema `sync`. Returns whether any has changed.
+async function commentLedger(session: Session): Promise<boolean> {
+  const rows = await session.query(
+    `SELECT table_name, column_name, c.comment FROM duckdb_columns() c JOIN duckdb_tables() t USING (schema_name, table_name, database_name)
+       WHERE database_name = current_database() AND schema_name = 'sync'
+     UNION ALL SELECT table_name, NULL, comment FROM duckdb_tables()
+       WHERE database_name = current_database() AND schema_name = 'sync'`,
   );
-  const columns = bare.map(([table, column]) => ({ table: String(table), column: String(column) }));
-  const statements = bookkeepingComments(columns);
+  const text = (value: unknown): string | null => (value === null ? null : String(value));
+  const found = rows.map(([table, column, comment]) => ({
+    table: String(table),
+    column: text(column),
+    comment: text(comment),
+  }));
+  const statements = bookkeepingComments(found);
   if (statements.length > 0) await session.run(statements.join(';\n'));
+  return statements.length > 0;
 }
 
 const writeVersion = [

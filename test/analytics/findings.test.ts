@@ -16,7 +16,7 @@ test('stored conventions override the defaults, and invalid ones are ignored', a
     (await database.exclusive((session) => session.all(sql))).map((row) => Object.values(row));
   const store = async (name: string, value: string | null): Promise<void> => {
     const json = value === null ? 'NULL' : `'${value}'`;
-    await run(`INSERT INTO sync.conventions VALUES ('${name}', ${json}, 'learned', 9, 9, 0, 'note', now()::TIMESTAMP)`);
+    await run(`INSERT INTO sync.calibration VALUES ('${name}', ${json}, 'learned', 9, 9, 0, 'note', now()::TIMESTAMP)`);
   };
   expect(await readConventions(query)).toEqual(defaultConventions);
 
@@ -36,7 +36,7 @@ test('stored conventions override the defaults, and invalid ones are ignored', a
   expect(labels['a']).toBe(1.5);
 
   // A replica written by an older version lacks the table.
-  await run('DROP TABLE sync.conventions');
+  await run('DROP TABLE sync.calibration');
   expect(await readConventions(query)).toEqual(defaultConventions);
   await database.close();
 });

@@ -37,7 +37,7 @@ describe('verifyBrand', () => {
 
   test('ignores numbers of default conventions, and marks days without a report as unreported', async () => {
     const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
-    await workspace.query("UPDATE sync.conventions SET source = 'default'");
+    await workspace.query("UPDATE sync.calibration SET source = 'default'");
     await workspace.query('UPDATE responses SET brand_position = brand_position + 1');
     expect((await verify(workspace)).days.flatMap(({ differences }) => differences)).toEqual([]);
     await workspace.query(

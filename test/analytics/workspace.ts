@@ -10,7 +10,7 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
-/** A row of `sync.conventions`. */
+/** A row of `sync.calibration`. */
 export interface Stored {
   readonly value: unknown;
   readonly source: string;
@@ -57,7 +57,7 @@ export async function learnChanged(workspace: TestWorkspace, ...changes: readonl
 async function learn(workspace: TestWorkspace, database: Database): Promise<Learned> {
   const query = (sql: string) => database.exclusive((session) => session.all(sql));
   const unexplained = await calibrateConventions(database, { now: workspace.sandbox.world.now() });
-  const stored = (await query('SELECT * FROM sync.conventions')).map((row): [string, Stored] => [
+  const stored = (await query('SELECT * FROM sync.calibration')).map((row): [string, Stored] => [
     String(row['name']),
     {
       value: JSON.parse(String(row['value'])),

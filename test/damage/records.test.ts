@@ -12,10 +12,10 @@ const CHANGES = [
      closed_at FROM sync.coverage LIMIT 1`,
   `INSERT INTO sync.audits SELECT resource, brand_id, DATE '0001-01-01', closed_at, true, 1, 1, '', NULL, NULL, NULL
      FROM sync.coverage LIMIT 1`,
-  'UPDATE sync.conventions SET agreed = compared + 1',
+  'UPDATE sync.calibration SET agreed = compared + 1',
   'UPDATE sync.raw_pages SET position = 123456789012 WHERE rowid = (SELECT min(rowid) FROM sync.raw_pages)',
 ];
-const FOUND = ['coverage (2 rows)', 'checkpoints (1 row)', 'audits (1 row)', 'conventions (', 'raw_pages (1 row)'];
+const FOUND = ['coverage (2 rows)', 'checkpoints (1 row)', 'audits (1 row)', 'calibration (', 'raw_pages (1 row)'];
 
 test('`doctor --fix` drops records that no sync can have written, and the next sync reads their data again', {
   timeout: 240_000,
@@ -26,7 +26,7 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
     for (const sql of statements) await database.exclusive((session) => session.run(sql));
     const rows = await database.exclusive((session) =>
-      session.query('SELECT (SELECT count(*) FROM sync.coverage) + (SELECT least(count(*), 1) FROM sync.conventions)'),
+      session.query('SELECT (SELECT count(*) FROM sync.coverage) + (SELECT least(count(*), 1) FROM sync.calibration)'),
     );
     await database.close();
     return Number(rows[0]?.[0]);

@@ -31,7 +31,7 @@ interface Evidence {
 }
 
 /**
- * Calibrates how upstream computes and writes its numbers, and stores the findings in `sync.conventions`. `now` is epoch
+ * Calibrates how upstream computes and writes its numbers, and stores the findings in `sync.calibration`. `now` is epoch
  * milliseconds. With `onlyIfNone`, does nothing if there are findings already. Returns the names of contradicted
  * conventions: enough rows, but no definition explains them.
  */

@@ -12,14 +12,10 @@ export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventio
  * default.
  */
 export async function readConventions(query: Query): Promise<Conventions> {
-  const found = await query(
-    `SELECT count(*) FROM duckdb_tables()
-     WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'conventions'`,
-  );
-  // A replica written by an older version lacks the table.
-  if (Number(found[0]?.[0]) === 0) return defaultConventions;
+  const table = await tableIn(query);
+  if (table === null) return defaultConventions;
   const stored: Record<string, unknown> = {};
-  for (const [name, value] of await query('SELECT name, CAST(value AS VARCHAR) FROM sync.conventions')) {
+  for (const [name, value] of await query(`SELECT name, CAST(value AS VARCHAR) FROM sync.${table}`)) {
     const schema = Object.hasOwn(conventionSchemas, String(name)) ? conventionSchemas[name as keyof Conventions] : null;
     const parsed = schema?.safeParse(parse(value));
     if (parsed?.success === true) stored[String(name)] = parsed.data;
@@ -27,23 +23,34 @@ export async function readConventions(query: Query): Promise<Conventions> {
   return { ...defaultConventions, ...stored };
 }
 
+// The table of the findings; null in a replica of schema version 1. Replicas up to version 4 have it as `conventions`.
+async function tableIn(query: Query): Promise<string | null> {
+  const [found] = await query(
+    `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync'
+       AND table_name IN ('calibration', 'conventions')`,
+  );
+  return found === undefined ? null : String(found[0]);
+}
+
 /** Returns the names of the calibrated conventions. */
 export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
-  const rows = await query("SELECT name FROM sync.conventions WHERE source = 'learned'");
+  const table = await tableIn(query);
+  if (table === null) return new Set();
+  const rows = await query(`SELECT name FROM sync.${table} WHERE source = 'learned'`);
   return new Set(rows.map(([name]) => String(name)));
 }
 
 /** Whether calibration has ever run on this warehouse. */
 export async function hasFindings(session: Session): Promise<boolean> {
-  return (await session.all('SELECT 1 FROM sync.conventions LIMIT 1')).length > 0;
+  return (await session.all('SELECT 1 FROM sync.calibration LIMIT 1')).length > 0;
 }
 
 /** Replaces the stored findings. `now` is epoch milliseconds. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
-  await session.run('DELETE FROM sync.conventions');
+  await session.run('DELETE FROM sync.calibration');
   for (const [name, finding] of Object.entries(findings)) {
     await session.run(
-      `INSERT INTO sync.conventions
+      `INSERT INTO sync.calibration
        SELECT $1, CAST($2 AS JSON), $3, $4, $5, CAST($6 AS DOUBLE), $7, CAST($8 AS TIMESTAMP)`,
       [
         name,

@@ -1,6 +1,6 @@
 -- Daily numbers as upstream reported them: one row per brand, day, engine and entity, and one per brand, day and entity
 -- over all engines. Filter by scope before summing.
--- formula: shares are converted to fractions by upstream's calibrated scale (sync.conventions; percent by default).
+-- formula: shares are converted to fractions by upstream's calibrated scale (sync.calibration; percent by default).
 --   They keep upstream's rounding.
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
@@ -19,7 +19,7 @@ WITH scale AS (
   SELECT
     coalesce(max(TRY_CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'visibility'), 100) AS visibility,
     coalesce(max(TRY_CAST(value->>'whole' AS DOUBLE)) FILTER (name = 'shareOfVoice'), 100) AS share_of_voice
-  FROM sync.conventions
+  FROM sync.calibration
 )
 SELECT
   m.brand_id,

@@ -1,4 +1,4 @@
--- Worths of upstream's sentiment labels: one row per label, from calibration (sync.conventions) or the defaults:
+-- Worths of upstream's sentiment labels: one row per label, from calibration (sync.calibration) or the defaults:
 -- positive 100, neutral 50, negative 0.
 -- formula: a label leans positive if its worth is above that of the label neutral, negative if below. Without a label
 --   neutral, the reference is the mean of the highest and the lowest worth.
@@ -10,7 +10,7 @@ WITH stored AS (
     max(value) FILTER (name = 'labels' AND json_type(value) = 'OBJECT'),
     CAST('{"positive": 100, "neutral": 50, "negative": 0}' AS JSON)
   ) AS labels
-  FROM sync.conventions
+  FROM sync.calibration
 ), worths AS (
   SELECT entry.key AS label, entry.value AS worth FROM (
     SELECT unnest(map_entries(TRY_CAST(labels AS MAP(VARCHAR, DOUBLE)))) AS entry FROM stored

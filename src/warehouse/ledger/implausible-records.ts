@@ -55,7 +55,7 @@ function conditionsOf({ earliest, latest, rawFiles }: RecordBounds): [table: str
     ['checkpoints', `chain IN (SELECT chain FROM sync.checkpoints WHERE NOT (${page}))`],
     ['audits', `NOT (${within('day')} AND ${within('checked_at')} AND upstream >= 0 AND held >= 0)`],
     ['verifications', `NOT (${within('day')} AND ${within('verified_at')})`],
-    ['conventions', `EXISTS (SELECT 1 FROM sync.conventions WHERE NOT (${finding}))`],
+    ['calibration', `EXISTS (SELECT 1 FROM sync.calibration WHERE NOT (${finding}))`],
     ['raw_pages', `NOT (${within('received_at')} AND position >= 0 AND bytes > 0 AND ${isInFile(rawFiles)})`],
   ];
 }
