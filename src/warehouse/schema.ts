@@ -97,6 +97,7 @@ CREATE TABLE IF NOT EXISTS sync.held_deletions (
 const calibrationTable = `
 ALTER TABLE sync.conventions RENAME TO calibration;
 CREATE VIEW sync.conventions AS SELECT * FROM sync.calibration;
+COMMENT ON VIEW sync.conventions IS 'Earlier name of sync.calibration.';
 `;
 
 /** SQL that migrates a file from each version to the next; the first step creates the tables. */

@@ -75,7 +75,7 @@ test('views are recreated if they differ from the existing ones, and otherwise k
   const other = { ...view, name: 'two', sql: 'SELECT a FROM mart.one' };
   const names = async (): Promise<unknown[][]> =>
     database.exclusive((session) =>
-      session.query('SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1'),
+      session.query('SELECT view_name FROM duckdb_views() WHERE schema_name = $1 ORDER BY 1', [MART_SCHEMA]),
     );
   expect(await ensureViews(database, MART_SCHEMA, [view, other])).toBe(true);
   expect(await ensureViews(database, MART_SCHEMA, [view, other])).toBe(false);
