@@ -33,7 +33,7 @@ const chosen: [string, number, Partial<Choices>][] = [
 ];
 
 describe('calibration finds the conventions that the sandbox uses', () => {
-  test.for(chosen)('%s', { timeout: 120_000 }, async ([, seed, choices]) => {
+  test.for(chosen)('%s', async ([, seed, choices]) => {
     const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed, choices });
     const expected = conventionsOf(choices);
     expect(conventions).toEqual(expected);
@@ -93,7 +93,7 @@ describe('calibration reports too little evidence', () => {
 
 const gone = '_deleted_at = now()::TIMESTAMP';
 
-test('a share without rows gets the form of the other shares', { timeout: 120_000 }, async () => {
+test('a share without rows gets the form of the other shares', async () => {
   const choices = { scale: 'fraction', decimals: 3 } as const;
   const { workspace } = await learnFrom({ ...enough, choices });
   const lists = ['cited_domains', 'traffic_totals', 'metrics_prompts', 'metrics_groups'];
@@ -119,7 +119,7 @@ test('a share without rows gets the form of the other shares', { timeout: 120_00
   expect(alone.conventions.shareOfVoice).toEqual(conventionsOf(choices).shareOfVoice);
 });
 
-test('inconsistent or missing evidence is not accepted', { timeout: 120_000 }, async () => {
+test('inconsistent or missing evidence is not accepted', async () => {
   const { workspace } = await learnFrom({ ...enough, seed: 2 });
 
   // One number in ten is wrong.
@@ -177,7 +177,7 @@ test('inconsistent or missing evidence is not accepted', { timeout: 120_000 }, a
   expect(part.unexplained).toContain('domainShare');
 });
 
-test('calibration finds conventions that the sandbox cannot vary', { timeout: 120_000 }, async () => {
+test('calibration finds conventions that the sandbox cannot vary', async () => {
   const { workspace } = await learnFrom({
     ...enough,
     days: 20,
@@ -233,7 +233,7 @@ test('calibration finds conventions that the sandbox cannot vary', { timeout: 12
   expect(rounded.conventions.domainShare).toMatchObject({ whole: 100, decimals: 1 });
 });
 
-test('calibration distinguishes relative changes and changes of rounded shares', { timeout: 120_000 }, async () => {
+test('calibration distinguishes relative changes and changes of rounded shares', async () => {
   const { workspace } = await learnFrom({ ...enough, days: 50, choices: { decimals: 'none' } });
   const compared = ['metrics_prompts', 'metrics_groups'];
   const before = '(visibility - visibility_change)';
@@ -259,7 +259,7 @@ test('calibration distinguishes relative changes and changes of rounded shares',
   expect(rounded.conventions.visibilityChange).toMatchObject({ whole: 100, as: 'difference', of: 'rounded' });
 });
 
-test('calibrating twice finds the same, and only the newest range counts', { timeout: 120_000 }, async () => {
+test('calibrating twice finds the same, and only the newest range counts', async () => {
   const first = await learnFrom({ ...enough, days: 20, seed: 4 });
   expect((await learnAgain(first.workspace)).stored).toEqual(first.stored);
   first.workspace.sandbox.world.advance({ days: 2 });

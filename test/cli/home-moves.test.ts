@@ -7,9 +7,7 @@ import { type Finished, openCli, runCli } from './helpers.ts';
 
 const COUNT = 'SELECT count(*) AS n FROM responses';
 
-test('a workspace moves between its folder and a bucket without losing data that exist only in a folder', {
-  timeout: 120_000,
-}, async () => {
+test('a workspace moves between its folder and a bucket without losing data that exist only in a folder', async () => {
   const cli = await openCli({ brands: 1, prompts: 1, days: 2, responsesPerDay: 10 });
   const server = await startS3Server();
   onTestFinished(() => server.close());

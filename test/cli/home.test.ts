@@ -108,9 +108,7 @@ test(`kill -9 of ${KILLS} workers: another machine resumes after the last page, 
   expect(new Set(pieces.map(({ key }) => key.split('/')[4])).size).toBeGreaterThan(1);
 });
 
-test('a worker that resumes after its lease has expired neither checks in nor publishes', {
-  timeout: 120_000,
-}, async () => {
+test('a worker that resumes after its lease has expired neither checks in nor publishes', async () => {
   const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15 });
   const server = await startStore();
   const publish = { kind: 's3', bucket: server.bucket, prefix: 'lake', endpoint: server.endpoint };
@@ -137,9 +135,7 @@ test('a worker that resumes after its lease has expired neither checks in nor pu
   await inside(cli, two, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
 });
 
-test('another machine reads, backs up and restores the checked-in version, and doctor shows its holder', {
-  timeout: 120_000,
-}, async () => {
+test('another machine reads, backs up and restores the checked-in version, and doctor shows its holder', async () => {
   const cli = await openCli();
   const server = await startStore();
   const [one, two] = [await machineOf(cli, server), await machineOf(cli, server)];

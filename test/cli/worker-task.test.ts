@@ -42,9 +42,7 @@ test('one run covers all runs of a job that were delayed until the next was due,
   expect(await perform(now - 2 * HOUR_MS)).toEqual(done);
 });
 
-test('a worker on another machine does not repeat steps that ended before the first worker was killed', {
-  timeout: 180_000,
-}, async () => {
+test('a worker on another machine does not repeat steps that ended before the first worker was killed', async () => {
   const { sandbox, env } = await openCli({ brands: 1, prompts: 2, days: 3 });
   const store = await startS3Server();
   onTestFinished(() => store.close());

@@ -11,7 +11,7 @@ let postgres: TestPostgres | string = 'it was not started';
 beforeAll(async () => {
   postgres = await startPostgres();
   if (typeof postgres === 'string') process.stderr.write(`\nWorkers of a queue are NOT TESTED here: ${postgres}\n\n`);
-}, 60_000);
+});
 afterAll(async () => {
   if (typeof postgres !== 'string') await postgres.close();
 });
@@ -48,7 +48,7 @@ test('a worker without a queue runs the overdue jobs of every valid workspace', 
   expectRefusal(await runCli(['worker', '--name', 'a b'], surroundings), 'usage', false);
   expectRefusal(await runCli(['worker', '--concurrency', '0', '--json'], surroundings), 'usage', true);
   expectRefusal(await runCli(['cluster'], surroundings), 'usage', false);
-}, 60_000);
+});
 
 test('workers share a queue: a stopped worker returns its tasks, and another one resumes them', async (context) => {
   const databaseUrl = urlOf(context);
@@ -103,7 +103,7 @@ test('workers share a queue: a stopped worker returns its tasks, and another one
   const text = await fleet.run('cluster', 'status');
   const logs = [...first.lines, ...second.lines, text, JSON.stringify(after), ...doctor.stdout].join('\n');
   expect(logs).not.toMatch(/gsk_cluster|p@ss|p%40ss/);
-}, 120_000);
+});
 
 test('a shared queue is rejected for workspaces with a local warehouse', async () => {
   const databaseUrl = 'postgres://nobody@127.0.0.1:1/nothing';
@@ -137,7 +137,7 @@ test('a shared queue is rejected for workspaces with a local warehouse', async (
   const asked = away.start('cluster', 'enqueue', 'nightly', '--json');
   await asked.ended;
   expect(JSON.parse(asked.stdout.join(''))).toMatchObject({ error: { code: 'queue_unreachable' } });
-}, 120_000);
+});
 
 test('workers of one queue use one data folder for local warehouses, until a worker records another one', async (context) => {
   const fleet = await open({
@@ -163,7 +163,7 @@ test('workers of one queue use one data folder for local warehouses, until a wor
   );
   expect(await there('--move-folder')).toMatchObject({ code: 0 });
   expect(await here()).toMatchObject({ code: 2, said: expect.stringContaining('sightline worker --move-folder') });
-}, 120_000);
+});
 
 test('the error of an unreachable queue names its variable', async (context) => {
   const away = Object.assign(new URL(urlOf(context)), { port: '1' }).href;
@@ -173,4 +173,4 @@ test('the error of an unreachable queue names its variable', async (context) => 
   expect(JSON.parse(status.stdout.join(''))).toMatchObject({ error: { code: 'queue_unreachable' } });
   expect(status.lines.join('\n')).toMatch(/CLUSTER_DATABASE_URL.*ECONNREFUSED/);
   expect(status.lines.join('\n')).not.toMatch(/p@ss|p%40ss/);
-}, 120_000);
+});

@@ -135,7 +135,7 @@ beforeAll(async () => {
     rmSync(join(data, 'home.json'));
     await leaveLog(join(data, 'warehouse.duckdb'));
   });
-}, 240_000);
+});
 afterAll(async () => {
   await template.close();
   if (isLong) process.stdout.write(`${JSON.stringify(counts)}\n`);
@@ -212,7 +212,7 @@ describe('a command that fails because of a damaged file names a remedy', () => 
     },
   );
 
-  test('snapshots/latest that is a file, a folder or a dangling link', { timeout: 120_000 }, async () => {
+  test('snapshots/latest that is a file, a folder or a dangling link', async () => {
     const patient = await template.copy();
     const latest = join(patient.data, 'snapshots', 'latest');
     const ways: readonly (readonly [string, () => void, number])[] = [

@@ -9,7 +9,7 @@ import { makeTemplate, type Template } from './workspace.ts';
 let template: Template;
 beforeAll(async () => {
   template = await makeTemplate(() => Promise.resolve());
-}, 240_000);
+});
 afterAll(() => template.close());
 
 describe('a data folder', () => {
@@ -19,7 +19,7 @@ describe('a data folder', () => {
     [`a "b"'c'\nd`, null],
     ['Größe-日本-😀#b%20c;d$e\\f{g,h}', null],
     [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null],
-  ] as const)('named %j works', { timeout: 120_000 }, async ([name, sibling]) => {
+  ] as const)('named %j works', async ([name, sibling]) => {
     const patient = await template.copy();
     const [data, moved] = [join(patient.folder, 'data'), join(patient.folder, name)];
     // The name, as a pattern, matches the files of the sibling folder.

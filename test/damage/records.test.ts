@@ -17,9 +17,7 @@ const CHANGES = [
 ];
 const FOUND = ['coverage (2 rows)', 'checkpoints (1 row)', 'audits (1 row)', 'calibration (', 'raw_pages (1 row)'];
 
-test('`doctor --fix` drops records that no sync can have written, and the next sync reads their data again', {
-  timeout: 240_000,
-}, async () => {
+test('`doctor --fix` drops records that no sync can have written, and the next sync reads their data again', async () => {
   const template = await makeTemplate(() => Promise.resolve());
   const patient = await template.copy();
   const inWarehouse = async (statements: readonly string[]): Promise<number> => {
@@ -54,9 +52,7 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
   }
 });
 
-test('rows of raw pages whose file is missing are no damage, and never belong to a new file of the same name', {
-  timeout: 240_000,
-}, async () => {
+test('rows of raw pages whose file is missing are no damage, and never belong to a new file of the same name', async () => {
   const template = await makeTemplate(() => Promise.resolve());
   const patient = await template.copy();
   const expectSound = async (): Promise<void> => {

@@ -48,4 +48,4 @@ test('an item with an implausible time that upstream never corrects makes one ru
   const third = await syncAt(folder, liar.baseUrl, ['--json']);
   expect(third, third.stderr).toMatchObject({ code: 0 });
   expectSameTables(await readTables(folder), await readTables(truthful));
-}, 120_000);
+});

@@ -93,7 +93,7 @@ describe.each(variants)('publishing to $name', ({ name, open }) => {
 
   beforeAll(async () => {
     if (isHere) ({ place, given, close } = await open());
-  }, 120_000);
+  });
   afterAll(() => close());
 
   const put = async (publisher: Publisher, at = ++generation, contents = FILES.map((file) => `${file} of ${at}`)) => {

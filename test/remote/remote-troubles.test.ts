@@ -11,9 +11,7 @@ const insert = (from: number, count: number): string =>
 const COUNT = 'SELECT count(*) FROM facts';
 const DAY_MS = 24 * 3_600_000;
 
-test('a journal piece with a lost response is sent again unchanged and applied once', {
-  timeout: 60_000,
-}, async () => {
+test('a journal piece with a lost response is sent again unchanged and applied once', async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   const out = await one.checkOut('task');
@@ -40,9 +38,7 @@ test('a journal piece with a lost response is sent again unchanged and applied o
   await out.release();
 });
 
-test('a failed check-in deletes nothing that the record still names', {
-  timeout: 60_000,
-}, async () => {
+test('a failed check-in deletes nothing that the record still names', async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   let out = await one.checkOut();
@@ -99,7 +95,7 @@ test('after an older record was restored, a lease of the same epoch belongs to o
   await other.release();
 });
 
-test('a raw page of any length is durable before the commit that refers to it', { timeout: 60_000 }, async () => {
+test('a raw page of any length is durable before the commit that refers to it', async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   const out = await one.checkOut('task');
@@ -120,9 +116,7 @@ test('a raw page of any length is durable before the commit that refers to it', 
   await out.release();
 });
 
-test('an abort during the download of a warehouse takes effect at once and releases the lease', {
-  timeout: 60_000,
-}, async () => {
+test('an abort during the download of a warehouse takes effect at once and releases the lease', async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   const out = await one.checkOut();

@@ -39,7 +39,7 @@ beforeAll(async () => {
   const client = new S3Client({ endpoint: ceph.endpoint, region: 'us-east-1', forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
   client.destroy();
-}, 120_000);
+});
 afterAll(() => ceph?.close());
 if (isCephTried) {
   let workspaces = 0;

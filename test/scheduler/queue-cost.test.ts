@@ -11,7 +11,7 @@ const isWanted = process.env['SIGHTLINE_COST'] === '1';
 
 beforeAll(async () => {
   if (isWanted) await startQueues();
-}, 60_000);
+});
 afterAll(stopQueues);
 
 // Takes minutes of real time: SIGHTLINE_COST=1 npx vitest run ... test/scheduler/queue-cost.test.ts

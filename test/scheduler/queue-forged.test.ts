@@ -43,7 +43,6 @@ test.each([
 
 test.for(['postgres', 'redis'] as const)(
   'forged tasks and records in %s do not stop workers, and are not shown',
-  { timeout: 60_000 },
   async (kind, context) => {
     const address = await newQueue(kind, context);
     const said: string[] = [];

@@ -222,7 +222,7 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
       .toBe(true);
     await work.stop();
     expect(begun.slice(0, 3).sort()).toEqual(['w0 hourly 1', 'w0 nightly 2', 'w1 nightly 2']);
-  }, 90_000);
+  });
 
   test('gives the tasks of a killed or suspended worker to others', async (context) => {
     const address = await newQueue(kind, context);
@@ -259,12 +259,11 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
     const { ended, counts } = await runner.state();
     expect(ended).toHaveLength(4);
     expect(counts.failed).toBe(0);
-  }, 60_000);
+  });
 });
 
 test.for(['postgres', 'redis'] as const)(
   'active tasks stay with their worker after %s was away for longer than a lease',
-  { timeout: 60_000 },
   async (kind, context) => {
     const address = await newQueue(kind, context);
     const [holdersWay, othersWay] = [await openWay(address), await openWay(address)];
@@ -375,7 +374,7 @@ describe('a queue in PostgreSQL', () => {
     expect([...done.values()].filter((times) => times > 1)).toEqual([]);
     await expect.poll(() => heard.join('\n'), { timeout: 10_000 }).toContain("The queue's database answers again.");
     expect(`${heard.join()}${refused?.stack}`).not.toMatch(/p@ss|p%40ss/);
-  }, 90_000);
+  });
 });
 
 test.for(['postgres', 'redis'] as const)(

@@ -22,7 +22,7 @@ const changes: readonly Advance[] = [
 
 describe('a sync applies exactly the changes of upstream', () => {
   // All changes happen in one workspace, so that they also meet the results of earlier ones.
-  test('for each kind of change, one after another', { timeout: 120_000 }, async () => {
+  test('for each kind of change, one after another', async () => {
     const workspace = await openWorkspace({ seed: 11, prompts: 4, days: 4 });
     await workspace.sync();
     let before = await rowsByKey(workspace);

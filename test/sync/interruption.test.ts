@@ -117,7 +117,7 @@ describe('an interrupted run', () => {
     await expectEqualToUpstream(workspace);
   });
 
-  test('leaves a consistent warehouse after kill -9, and the next run resumes', { timeout: 120_000 }, async () => {
+  test('leaves a consistent warehouse after kill -9, and the next run resumes', async () => {
     const workspace = await openWorkspace({ ...many, latencyMs: 5 });
     const { sandbox } = workspace;
     await workspace.warehouse().close();

@@ -148,9 +148,7 @@ describe('a sync', () => {
 });
 
 describe('a replay of damaged files', () => {
-  test('reports file and page, replays the rest, and deletes no rows because of missing pages', {
-    timeout: 120_000,
-  }, async () => {
+  test('reports file and page, replays the rest, and deletes no rows because of missing pages', async () => {
     const workspace = await openWorkspace({ ...small, responsesPerDay: 150 });
     const { folder, sync } = await keepPages(workspace);
     await sync({ only: ['responses', 'alerts'] });

@@ -13,7 +13,7 @@ const script = new URL('./kept-child.ts', import.meta.url);
 const small = { brands: 2, prompts: 4, days: 5, seed: 41 } as const;
 
 describe('a replay into a new file', () => {
-  test('restores every row, including history, after many syncs', { timeout: 240_000 }, async () => {
+  test('restores every row, including history, after many syncs', async () => {
     const workspace = await openWorkspace(small);
     const { folder, sync } = await keepPages(workspace);
     expect(await sync()).toMatchObject({ status: 'complete', failures: [] });
@@ -40,7 +40,7 @@ describe('a replay into a new file', () => {
     expect(await ask(warehouse, coverage)).toEqual(await ask(workspace.warehouse(), coverage));
   });
 
-  test('replays only the selected days and resources', { timeout: 240_000 }, async () => {
+  test('replays only the selected days and resources', async () => {
     const workspace = await openWorkspace({ ...small, brands: 1 });
     const { folder, sync } = await keepPages(workspace);
     await sync();
@@ -57,7 +57,7 @@ describe('a replay into a new file', () => {
     expect(early.skipped).toBe(late.pages);
   });
 
-  test('restores the rows of a sync that was killed repeatedly', { timeout: 180_000 }, async () => {
+  test('restores the rows of a sync that was killed repeatedly', async () => {
     const workspace = await openWorkspace({ ...small, brands: 1, responsesPerDay: 320, latencyMs: 5 });
     const { sandbox } = workspace;
     const folder = `${await temporaryFolder()}/raw`;

@@ -157,7 +157,7 @@ describe('a warehouse is rejected if', () => {
     await make(path);
   });
 
-  test('another process owns it, until that process ends', { timeout: 60_000 }, async () => {
+  test('another process owns it, until that process ends', async () => {
     const path = await newPath();
     const child = startChild(script, path);
     expect(await child.message()).toBe('open');

@@ -42,9 +42,7 @@ async function openSynced(seed: number) {
 const one = (told: readonly Told[], table: string): Pick<Told, 'change' | 'key'>[] =>
   told.filter((row) => row.table === table).map(({ change, key }) => ({ change, key }));
 
-test('history records each change for the changed row and for no other row of its table', {
-  timeout: 180_000,
-}, async () => {
+test('history records each change for the changed row and for no other row of its table', async () => {
   const { workspace, happen } = await openSynced(41);
   const { query } = workspace;
   const begun = await query(`SELECT DISTINCT change, epoch_ms(valid_from) AS at, valid_to FROM prompts_history`);
@@ -65,7 +63,7 @@ test('history records each change for the changed row and for no other row of it
   }
 });
 
-test('history keeps earlier tags, actions and texts', { timeout: 120_000 }, async () => {
+test('history keeps earlier tags, actions and texts', async () => {
   const { workspace, happen } = await openSynced(42);
   const { query } = workspace;
   const tagsThen = await query(
@@ -99,9 +97,7 @@ test('history keeps earlier tags, actions and texts', { timeout: 120_000 }, asyn
   );
 });
 
-test('deleting a brand ends its history, and a sync without changes writes no versions', {
-  timeout: 120_000,
-}, async () => {
+test('deleting a brand ends its history, and a sync without changes writes no versions', async () => {
   const { workspace, happen } = await openSynced(43);
   const before = await fingerprint(workspace);
   expect(await workspace.sync()).toMatchObject({ status: 'complete' });
@@ -113,7 +109,7 @@ test('deleting a brand ends its history, and a sync without changes writes no ve
   expect(brand).toEqual({ ended: BigInt(workspace.sandbox.world.now()) });
 });
 
-test('history keeps the earlier numbers of a day that upstream restates', { timeout: 120_000 }, async () => {
+test('history keeps the earlier numbers of a day that upstream restates', async () => {
   const { workspace, happen } = await openSynced(44);
   const { ids } = await happen({ lateAnswers: 1 });
   const days = await workspace.query(

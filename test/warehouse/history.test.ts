@@ -182,7 +182,7 @@ async function open(): Promise<Warehouse> {
   return warehouse;
 }
 
-test('any sequence of pages produces the same history as a model in memory', { timeout: 120_000 }, async () => {
+test('any sequence of pages produces the same history as a model in memory', async () => {
   const warehouse = await open();
   const run = await warehouse.beginRun({ runId: '00000000-0000-4000-8000-000000000001', options: '', now: 0 });
   const commit = async (

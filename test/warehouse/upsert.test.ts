@@ -205,7 +205,7 @@ async function open(): Promise<Warehouse> {
   return warehouse;
 }
 
-test('any sequence of pages produces the same rows as a map in memory', { timeout: 120_000 }, async () => {
+test('any sequence of pages produces the same rows as a map in memory', async () => {
   const warehouse = await open();
   const run = await warehouse.beginRun({ runId: '00000000-0000-4000-8000-000000000001', options: '', now: 0 });
   const sliceOf = (resource: string, brand: number, from: string | null = null, to: string | null = null) => ({

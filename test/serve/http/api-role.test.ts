@@ -192,7 +192,7 @@ describe('serve --role api', () => {
     const { code, stderr } = await server.stop();
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
-  }, 120_000);
+  });
 
   it('rejects invalid flags, and keeps running with one damaged key file', async () => {
     const run = (...args: string[]) => runCli(['serve', '--role', 'api', '--port', '0', ...args], { cwd: folder, env });

@@ -52,7 +52,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   'log messages to clients, of which there are none': ['logging-set-level'],
 };
 
-it('passes the scenarios of the conformance suite that apply', { timeout: 180_000 }, async () => {
+it('passes the scenarios of the conformance suite that apply', async () => {
   const listed = [...(await suite(['list', '--server'])).stdout.matchAll(/^ +- (\S+)/gm)].map((match) => match[1]);
   // A new scenario must be reviewed and added to one of the lists.
   expect(listed.sort()).toEqual([...APPLIES, ...Object.values(LEFT_OUT).flat()].sort());
