@@ -75,7 +75,7 @@ test.for(['postgres', 'redis'] as const)(
         return { kind: 'settled', status: 'done' };
       },
     });
-    await expect.poll(() => runner.outstanding(0), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => runner.outstanding(0), { timeout: 200_000 }).toBe(0);
     stop.abort(new Error('stopped'));
     await working;
     expect(begun).toEqual(['w0 nightly']);
@@ -99,6 +99,6 @@ test('a damaged record of the last takeover in PostgreSQL delays the next one by
   for (const value of ['damaged', '', '1/', '-1/-1', `${times}/${times}`, `0/${times}`]) {
     await queue.getBackend().setQueueMeta({ 'sightline:sweep': value });
     expect(await database.mayReclaim(600), value).toBe(false);
-    await expect.poll(() => database.mayReclaim(600), { timeout: 20_000, message: value }).toBe(true);
+    await expect.poll(() => database.mayReclaim(600), { timeout: 200_000, message: value }).toBe(true);
   }
 });
