@@ -1,7 +1,5 @@
-import { hourly } from './hourly.ts';
-import { nightly } from './nightly.ts';
-import { report } from './report.ts';
-import { weeklyAudit } from './weekly-audit.ts';
+import { importSiblings } from '../src/base/files.ts';
+import type { Job } from '../src/scheduler/job.ts';
 
-/** The predefined jobs. */
-export const declaredJobs = [nightly, hourly, weeklyAudit, report] as const;
+/** The jobs in this folder, in the order of lists. */
+export const declaredJobs: readonly Job[] = await importSiblings(import.meta.url);

@@ -3,6 +3,7 @@ import { defineJob } from '../src/scheduler/job.ts';
 /** Syncs the data that change within a day, with a request limit that leaves most of the budget to other work. */
 export const hourly = defineJob({
   name: 'hourly',
+  position: 20,
   about: 'Syncs data that change within a day: new responses, alerts, threads, articles and credits.',
   cron: '45 * * * *',
   steps: [

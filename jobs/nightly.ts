@@ -3,6 +3,7 @@ import { defineJob } from '../src/scheduler/job.ts';
 /** Syncs, verifies and exports every workspace each night. */
 export const nightly = defineJob({
   name: 'nightly',
+  position: 10,
   about: 'Syncs changed data, verifies them, publishes a snapshot and deletes old snapshots by the `keep` setting.',
   cron: '15 2 * * *',
   steps: [

@@ -3,6 +3,7 @@ import { defineJob } from '../src/scheduler/job.ts';
 /** Checks that need too many requests to run every night. */
 export const weeklyAudit = defineJob({
   name: 'weekly-audit',
+  position: 30,
   about: 'Reads full lists, re-reads older days in rotation, compacts the warehouse file and checks its integrity.',
   cron: '30 3 * * 0',
   steps: [

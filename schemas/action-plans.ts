@@ -4,6 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const actionPlans = defineResource({
   name: 'action_plans',
+  position: 170,
   about: 'Prompts that competitors won over the last 14 days, with the actions proposed for them.',
   scope: 'brand',
   path: '/brands/{brandId}/action-plans',

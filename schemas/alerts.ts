@@ -4,6 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const alerts = defineResource({
   name: 'alerts',
+  position: 160,
   about: 'Alerts that the service raised.',
   scope: 'brand',
   path: '/brands/{brandId}/alerts',

@@ -4,6 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const article = defineResource({
   name: 'article',
+  position: 190,
   about: 'One article with its text and sources.',
   scope: 'brand',
   path: '/brands/{brandId}/articles/{articleId}',

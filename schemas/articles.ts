@@ -3,6 +3,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const articles = defineResource({
   name: 'articles',
+  position: 180,
   about: 'Articles that the service wrote.',
   scope: 'brand',
   path: '/brands/{brandId}/articles',

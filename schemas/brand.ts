@@ -3,6 +3,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const brand = defineResource({
   name: 'brand',
+  position: 40,
   about: 'One brand by its id.',
   scope: 'workspace',
   path: '/brands/{brandId}',

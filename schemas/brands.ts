@@ -4,6 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const brands = defineResource({
   name: 'brands',
+  position: 30,
   about: 'Brands of the workspace.',
   scope: 'workspace',
   path: '/brands',

@@ -1,10 +1,11 @@
 import { integer, number, text } from '../src/contract/fields.ts';
 import { limitParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { engineFilters } from './filters.ts';
+import { engineFilters } from './shared/filters.ts';
 
 export const citedDomains = defineResource({
   name: 'cited_domains',
+  position: 130,
   about: 'Domains that responses cite most, over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/sources/domains',

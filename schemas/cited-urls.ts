@@ -1,10 +1,11 @@
 import { integer, text } from '../src/contract/fields.ts';
 import { limitParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { engineFilters } from './filters.ts';
+import { engineFilters } from './shared/filters.ts';
 
 export const citedUrls = defineResource({
   name: 'cited_urls',
+  position: 140,
   about: 'Pages that responses cite most, over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/sources/urls',

@@ -1,9 +1,10 @@
 import { json, text, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { firstText } from './unknown-shapes.ts';
+import { firstText } from './shared/unknown-shapes.ts';
 
 export const competitors = defineResource({
   name: 'competitors',
+  position: 50,
   about: 'Competitors tracked for a brand.',
   scope: 'brand',
   path: '/brands/{brandId}/competitors',

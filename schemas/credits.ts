@@ -1,12 +1,13 @@
 import { isRecord } from '../src/base/json.ts';
 import { json, number } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { firstNumber } from './unknown-shapes.ts';
+import { firstNumber } from './shared/unknown-shapes.ts';
 
 const names = ['credits', 'balance', 'remaining', 'creditsLeft', 'creditsRemaining', 'left', 'available', 'total'];
 
 export const credits = defineResource({
   name: 'credits',
+  position: 20,
   about: 'Remaining AI writing credits of the workspace.',
   scope: 'workspace',
   path: '/credits',

@@ -1,10 +1,11 @@
 import { isRecord } from '../src/base/json.ts';
 import { json, text } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { firstText } from './unknown-shapes.ts';
+import { firstText } from './shared/unknown-shapes.ts';
 
 export const engines = defineResource({
   name: 'engines',
+  position: 10,
   about: 'AI engines that the service monitors.',
   scope: 'workspace',
   path: '/engines',

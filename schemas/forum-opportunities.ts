@@ -4,6 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const forumOpportunities = defineResource({
   name: 'forum_opportunities',
+  position: 200,
   about: 'Forum threads that engines cite or that the brand could join.',
   scope: 'brand',
   path: '/brands/{brandId}/forum/opportunities',

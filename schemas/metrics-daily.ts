@@ -1,10 +1,11 @@
 import { day, integer, label, number, text, uuid } from '../src/contract/fields.ts';
 import { choiceParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { commonFilters } from './filters.ts';
+import { commonFilters } from './shared/filters.ts';
 
 export const metricsDaily = defineResource({
   name: 'metrics_daily',
+  position: 90,
   about: 'Visibility by day, per engine and over all engines.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics/daily',

@@ -1,10 +1,11 @@
 import { integer, number, text } from '../src/contract/fields.ts';
 import { choiceParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { commonFilters } from './filters.ts';
+import { commonFilters } from './shared/filters.ts';
 
 export const metricsGroups = defineResource({
   name: 'metrics_groups',
+  position: 110,
   about: 'Visibility by topic, tag, funnel stage or brandedness over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics/groups',

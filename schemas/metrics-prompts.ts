@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { integer, json, number, text, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { commonFilters } from './filters.ts';
+import { commonFilters } from './shared/filters.ts';
 
 // Documented but not validated, so that a malformed list does not reject the row's numbers.
 const rivals = {
@@ -18,6 +18,7 @@ const rivals = {
 
 export const metricsPrompts = defineResource({
   name: 'metrics_prompts',
+  position: 100,
   about: 'Visibility by prompt over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics/prompts',

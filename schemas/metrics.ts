@@ -1,9 +1,10 @@
 import { integer, label, number, text, uuid } from '../src/contract/fields.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { commonFilters } from './filters.ts';
+import { commonFilters } from './shared/filters.ts';
 
 export const metrics = defineResource({
   name: 'metrics',
+  position: 80,
   about: 'Visibility of the brand and its competitors over a range of days.',
   scope: 'brand',
   path: '/brands/{brandId}/metrics',

@@ -3,6 +3,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const promptGroups = defineResource({
   name: 'prompt_groups',
+  position: 70,
   about: 'Topics and tags by which prompts are grouped.',
   scope: 'brand',
   path: '/brands/{brandId}/prompt-groups',

@@ -4,6 +4,7 @@ import { defineResource } from '../src/contract/resource.ts';
 
 export const prompts = defineResource({
   name: 'prompts',
+  position: 60,
   about: 'Prompts that the service sends to engines.',
   scope: 'brand',
   path: '/brands/{brandId}/prompts',

@@ -1,12 +1,13 @@
 import { boolean, children, integer, label, text, timestamp, uuid } from '../src/contract/fields.ts';
 import { cursorParameter, flagParameter, limitParameter, uuidParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { commonFilters } from './filters.ts';
+import { commonFilters } from './shared/filters.ts';
 
 const repeat = ['promptId', 'engine', 'createdAt'];
 
 export const responses = defineResource({
   name: 'responses',
+  position: 150,
   about: 'Responses of AI engines, with the competitors they mention and the pages they cite.',
   scope: 'brand',
   path: '/brands/{brandId}/responses',

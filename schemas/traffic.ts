@@ -1,10 +1,11 @@
 import { boolean, day, group, integer, label, number, text } from '../src/contract/fields.ts';
 import { choiceParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { rangeFilters } from './filters.ts';
+import { rangeFilters } from './shared/filters.ts';
 
 export const traffic = defineResource({
   name: 'traffic',
+  position: 120,
   about: 'Visits that AI assistants referred, from the connected analytics property.',
   scope: 'brand',
   path: '/brands/{brandId}/traffic',

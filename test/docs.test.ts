@@ -8,6 +8,7 @@ import { createProgram } from '../src/cli/program/program.ts';
 import { particularExits, toReference } from '../src/cli/program/reference.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../src/operations/dictionary.ts';
+import { docsPages } from './support/docs.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = read('README.md');
@@ -113,6 +114,13 @@ describe('the command line reference', () => {
     const written = read('docs/cli.md');
     expect(written, 'stale: run `npm run docs`').toBe(toReference(createProgram(() => undefined)));
     for (const path of Object.keys(particularExits)) expect(written).toContain(`### ${path}\n`);
+  });
+});
+
+describe('the generated lists', () => {
+  it('are what `npm run docs` writes', async () => {
+    for (const [path, text] of await docsPages())
+      expect(read(path), `${path} is stale: run \`npm run docs\``).toBe(text);
   });
 });
 

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { access, constants, mkdir, open, rename, rm, stat, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { SightlineError } from './errors.ts';
 
 /**
@@ -59,4 +60,23 @@ export async function swapSymlink(target: string, link: string): Promise<void> {
     await rm(aside, { force: true });
     throw thrown;
   }
+}
+
+/**
+ * Imports the other modules in a module's folder and returns the value that each exports, by the order of their `position`;
+ * values without a position come last, by file name. `self` is the module's `import.meta.url`. Ignores subfolders.
+ * @throws TypeError with the file if a module does not export exactly one value
+ */
+export async function importSiblings<T extends { readonly position?: number | undefined }>(self: string): Promise<T[]> {
+  const own = basename(fileURLToPath(self));
+  const files = readdirSync(new URL('.', self)).filter((file) => /^[\w-]+\.[jt]s$/.test(file) && file !== own);
+  const modules = await Promise.all(
+    files.sort().map(async (file) => {
+      const values = Object.values((await import(new URL(file, self).href)) as Record<string, T>);
+      if (values.length !== 1) throw new TypeError(`${file} exports ${values.length} values; allowed: 1`);
+      return values[0] as T;
+    }),
+  );
+  const last = Number.MAX_SAFE_INTEGER;
+  return modules.sort((a, b) => (a.position ?? last) - (b.position ?? last));
 }

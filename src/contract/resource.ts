@@ -89,6 +89,8 @@ export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | '
 export interface ResourceDeclaration {
   /** Name in snake_case, used by `--only`, progress and the ledger. */
   readonly name: string;
+  /** Place in documents and menus, in ascending order; default: after the others, by file name. */
+  readonly position?: number;
   /** One sentence. */
   readonly about: string;
   readonly scope: 'workspace' | 'brand';

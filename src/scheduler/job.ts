@@ -50,6 +50,8 @@ export const STEP_KINDS = {
 /** A job as a file in jobs/ declares it. */
 export interface JobDeclaration {
   readonly name: string;
+  /** Place in lists, in ascending order; default: after the others, by file name. */
+  readonly position?: number;
   /** Purpose of the job, in one sentence. */
   readonly about: string;
   /** Five fields as in crontab(5). */
@@ -64,6 +66,7 @@ export interface JobDeclaration {
 /** A validated job with its defaults filled in. */
 export interface Job {
   readonly name: string;
+  readonly position?: number | undefined;
   readonly about: string;
   readonly cron: Cron;
   readonly timeZone: string;
@@ -77,12 +80,12 @@ export interface Job {
  * @throws `config_invalid` for an invalid cron expression, an unknown time zone or an empty list of steps
  */
 export function defineJob(declaration: JobDeclaration): Job {
-  const { name, about, steps, timeZone = 'UTC', catchUp = true } = declaration;
+  const { name, position, about, steps, timeZone = 'UTC', catchUp = true } = declaration;
   const cron = parseCron(declaration.cron);
   const refuse = (what: string): SightlineError => new SightlineError('config_invalid', `job ${name}: ${what}`);
   if (typeof cron === 'string') throw refuse(`cron is ${JSON.stringify(declaration.cron)}; ${cron}`);
   if (!isTimeZone(timeZone))
     throw refuse(`timeZone is ${JSON.stringify(timeZone)}; allowed: an IANA time zone such as Europe/Berlin`);
   if (steps.length === 0) throw refuse('steps is empty; allowed: at least one step');
-  return { name, about, cron, timeZone, steps, catchUp, enabled: true };
+  return { name, position, about, cron, timeZone, steps, catchUp, enabled: true };
 }

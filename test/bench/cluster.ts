@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunnerState } from '../../src/scheduler/runner.ts';
 import { startFleet } from '../cluster/fleet.ts';
+import { disabledJobs } from '../support/jobs.ts';
 import { startPostgres } from '../support/postgres.ts';
 
 const WORKERS = [1, 2, 4] as const;
@@ -8,13 +9,10 @@ const WORKERS = [1, 2, 4] as const;
 const CONCURRENCY = 2;
 const LOOK_EVERY_MS = 1_000;
 
-const off = { enabled: false };
 const settings = {
   jobs: {
+    ...disabledJobs,
     nightly: { cron: '0 0 1 1 *' },
-    hourly: off,
-    'weekly-audit': off,
-    report: off,
     take: { cron: '0 0 1 1 *', steps: [{ do: 'sync' }] },
   },
 };

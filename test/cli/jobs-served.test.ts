@@ -8,14 +8,14 @@ import { parseArguments } from '../../src/cli/program/program.ts';
 import { ownWorkspace } from '../../src/cli/serve-owner.ts';
 import { readJobRuns } from '../../src/scheduler/job-log.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { disabledJobs } from '../support/jobs.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
 it('runs a job when it is due, stops it with the server, and catches up after the next start', async () => {
   const workspace = await openCli({ days: 10 });
   const { folder, env, data, sandbox } = workspace;
-  const off = { nightly: { enabled: false }, hourly: { enabled: false }, 'weekly-audit': { enabled: false } };
-  const jobs = { ...off, report: { enabled: false }, mine: { cron: '15 2 * * *', steps: ['sync', 'export'] } };
+  const jobs = { ...disabledJobs, mine: { cron: '15 2 * * *', steps: ['sync', 'export'] } };
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ jobs }));
   const lines: string[] = [];
   const log = (text: string): unknown => lines.push(text);

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { declaredJobs } from '../../jobs/all.ts';
 import { expectRefusal, openCliFor, type Running, runCli, until } from './helpers.ts';
 
 let workspace: Awaited<ReturnType<typeof openCliFor>>;
@@ -64,13 +65,8 @@ describe('jobs', () => {
       keep: { cron: '0 5 * * *', steps: ['retention', 'compact', 'check', { do: 'report', weeks: 4 }] },
     });
     const listed = JSON.parse((await workspace.run('jobs', '--json')).stdout);
-    expect(listed.map(({ name }: { name: string }) => name)).toEqual([
-      'nightly',
-      'hourly',
-      'weekly-audit',
-      'report',
-      'keep',
-    ]);
+    const names = declaredJobs.map(({ name }) => name);
+    expect(listed.map(({ name }: { name: string }) => name)).toEqual([...names, 'keep']);
     expect(listed[0]).toMatchObject({ cron: '0 1 * * *', timeZone: 'Europe/Berlin', enabled: true, last: null });
     expect(listed[1]).toMatchObject({ enabled: false, next: null });
     const next = JSON.parse((await workspace.run('jobs', 'next', '--limit', '20', '--json')).stdout) as {

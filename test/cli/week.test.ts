@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { addDays } from '../../src/contract/time.ts';
 import { readJobRuns } from '../../src/scheduler/job-log.ts';
 import { startChild } from '../support/child.ts';
+import { disabledJobs } from '../support/jobs.ts';
 import { expectAsUpstream } from './as-upstream.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
@@ -24,12 +25,10 @@ it.each(isWhole ? changes : changes.slice(0, 1))(
   async ({ day, until: before, after }) => {
     let now = Date.parse(`${addDays(day, -5)}T12:00:00Z`);
     const { folder, env, data, sandbox } = await openCli({ days: 10, clock: () => now });
-    const names = ['nightly', 'hourly', 'weekly-audit', 'report'];
-    const off = Object.fromEntries(names.map((name) => [name, { enabled: false }]));
     const night = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: ['sync', 'export'] };
     await writeFile(
       join(folder, 'sightline.config.json'),
-      JSON.stringify({ clock: 'upstream', jobs: { ...off, night } }),
+      JSON.stringify({ clock: 'upstream', jobs: { ...disabledJobs, night } }),
     );
 
     const ended = async (): Promise<[string | null, string][]> =>

@@ -10,6 +10,7 @@ import type { Manifest } from '../../src/snapshot/manifest.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { mostInAnyMinute } from '../budget/simulation.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { disabledJobs } from '../support/jobs.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { type Fleet, type Started, startFleet } from './fleet.ts';
@@ -32,8 +33,7 @@ const IN_FLIGHT = 8 + 1;
 const startedAt = Date.now();
 const size = { brands: 1, prompts: 2, days: 3 } as const;
 // Disabled, because scheduled jobs would send more requests when they are due.
-const off = { enabled: false };
-const quiet = { nightly: { cron: '0 0 1 1 *' }, hourly: off, 'weekly-audit': off, report: off };
+const quiet = { ...disabledJobs, nightly: { cron: '0 0 1 1 *' } };
 const readOnly = { jobs: { ...quiet, take: { cron: '0 0 1 1 *', steps: [{ do: 'sync' }] } } };
 
 async function postgresOf(skip: (why: string) => never): Promise<TestPostgres> {

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { declarations } from '../../schemas/catalogue.ts';
@@ -29,6 +31,11 @@ function itemsOf(table: TableDeclaration, body: Body): Body[] {
 
 test('every resource declaration has a fixture and every fixture a declaration', () => {
   expect(Object.keys(fixtures).sort()).toEqual(declarations.map(({ name }) => name).sort());
+  const others = ['all.ts', 'choices.ts', 'start.ts', 'world'];
+  const files = readdirSync(join(import.meta.dirname, '../../schemas/fixtures')).filter(
+    (file) => !others.includes(file),
+  );
+  expect(files.sort()).toEqual(declarations.map(({ name }) => `${name.replaceAll('_', '-')}.ts`).sort());
 });
 
 test.each(declarations.map((declaration) => [declaration.name, declaration] as const))(

@@ -1,4 +1,4 @@
-import { isRecord } from '../src/base/json.ts';
+import { isRecord } from '../../src/base/json.ts';
 
 /** Returns the first non-empty string among the named fields, or null. For records of unknown form. */
 export function firstText(item: unknown, fields: readonly string[]): string | null {

@@ -4,7 +4,7 @@ import {
   type Parameters,
   textParameter,
   uuidParameter,
-} from '../src/contract/parameters.ts';
+} from '../../src/contract/parameters.ts';
 
 /** First and last day of a range, inclusive; at most 366 days. */
 export const rangeFilters: Parameters = {

@@ -1,0 +1,70 @@
+// Runs in the copy of test/extending.test.ts, which has the samples, as samples-work.test.ts.
+import { Writable } from 'node:stream';
+import { expect, onTestFinished, test } from 'vitest';
+import { declaredJobs } from '../../jobs/all.ts';
+import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
+import { type ErrorCode, SightlineError } from '../../src/base/errors.ts';
+import { performStep } from '../../src/cli/job-steps.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
+import { parseArguments } from '../../src/cli/program/program.ts';
+import { jobOf } from '../../src/operations/job-list.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
+import { openMirror } from '../query/mirror.ts';
+import { readHeld } from '../support/marts/held.ts';
+import { expectedLists } from '../support/marts/lists.ts';
+
+test('the endpoint is synced and served, and the mart matches its oracle', async () => {
+  const mirror = await openMirror({ brands: 2, prompts: 2, days: 15, responsesPerDay: 2 });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete', quarantined: 0 });
+  const counts =
+    'SELECT (SELECT count(*) FROM webinars) AS webinars, (SELECT count(*) FROM webinar_speakers) AS speakers';
+  expect(await mirror.query(counts)).toEqual([{ webinars: 24n, speakers: 48n }]);
+
+  await ensureViews(mirror.warehouse().database, MART_SCHEMA, marts());
+  await mirror.publishOnly();
+  const path = `/brands/${mirror.sandbox.world.brands[0]?.id}/webinars?limit=10`;
+  expect(await mirror.mirror(path)).toMatchObject({
+    status: 200,
+    body: { data: Array(10).fill({ speakers: [{}, {}] }) },
+  });
+
+  const held = await readHeld(mirror.copy);
+  onTestFinished(() => held.reader.close());
+  const today = new Date(mirror.sandbox.world.now()).toISOString().slice(0, 10);
+  const expected = (await expectedLists(held, today))['alert_days'] ?? [];
+  expect(expected.length).toBeGreaterThan(0);
+  const found = await held.all(`${MART_SCHEMA}.alert_days`);
+  expect(found).toEqual(expect.arrayContaining(expected));
+  expect(found.length).toBe(expected.length);
+});
+
+test('the job is listed last, because it has no position, and runs the steps that it declares', () => {
+  expect(declaredJobs.at(-1)).toMatchObject({ name: 'noon', steps: [{ do: 'verify' }] });
+});
+
+test('the step can be set in the configuration and runs', async () => {
+  const job = jobOf({ jobs: { hello: { cron: '0 0 * * *', steps: [{ do: 'greet', loud: true }] } } }, 'hello');
+  const results: unknown[] = [];
+  const [step] = job.steps as [(typeof job.steps)[number]];
+  const ended = await performStep(job, step, {}, AbortSignal.timeout(60_000), (result) => results.push(result));
+  expect(ended).toEqual({ exitCode: 0, error: null });
+  expect(results).toEqual([{ greeting: 'hello, HELLO' }]);
+});
+
+test('the option is parsed and changes the output of its command', async () => {
+  const chunks: string[] = [];
+  const stdout = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  const invocation = await parseArguments(['describe', 'webinars', '--names']);
+  expect(await withTerminal({ stdout }, async () => invocation?.action(AbortSignal.timeout(60_000)))).toBe(0);
+  expect(chunks.join('')).toBe('webinars\n');
+});
+
+test('the error code has its exit code and its hint', () => {
+  const error = new SightlineError('too_early' as ErrorCode, 'not yet');
+  expect(error).toMatchObject({ code: 'too_early', exit: 1, hint: 'Send it again later.' });
+});

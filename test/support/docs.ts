@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { declaredJobs } from '../../jobs/all.ts';
+import { declarations } from '../../schemas/catalogue.ts';
+import { errorTable } from '../../src/base/errors.ts';
+import { createProgram } from '../../src/cli/program/program.ts';
+import { toReference } from '../../src/cli/program/reference.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
+import { STEP_KINDS, type Step } from '../../src/scheduler/job.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Returns the pages that `npm run docs` writes, by path: generated ones, and others with their generated lists replaced. */
+export async function docsPages(): Promise<ReadonlyMap<string, string>> {
+  return new Map([
+    ['docs/data-dictionary.md', toMarkdown(await describeTables())],
+    ['docs/cli.md', toReference(createProgram(() => undefined))],
+    ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],
+    ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
+    ['docs/operator/errors.md', replaceLists('docs/operator/errors.md', { errors: errorsTable() })],
+  ]);
+}
+
+/** Replaces the text between `<!-- generated: name -->` and `<!-- end -->`, which must occur once for each list. */
+function replaceLists(path: string, lists: Readonly<Record<string, string>>): string {
+  let page = readFileSync(join(root, path), 'utf8');
+  for (const [name, text] of Object.entries(lists)) {
+    const [before, rest, ...more] = page.split(`<!-- generated: ${name} -->\n`);
+    const end = rest?.indexOf('<!-- end -->') ?? -1;
+    if (rest === undefined || more.length > 0 || end < 0) throw new Error(`${path} has no single list ${name}`);
+    page = `${before}<!-- generated: ${name} -->\n${text}\n${rest.slice(end)}`;
+  }
+  return page;
+}
+
+function tableNames(): string {
+  const lines = [''];
+  for (const { name } of createCatalogue(declarations).tables) {
+    const line = `${lines.at(-1)} \`${name}\``.trim();
+    if (line.length <= 120) lines[lines.length - 1] = line;
+    else lines.push(`\`${name}\``);
+  }
+  return lines.join('\n');
+}
+
+function jobsTable(): string {
+  const rows = declaredJobs.map(({ name, cron, about, catchUp, steps }) => [
+    `\`${name}\``,
+    `\`${cron.text}\``,
+    catchUp ? about : `${about} Missed runs are not caught up.`,
+    steps.map(stepText).join('; '),
+  ]);
+  return markdownTable(['job', 'cron (UTC)', 'what it does', 'steps'], rows);
+}
+
+function stepText(step: Step): string {
+  if (step.do !== 'sync') return `\`${step.do}\``;
+  const { maxRequests, maxMinutes } = step.allowance ?? {};
+  const limits = [
+    ...(step.full === true ? ['full'] : []),
+    ...(step.only === undefined ? [] : [step.only.map((name) => `\`${name}\``).join(', ')]),
+    ...(maxRequests === undefined ? [] : [`at most ${maxRequests} requests`]),
+    ...(maxMinutes === undefined ? [] : [`at most ${maxMinutes} minutes`]),
+  ];
+  return limits.length === 0 ? '`sync`' : `\`sync\` (${limits.join(', ')})`;
+}
+
+function stepsTable(): string {
+  const rows = Object.entries(STEP_KINDS).map(([step, options]) => [
+    `\`${step}\``,
+    options.map((option) => `\`${option}\``).join(', '),
+  ]);
+  return markdownTable(['step', 'options'], rows);
+}
+
+function errorsTable(): string {
+  const rows = Object.entries(errorTable).map(([code, kind]) => [
+    `\`${code}\``,
+    String(kind.exit),
+    'status' in kind ? String(kind.status) : '',
+    kind.about,
+  ]);
+  return markdownTable(['code', 'exit', 'HTTP', 'when'], rows);
+}
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
+  return [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n');
+}
