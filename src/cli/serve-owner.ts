@@ -4,6 +4,7 @@ import { ownSettings, readEnvironment, type WorkspaceConfig } from '../base/conf
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { jobsOf } from '../operations/job-list.ts';
 import { newsOfFreshness, newsOfJob } from '../operations/notify/news.ts';
+import { sendNews } from '../operations/notify/send-news.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { type JobRun, openJobLog } from '../scheduler/job-log.ts';
 import { runJob } from '../scheduler/run-job.ts';
@@ -24,7 +25,6 @@ import { logOf } from './output/log-lines.ts';
 import { say } from './output/output.ts';
 import { terminal, withTerminal } from './output/terminal.ts';
 import { runArguments } from './run-arguments.ts';
-import { tell } from './tell.ts';
 
 /** Options of `ownWorkspace`. */
 export interface OwnerOptions {
@@ -117,8 +117,8 @@ async function watch(context: Context, signal: AbortSignal, log: Log): Promise<v
   const { config, clock } = context;
   if (config.notify().length === 0) return;
   while (!signal.aborted) {
-    const say = (sentence: string): void => log('warn', { msg: sentence });
-    await tell({ ...context, signal }, () => newsOfFreshness(config), say);
+    const onTrouble = (sentence: string): void => log('warn', { msg: sentence });
+    await sendNews({ ...context, signal, onTrouble }, () => newsOfFreshness(config));
     await clock.sleep(WATCH_EVERY_MS, signal).catch(() => undefined);
   }
 }
@@ -173,7 +173,9 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
     try {
       const perform = (signal: AbortSignal) => (step: Step) => {
         const stderr = logOf((line) => log('info', { msg: line, job: job.name, step: step.do }));
-        return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, flags, signal, () => undefined));
+        return withTerminal({ stderr, isCarried: true }, () =>
+          performStep(job.name, step, { ...flags, json: true }, signal),
+        );
       };
       const inHome = (): Promise<JobRun> =>
         withRemote({ config, clock, signal, command: `serve, job ${job.name}` }, null, (inside) =>
@@ -185,8 +187,8 @@ function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: si
       const { status, dueAt, startedAt, steps } = ended;
       const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
       log(level, { msg: `job ${job.name} ${status}`, job: job.name, dueAt, startedAt, steps });
-      const say = (sentence: string): void => log('warn', { msg: sentence, job: job.name });
-      await tell({ ...context, signal }, () => newsOfJob(config, ended), say);
+      const onTrouble = (sentence: string): void => log('warn', { msg: sentence, job: job.name });
+      await sendNews({ ...context, signal, onTrouble }, () => newsOfJob(config, ended));
     } catch (thrown) {
       if (!signal.aborted) log('error', { msg: toSightlineError(thrown).message, job: job.name });
     }

@@ -2,6 +2,7 @@ import { systemClock } from '../base/clock.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
 import { jobsOf } from '../operations/job-list.ts';
 import { newsOfJob } from '../operations/notify/news.ts';
+import { sendNews } from '../operations/notify/send-news.ts';
 import type { Job, Step } from '../scheduler/job.ts';
 import { type JobRun, openJobLog, readSettled, type StepRun } from '../scheduler/job-log.ts';
 import { nextRun } from '../scheduler/next-run.ts';
@@ -15,7 +16,6 @@ import { performStep } from './job-steps.ts';
 import { logOf } from './output/log-lines.ts';
 import { withTerminal } from './output/terminal.ts';
 import { runAlone } from './run-alone.ts';
-import { tell } from './tell.ts';
 
 /** First and longest wait before a locked workspace is retried, in milliseconds. The wait doubles with each attempt. */
 const LOCKED_MS_FIRST = 2_000;
@@ -82,10 +82,10 @@ export async function performTask(task: Task, lease: Lease, parts: TaskParts): P
 async function runSteps(context: Context, job: Job, task: Task, { flags, log }: TaskParts): Promise<JobRun> {
   const { config, clock, signal } = context;
   const about = { workspace: task.workspace, job: job.name };
-  const stepFlags = { ...flags, workspace: config.name };
+  const stepFlags = { ...flags, workspace: config.name, json: true };
   const perform = (step: Step) => {
     const stderr = logOf((line) => log('info', { msg: `${config.name}: ${line}`, ...about, step: step.do }));
-    return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, stepFlags, signal, () => undefined));
+    return withTerminal({ stderr, isCarried: true }, () => performStep(job.name, step, stepFlags, signal));
   };
   log('info', { msg: `job ${job.name} of ${config.name} starts`, ...about, attempt: task.attempt });
   const { dueMs } = task;
@@ -113,8 +113,8 @@ async function runSteps(context: Context, job: Job, task: Task, { flags, log }: 
   const level = run.status === 'failed' ? 'error' : run.status === 'done' ? 'info' : 'warn';
   log(level, { msg: `job ${job.name} of ${config.name} ${run.status}`, ...about, dueAt: run.dueAt, steps: run.steps });
   if (run.status === 'locked') throw new SightlineError('warehouse_locked', lockedStepOf(run));
-  const say = (sentence: string): void => log('warn', { msg: sentence, ...about });
-  await tell(context, () => newsOfJob(config, run), say);
+  const onTrouble = (sentence: string): void => log('warn', { msg: sentence, ...about });
+  await sendNews({ ...context, onTrouble }, () => newsOfJob(config, run));
   return run;
 }
 

@@ -2,18 +2,18 @@ import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { jobOf, jobsOf, listJobs } from '../../operations/job-list.ts';
 import { newsOfJob } from '../../operations/notify/news.ts';
+import { sendNews } from '../../operations/notify/send-news.ts';
 import type { Job, Step } from '../../scheduler/job.ts';
 import { type JobRun, openJobLog } from '../../scheduler/job-log.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
 import { withRemote } from '../../session/remote-session.ts';
-import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
+import { contextOf, readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { performStep } from '../job-steps.ts';
 import { duration, printData, say } from '../output/output.ts';
 import { formatRows } from '../output/row-format.ts';
 import { terminal } from '../output/terminal.ts';
 import { runAlone } from '../run-alone.ts';
-import { tell } from '../tell.ts';
 
 const LIMIT_MAX = 1_000;
 
@@ -67,12 +67,13 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   const job = jobOf(config, name);
   config.notify();
   const results: unknown[] = [];
-  const perform = (inside: { readonly signal: AbortSignal }) => (step: Step) => {
-    if (flags.json !== true) say(`${job.name}: ${step.do}`);
-    const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
-    return performStep(job, step, flags, inside.signal, onResult);
+  const perform = (inside: { readonly signal: AbortSignal }) => async (step: Step) => {
+    if (flags.json !== true) say(`${name}: ${step.do}`);
+    const { json, ...ending } = await performStep(name, step, flags, inside.signal);
+    results.push(json);
+    return ending;
   };
-  const context = { config, clock: systemClock, signal, command: `jobs run ${name}` };
+  const context = contextOf(`jobs run ${name}`, config, signal);
   const work = (): Promise<JobRun> =>
     withRemote(context, null, async (inside) => {
       const ended = await runJob(job, {
@@ -82,7 +83,7 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
         perform: perform(inside),
       });
       await openJobLog(config.folder).add(job, ended);
-      await tell(context, () => newsOfJob(config, ended));
+      await sendNews(context, () => newsOfJob(config, ended));
       return ended;
     });
   // If the owner of the workspace runs this command for a client, it owns the workspace already.
