@@ -1,12 +1,14 @@
 import type { Ending } from '../base/ending.ts';
 import { errorTable } from '../base/errors.ts';
-import { runStep, type StepResult } from '../operations/run-step.ts';
+import { runStep, type StepResult } from '../operations/jobs/run-step.ts';
+import type { JobLogger, PerformStep } from '../operations/jobs/run-workspace-job.ts';
 import type { Step } from '../scheduler/job.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
+import { logOf } from './output/log-lines.ts';
 import { errorJson, plural, reportError, say, size } from './output/output.ts';
 import { createExportProgress, createSyncProgress } from './output/progress-line.ts';
 import { renderSync, saveMemory } from './output/sync-summary.ts';
-import { terminal } from './output/terminal.ts';
+import { terminal, withTerminal } from './output/terminal.ts';
 
 /** How a step of a job ended, and its result as `--json` prints it; null if it has none. */
 export interface PerformedStep extends Ending {
@@ -49,6 +51,15 @@ export async function performStep(
   endProgress();
   if (failure !== null) reportError(failure, false);
   return { ...ending, json: failure === null ? shown : errorJson(failure) };
+}
+
+/** Performs steps in a process that runs jobs unattended: writes their messages to the log and prints no results. */
+export function loggedSteps(flags: WorkspaceFlags, log: JobLogger): PerformStep {
+  return (workspace, job, step, signal) => {
+    const stderr = logOf((line) => log('info', { msg: line, job, step: step.do }));
+    const perform = () => performStep(job, step, { ...flags, workspace, json: true }, signal);
+    return withTerminal({ stderr, isCarried: true }, perform);
+  };
 }
 
 // Prints the result of a step and returns its JSON form.

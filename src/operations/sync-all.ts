@@ -3,7 +3,8 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Context } from '../session/workspace.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
 import { withRemedy } from './damage-remedy.ts';
-import { notifyOfSync, syncWorkspace } from './sync.ts';
+import { notifyOfSync } from './notify/notify-of.ts';
+import { syncWorkspace } from './sync.ts';
 
 /** Workspaces that are synced in parallel. Each has a warehouse open. */
 const WORKSPACES_AT_A_TIME = 4;

@@ -16,7 +16,7 @@ import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { sendNews } from './notify/send-news.ts';
+import { notifyOfSync } from './notify/notify-of.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
 export type OnProgress = (stats: SyncStats, budget: Budget) => void;
@@ -70,19 +70,6 @@ export async function syncAndNotify(
   await onEnd(summary, context.clock.monotonic() - startedAt);
   await notifyOfSync(context, options, summary, job);
   return summary;
-}
-
-/** Notifies the configured webhooks of the result of a sync. Does not throw. */
-export function notifyOfSync(
-  context: Context,
-  options: SyncOptions,
-  result: SyncSummary | SightlineError,
-  job: string | null,
-): Promise<void> {
-  return sendNews(context, async () => {
-    const { newsOfSync } = await import('./notify/news.ts');
-    return newsOfSync(context.config, options, result, job, context.clock.now());
-  });
 }
 
 /** How a sync ended. The reason of a partial sync is its first failure or the allowance that was used up. */

@@ -6,12 +6,13 @@ import { loadRunnerSettings } from '../../base/config/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
 import { openRunner } from '../../operations/cluster/open-runner.ts';
 import { claimSharedFolder, rejectLocalWarehouses } from '../../operations/cluster/shared-folder.ts';
+import type { JobLogger } from '../../operations/jobs/run-workspace-job.ts';
 import type { Planned, Runner } from '../../scheduler/runner.ts';
 import { LOG_LEVELS, type LogLevel } from '../../serve/telemetry/server-log.ts';
 import { type Configured, readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
 import { plural, printData } from '../output/output.ts';
 import { openTerminalLog } from '../output/terminal-log.ts';
-import { performTask, type TaskParts } from '../worker-task.ts';
+import { performTask } from '../worker-task.ts';
 import { listWorkspaces, type WorkspaceList } from '../worker-workspaces.ts';
 
 /** Most tasks in parallel, because each sync has a warehouse open. */
@@ -40,7 +41,7 @@ export async function worker(flags: WorkerFlags, signal: AbortSignal): Promise<n
   const name = toName(flags.name);
   const settings = loadRunnerSettings(readSurroundings());
   const { logger, stream } = await openTerminalLog(toLevel(flags.logLevel), systemClock);
-  const log: TaskParts['log'] = (level, entry) => logger[level](entry);
+  const log: JobLogger = (level, entry) => logger[level](entry);
   const warn = (sentence: string): void => log('warn', { msg: sentence });
   const given = flags.dataDir === undefined ? {} : { dataDir: flags.dataDir };
   const workspaces = listWorkspaces(given, warn);
@@ -99,7 +100,7 @@ async function registerAtStart(
   runner: Runner,
   workspaces: WorkspaceList,
   signal: AbortSignal,
-  log: TaskParts['log'],
+  log: JobLogger,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -115,7 +116,7 @@ async function registerAtStart(
 async function registerSchedules(
   runner: Runner,
   planned: readonly Planned[],
-  log: TaskParts['log'],
+  log: JobLogger,
   options: { readonly removes?: boolean } = {},
 ): Promise<void> {
   const { added, removed } = await runner.keepSchedules(planned, options);
@@ -127,7 +128,7 @@ async function watch(
   runner: Runner,
   workspaces: WorkspaceList,
   signal: AbortSignal,
-  log: TaskParts['log'],
+  log: JobLogger,
   checkFolder: () => Promise<void>,
 ): Promise<void> {
   let before = fingerprintOf(workspaces.planned());

@@ -1,15 +1,15 @@
-import { DONE, type Ending, endingOfError } from '../base/ending.ts';
-import { type SightlineError, toSightlineError } from '../base/errors.ts';
-import type { Step } from '../scheduler/job.ts';
-import type { Context } from '../session/workspace.ts';
-import type { SyncSummary } from '../sync/run-sync.ts';
-import type { Flaw } from '../warehouse/file/integrity.ts';
-import type { HeldDeletionRow } from '../warehouse/ledger/held-deletions.ts';
-import type { Exported, ExportProgress } from './export.ts';
-import type { Compaction } from './maintenance.ts';
-import type { OnProgress } from './sync.ts';
-import type { Verification } from './verify.ts';
-import type { WrittenReport } from './write-report.ts';
+import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
+import { type SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { Step } from '../../scheduler/job.ts';
+import type { Context } from '../../session/workspace.ts';
+import type { SyncSummary } from '../../sync/run-sync.ts';
+import type { Flaw } from '../../warehouse/file/integrity.ts';
+import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
+import type { Exported, ExportProgress } from '../export.ts';
+import type { Compaction } from '../maintenance.ts';
+import type { OnProgress } from '../sync.ts';
+import type { Verification } from '../verify.ts';
+import type { WrittenReport } from '../write-report.ts';
 
 /** Weeks of a report if the step does not set them. */
 const REPORT_WEEKS = 26;
@@ -58,7 +58,7 @@ export async function runStep(step: Step, parts: StepParts): Promise<StepOutcome
     const ending = await runOperation(step, { ...parts, onResult });
     return { ...ending, result, failure: null };
   } catch (thrown) {
-    const { withRemedy } = await import('./damage-remedy.ts');
+    const { withRemedy } = await import('../damage-remedy.ts');
     const failure = await withRemedy(toSightlineError(thrown), parts.folder);
     return { ...endingOfError(failure), result, failure };
   }
@@ -70,7 +70,7 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
   const open = (command = `jobs run ${job}`): Context => parts.open(command);
   switch (step.do) {
     case 'sync': {
-      const { endingOfSync, syncAndNotify } = await import('./sync.ts');
+      const { endingOfSync, syncAndNotify } = await import('../sync.ts');
       const context = open('sync');
       const { only = null, full = false, acceptDeletions = false } = step;
       const selection = { only, range: null, brands: null, full, acceptDeletions, ...allowanceOf(step, context) };
@@ -82,7 +82,7 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
       return endingOfSync(summary);
     }
     case 'verify': {
-      const { endingOfVerification, verifyWorkspace } = await import('./verify.ts');
+      const { endingOfVerification, verifyWorkspace } = await import('../verify.ts');
       const { fresh = false, repair = false } = step;
       const request = { brands: null, range: null, fresh, repair };
       const verification = await verifyWorkspace(open('verify'), request, parts.onSync);
@@ -91,36 +91,36 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
     }
     case 'export': {
       const context = open('export');
-      const { heldText, readHeld } = await import('./status.ts');
+      const { heldText, readHeld } = await import('../status.ts');
       const held = await readHeld(context.config);
       if (held.length > 0) {
         const error = `not exported: ${held.map(heldText).join('; ')}`;
         await onResult({ of: 'held export', held, error });
         return { status: 'partial', code: null, error };
       }
-      const { exportWorkspace } = await import('./export.ts');
+      const { exportWorkspace } = await import('../export.ts');
       await onResult({ of: 'export', snapshot: await exportWorkspace(context, parts.onExport) });
       return DONE;
     }
     case 'report': {
-      const { reportWorkspace } = await import('./write-report.ts');
+      const { reportWorkspace } = await import('../write-report.ts');
       const { config, clock } = open();
       const request = { brands: null, weeks: step.weeks ?? REPORT_WEEKS, output: null };
       await onResult({ of: 'report', reports: await reportWorkspace(config, clock, request) });
       return DONE;
     }
     case 'retention': {
-      const { retainSnapshots } = await import('./maintenance.ts');
+      const { retainSnapshots } = await import('../maintenance.ts');
       await onResult({ of: 'retention', deleted: await retainSnapshots(open()) });
       return DONE;
     }
     case 'compact': {
-      const { compactWarehouse } = await import('./maintenance.ts');
+      const { compactWarehouse } = await import('../maintenance.ts');
       await onResult({ of: 'compact', compaction: await compactWarehouse(open()) });
       return DONE;
     }
     case 'check': {
-      const { checkWarehouse, flawText } = await import('./maintenance.ts');
+      const { checkWarehouse, flawText } = await import('../maintenance.ts');
       const flaws = await checkWarehouse(open());
       const error = flaws.length === 0 ? null : flaws.map(flawText).join('; ');
       await onResult({ of: 'check', flaws, error });
