@@ -25,12 +25,15 @@ const ASKED = 'asked for';
 /** Errors that delay a job but do not fail it: the remote warehouse is unreachable, or the lease was lost. */
 const PASSING: readonly string[] = ['home_failed', 'lease_lost', 'publish_failed'];
 
+/** Settings of a workspace, or the error of loading them. */
+export type FoundWorkspace = { readonly config: WorkspaceConfig } | { readonly error: SightlineError };
+
 /** Options of `runTask`. */
 export interface TaskParts {
   /** The command of this process, shown to other processes that find the workspace locked. */
   readonly command: string;
-  /** Current settings of a workspace, or the error of loading them; undefined if it is not configured. */
-  find(workspace: string): { readonly config: WorkspaceConfig } | { readonly error: SightlineError } | undefined;
+  /** Current settings of a workspace; undefined if it is not configured. */
+  find(workspace: string): FoundWorkspace | undefined;
   readonly perform: PerformStep;
   readonly log: JobLogger;
 }
