@@ -10,7 +10,7 @@ import {
 import { readConfigFile } from '../base/config/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { toDay } from '../contract/time.ts';
-import { jobsOf } from '../operations/job-list.ts';
+import { jobsOf } from '../operations/jobs/job-list.ts';
 import type { Context } from '../session/workspace.ts';
 import { say } from './output/output.ts';
 import { terminal } from './output/terminal.ts';

@@ -2,29 +2,27 @@ import { dirname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { ownSettings, readEnvironment, type WorkspaceConfig } from '../base/config/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../base/errors.ts';
-import { jobsOf } from '../operations/job-list.ts';
-import { newsOfFreshness, newsOfJob } from '../operations/notify/news.ts';
-import type { Job, Step } from '../scheduler/job.ts';
-import { type JobRun, openJobLog } from '../scheduler/job-log.ts';
-import { runJob } from '../scheduler/run-job.ts';
+import { jobsOf } from '../operations/jobs/job-list.ts';
+import { runDueJob } from '../operations/jobs/run-workspace-job.ts';
+import { notifyOfFreshness } from '../operations/notify/notify-of.ts';
+import type { Job } from '../scheduler/job.ts';
+import { openJobLog } from '../scheduler/job-log.ts';
 import { keepSchedule } from '../scheduler/schedule.ts';
 import { type LogLevel, type LogTarget, openLog } from '../serve/telemetry/server-log.ts';
 import type { DigestSetting } from '../session/handshake.ts';
 import { readOnlyReplicas } from '../session/newest-replica.ts';
 import { folderIdOf } from '../session/owner-file.ts';
 import { type Carry, claimWorkspace, type Lend } from '../session/owner-server.ts';
-import { refreshReplica, withRemote } from '../session/remote-session.ts';
+import { refreshReplica } from '../session/remote-session.ts';
 import type { Carried, Greeting } from '../session/socket-frames.ts';
 import { createTurns, type Turns } from '../session/turns.ts';
 import type { Context } from '../session/workspace.ts';
 import { readConfig, type WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
-import { performStep } from './job-steps.ts';
-import { logOf } from './output/log-lines.ts';
+import { loggedSteps } from './job-steps.ts';
 import { say } from './output/output.ts';
 import { terminal, withTerminal } from './output/terminal.ts';
 import { runArguments } from './run-arguments.ts';
-import { tell } from './tell.ts';
 
 /** Options of `ownWorkspace`. */
 export interface OwnerOptions {
@@ -117,8 +115,8 @@ async function watch(context: Context, signal: AbortSignal, log: Log): Promise<v
   const { config, clock } = context;
   if (config.notify().length === 0) return;
   while (!signal.aborted) {
-    const say = (sentence: string): void => log('warn', { msg: sentence });
-    await tell({ ...context, signal }, () => newsOfFreshness(config), say);
+    const onTrouble = (sentence: string): void => log('warn', { msg: sentence });
+    await notifyOfFreshness({ ...context, signal, onTrouble });
     await clock.sleep(WATCH_EVERY_MS, signal).catch(() => undefined);
   }
 }
@@ -168,29 +166,13 @@ interface RunParts {
 }
 
 function createRun(context: Context, flags: WorkspaceFlags, { turns, stopped: signal, log }: RunParts) {
-  const { config, clock } = context;
-  return async (job: Job, dueMs: number): Promise<void> => {
-    try {
-      const perform = (signal: AbortSignal) => (step: Step) => {
-        const stderr = logOf((line) => log('info', { msg: line, job: job.name, step: step.do }));
-        return withTerminal({ stderr, isCarried: true }, () => performStep(job, step, flags, signal, () => undefined));
-      };
-      const inHome = (): Promise<JobRun> =>
-        withRemote({ config, clock, signal, command: `serve, job ${job.name}` }, null, (inside) =>
-          runJob(job, { clock, signal: inside.signal, dueMs, perform: perform(inside.signal) }),
-        );
-      const ended = await turns.take(`job ${job.name}`, signal, inHome);
-      // A locked job is retried. Logging each attempt would push older runs out of the job log.
-      if (ended.status !== 'locked') await openJobLog(config.folder).add(job, ended);
-      const { status, dueAt, startedAt, steps } = ended;
-      const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
-      log(level, { msg: `job ${job.name} ${status}`, job: job.name, dueAt, startedAt, steps });
-      const say = (sentence: string): void => log('warn', { msg: sentence, job: job.name });
-      await tell({ ...context, signal }, () => newsOfJob(config, ended), say);
-    } catch (thrown) {
-      if (!signal.aborted) log('error', { msg: toSightlineError(thrown).message, job: job.name });
-    }
-  };
+  const perform = loggedSteps(flags, log);
+  return (job: Job, dueMs: number): Promise<void> =>
+    runDueJob({ ...context, signal, command: `serve, job ${job.name}` }, job, dueMs, {
+      perform,
+      log,
+      takeTurn: (work) => turns.take(`job ${job.name}`, signal, work),
+    });
 }
 
 interface CarryParts extends RunParts {

@@ -1,21 +1,8 @@
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { toSightlineError } from '../base/errors.ts';
 import { plannedOf } from '../operations/cluster/open-runner.ts';
-import type { Planned } from '../scheduler/runner.ts';
+import type { WorkspaceList } from '../operations/jobs/run-worker.ts';
 import { type Configured, readAllConfigs, type WorkspaceFlags } from './context.ts';
-
-/** All configured workspaces with the settings that were last read. */
-export interface WorkspaceList {
-  /** Number of workspaces, including those with invalid settings. */
-  readonly count: number;
-  /** Settings of the workspaces with valid settings. */
-  configs(): readonly WorkspaceConfig[];
-  find(workspace: string): Configured | undefined;
-  /** The enabled jobs of all workspaces. */
-  planned(): readonly Planned[];
-  /** Reads the settings again. Keeps the earlier settings if they cannot be read. Does not throw. */
-  read(): void;
-}
 
 /** Reads all configured workspaces. Warns once about each invalid one. Throws `config_invalid` if the settings cannot be read. */
 export function listWorkspaces(

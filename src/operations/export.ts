@@ -18,7 +18,8 @@ export interface ExportProgress {
   readonly of: number;
 }
 
-type Exported = Snapshot & { readonly published: Publication | null };
+/** A written snapshot, and where it was published. */
+export type Exported = Snapshot & { readonly published: Publication | null };
 
 /** Writes a Parquet snapshot to the workspace folder, then uploads it if `publish` names another place. */
 export function exportWorkspace(

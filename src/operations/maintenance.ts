@@ -74,6 +74,11 @@ export function checkWarehouse(context: Context): Promise<Flaw[]> {
   return withRemote(context, null, check);
 }
 
+/** Describes invalid rows of a table. */
+export function flawText({ table, kind, count }: Flaw): string {
+  return `${table}: ${kind}, ${count.toLocaleString('en-US')} ${count === 1 ? 'time' : 'times'}`;
+}
+
 async function check(context: Context): Promise<Flaw[]> {
   if (!existsSync(layoutOf(context.config.folder).warehouse)) throw noData(context.config);
   return withWarehouse(context, RESOURCES, ({ warehouse }) =>

@@ -68,6 +68,17 @@ export async function readHeld(config: WorkspaceConfig): Promise<HeldDeletionRow
   return (await readNewestReplica(config, readHeldDeletions)).value;
 }
 
+/** Describes a mass deletion that awaits confirmation. */
+export function heldText({ resource, brandId, table, before, lost }: HeldDeletionRow): string {
+  const [gone, all] = [lost, before].map((rows) => rows.toLocaleString('en-US'));
+  const scope = brandId === null ? resource : `${resource} of brand ${brandId}`;
+  return `upstream no longer lists ${gone} of ${all} stored rows of ${table} (${scope}); the rows are kept`;
+}
+
+/** Next step for a mass deletion that awaits confirmation. */
+export const HELD_HINT =
+  'If the rows were deleted upstream, run `sightline sync --accept-deletions`. Otherwise no action is needed once a sync lists them again.';
+
 /** A value read from the newest readable data, with their age. */
 export interface NewestReplica<T> {
   readonly value: T;

@@ -3,6 +3,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Context } from '../session/workspace.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
 import { withRemedy } from './damage-remedy.ts';
+import { notifyOfSync } from './notify/notify-of.ts';
 import { syncWorkspace } from './sync.ts';
 
 /** Workspaces that are synced in parallel. Each has a warehouse open. */
@@ -17,20 +18,26 @@ export interface WorkspaceOutcome {
 
 /**
  * Syncs workspaces in parallel. Workspaces with the same API key share a budget and are synced one after another. Calls `onEnd`
- * with each result. Does not throw if a workspace fails.
+ * with each result, then notifies the workspace's webhooks. Does not throw if a workspace fails.
  */
 export async function syncWorkspaces(
   contexts: readonly Context[],
   options: SyncOptions,
   onEnd: (outcome: WorkspaceOutcome) => void,
 ): Promise<void> {
+  const notified: Promise<void>[] = [];
   const queue = new PQueue({ concurrency: WORKSPACES_AT_A_TIME });
   const inOrder = [...groupByBudget(contexts).values()].map((group) =>
     queue.add(async () => {
-      for (const context of group) onEnd(await syncOne(context, options));
+      for (const context of group) {
+        const outcome = await syncOne(context, options);
+        onEnd(outcome);
+        notified.push(notifyOfSync(context, options, outcome.result, null));
+      }
     }),
   );
   await Promise.all(inOrder);
+  await Promise.all(notified);
 }
 
 async function syncOne(context: Context, options: SyncOptions): Promise<WorkspaceOutcome> {

@@ -1,5 +1,6 @@
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
+import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
@@ -15,6 +16,7 @@ import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { notifyOfSync } from './notify/notify-of.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
 export type OnProgress = (stats: SyncStats, budget: Budget) => void;
@@ -38,6 +40,44 @@ export async function syncWorkspace(
       return summary as SyncSummary;
     }),
   );
+}
+
+/** Parts of `syncAndNotify`. */
+export interface NotifiedSync {
+  /** The job whose step the sync is, or null. */
+  readonly job: string | null;
+  readonly onProgress: OnProgress;
+  /** Called with the summary before notifications are sent. Not called if the sync throws. */
+  readonly onEnd: (summary: SyncSummary, elapsedMs: number) => Promise<void>;
+}
+
+/** Syncs a workspace, publishes the replica, and notifies the configured webhooks of the result. */
+export async function syncAndNotify(
+  context: Context,
+  options: SyncOptions,
+  { job, onProgress, onEnd }: NotifiedSync,
+): Promise<SyncSummary> {
+  // Validate the webhook settings before the sync, so that a mistake is reported at once.
+  context.config.notify();
+  const startedAt = context.clock.monotonic();
+  let summary: SyncSummary;
+  try {
+    summary = await syncWorkspace(context, options, onProgress);
+  } catch (thrown) {
+    await notifyOfSync(context, options, toSightlineError(thrown), job);
+    throw thrown;
+  }
+  await onEnd(summary, context.clock.monotonic() - startedAt);
+  await notifyOfSync(context, options, summary, job);
+  return summary;
+}
+
+/** How a sync ended. The reason of a partial sync is its first failure or the allowance that was used up. */
+export function endingOfSync({ status, error, failures, allowance }: SyncSummary): Ending {
+  if (error !== null) return endingOfError(error);
+  if (status !== 'partial') return DONE;
+  const [first] = failures;
+  return { status, code: null, error: first === undefined ? allowance : `${first.chain}: ${first.message}` };
 }
 
 /**

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readCalibrated, readConventions } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
+import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { providerOf } from '../contract/catalogue.ts';
@@ -120,6 +121,12 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
 // Skips ranges that were fetched again already: a second fetch would return the same data.
 function isAmong(repaired: readonly Repaired[], { brandId, from, to }: Repaired): boolean {
   return repaired.some((one) => one.brandId === brandId && one.from <= from && to <= one.to);
+}
+
+/** How a verification ended: `partial` if figures differ. */
+export function endingOfVerification({ brands, error }: Verification): Ending {
+  if (error !== null) return endingOfError(error);
+  return brands.some(hasDifferences) ? { ...DONE, status: 'partial' } : DONE;
 }
 
 /** Whether any day or range differs in a way that newer data at upstream do not explain. */

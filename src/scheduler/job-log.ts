@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { STATUSES_WORST_FIRST } from '../base/ending.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Job } from './job.ts';
 
@@ -10,7 +11,7 @@ const RUNS_MAX = 200;
 const AHEAD_MS_MAX = 3_600_000;
 
 const time = z.iso.datetime();
-const statusSchema = z.enum(['done', 'partial', 'failed', 'locked', 'interrupted']);
+const statusSchema = z.enum(STATUSES_WORST_FIRST);
 const stepSchema = z.object({
   step: z.string(),
   status: z.enum([...statusSchema.options, 'left out']),
@@ -36,8 +37,6 @@ const bookSchema = z.object({
   runs: z.array(runSchema),
 });
 
-/** How a run of a job, or a step of it, ended. Derived from the exit codes of the command line. */
-export type JobStatus = z.infer<typeof statusSchema>;
 /** A step of a run. `left out`: not run, because an earlier step failed or the run was interrupted. */
 export type StepRun = z.infer<typeof stepSchema>;
 /** A run of a job, as the job log stores it. */

@@ -1,14 +1,9 @@
 import type { Clock } from '../base/clock.ts';
+import { type Ending, exitCodeOf, STATUSES_WORST_FIRST, worstExitCode } from '../base/ending.ts';
 import { EXIT } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import type { Job, Step } from './job.ts';
-import type { JobRun, JobStatus, StepRun } from './job-log.ts';
-
-/** Result of a step: its exit code as a command, and the error message or null. */
-export interface StepResult {
-  readonly exitCode: number;
-  readonly error: string | null;
-}
+import type { JobRun, StepRun } from './job-log.ts';
 
 /** Dependencies of `runJob`. */
 export interface JobParts {
@@ -17,7 +12,7 @@ export interface JobParts {
   readonly signal: AbortSignal;
   /** When the run was due, epoch milliseconds; null if it was requested by hand. */
   readonly dueMs: number | null;
-  perform(step: Step): Promise<StepResult>;
+  perform(step: Step): Promise<Ending>;
   /** Steps that ended in an earlier attempt at this run; they are not repeated. */
   readonly earlier?: readonly StepRun[];
   /**
@@ -26,16 +21,6 @@ export interface JobParts {
    */
   onStep?(ended: readonly StepRun[]): Promise<void>;
 }
-
-/** Exit codes, the most severe first. A run ends with the first of these that one of its steps has. */
-export const WORST_FIRST: readonly number[] = [
-  EXIT.interrupted,
-  EXIT.failed,
-  EXIT.usage,
-  EXIT.locked,
-  EXIT.partial,
-  EXIT.done,
-];
 
 /** Runs the steps of a job in order. `perform` must not throw. */
 export function runJob(job: Job, parts: JobParts): Promise<JobRun> {
@@ -65,40 +50,25 @@ async function runSteps(job: Job, parts: JobParts): Promise<JobRun> {
       continue;
     }
     const beganMs = clock.monotonic();
-    const { exitCode, error } = await inSpan('job.step', { 'sightline.step': step.do }, () => perform(step));
+    const ending = await inSpan('job.step', { 'sightline.step': step.do }, () => perform(step));
     const durationMs = Math.round(clock.monotonic() - beganMs);
-    steps.push({ step: step.do, status: statusOf(exitCode), exitCode, durationMs, error });
-    const hasFailed = exitCode !== EXIT.done && exitCode !== EXIT.partial;
+    const { status, error } = ending;
+    steps.push({ step: step.do, status, exitCode: exitCodeOf(ending), durationMs, error });
     // A locked warehouse is locked for the other steps, too.
-    const isFinal = exitCode === EXIT.interrupted || exitCode === EXIT.locked;
-    isOver = hasFailed && (isFinal || step.onFailure !== 'go on');
+    const isFinal = status === 'interrupted' || status === 'locked';
+    isOver = isFinal || (status === 'failed' && step.onFailure !== 'go on');
     if (!isOver) await onStep?.(steps);
   }
-  const codes = steps.flatMap((step) => (step.exitCode === null ? [] : [step.exitCode]));
-  if (signal.aborted) codes.push(EXIT.interrupted);
-  const exitCode = WORST_FIRST.find((code) => codes.includes(code)) ?? EXIT.failed;
+  const stopped = signal.aborted ? [{ status: 'interrupted', exitCode: EXIT.interrupted } as const] : [];
+  const ended = [...steps, ...stopped];
+  const codes = ended.flatMap(({ exitCode }) => (exitCode === null ? [] : [exitCode]));
   return {
     job: job.name,
     dueAt: dueMs === null ? null : new Date(dueMs).toISOString(),
     startedAt: new Date(startedMs).toISOString(),
     endedAt: new Date(clock.now()).toISOString(),
-    status: statusOf(exitCode),
-    exitCode,
+    status: STATUSES_WORST_FIRST.find((status) => ended.some((one) => one.status === status)) ?? 'failed',
+    exitCode: worstExitCode(codes) ?? EXIT.failed,
     steps,
   };
-}
-
-function statusOf(exitCode: number): JobStatus {
-  switch (exitCode) {
-    case EXIT.done:
-      return 'done';
-    case EXIT.partial:
-      return 'partial';
-    case EXIT.locked:
-      return 'locked';
-    case EXIT.interrupted:
-      return 'interrupted';
-    default:
-      return 'failed';
-  }
 }

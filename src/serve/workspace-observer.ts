@@ -3,7 +3,7 @@ import { readdir, statfs } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { readBudgetUse } from '../budget/budget-use.ts';
-import { jobsOf } from '../operations/job-list.ts';
+import { jobsOf } from '../operations/jobs/job-list.ts';
 import { sizeOf } from '../operations/status.ts';
 import type { JobFigures, Monitored, Surroundings } from '../query/observer.ts';
 import type { Job } from '../scheduler/job.ts';

@@ -1,5 +1,5 @@
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { jobsOf, listJobs } from '../operations/job-list.ts';
+import { jobsOf, listJobs } from '../operations/jobs/job-list.ts';
 import { toShown } from '../query/shown-text.ts';
 import type { JobRun } from '../scheduler/job-log.ts';
 import type { StatusAccess, StatusParts } from '../web/operations/page-parts.ts';

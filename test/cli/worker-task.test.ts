@@ -89,7 +89,7 @@ const DIST = new URL('../../dist/src/', import.meta.url).href;
 /** Performs a task in the current folder like a worker, and prints the result. */
 const PERFORM = `
 const [dist, task] = process.argv.slice(1);
-const { loadConfig } = await import(dist + 'base/config.js');
+const { loadConfig } = await import(dist + 'base/config/config.js');
 const { performTask } = await import(dist + 'cli/worker-task.js');
 const config = loadConfig({ flags: {}, environment: process.env, folder: process.cwd() });
 const parts = { command: 'a test', flags: {}, find: () => ({ name: config.name, config }), log: () => undefined };

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
+import { DONE, type Ending, endingOfError } from '../../src/base/ending.ts';
+import { type ErrorCode, EXIT, SightlineError } from '../../src/base/errors.ts';
 import { defineJob, type Job, type Step } from '../../src/scheduler/job.ts';
 import { type JobRun, openJobLog, readJobRuns } from '../../src/scheduler/job-log.ts';
 import { runJob } from '../../src/scheduler/run-job.ts';
@@ -53,7 +55,7 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
     const exitCode = life.exitCode?.(job.name, at) ?? 0;
     const perform = async () => {
       now += life.tookMs ?? 0;
-      return { exitCode, error: null };
+      return endingOf(exitCode);
     };
     await book.add(job, await runJob(job, { clock, signal: new AbortController().signal, dueMs, perform }));
   };
@@ -64,6 +66,19 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
   };
   await keepSchedule({ jobs, clock, signal: stop.signal, book, run });
   return began;
+}
+
+/** The ending of a step that the command line would report with this exit code. */
+function endingOf(exitCode: number): Ending {
+  if (exitCode === EXIT.done) return DONE;
+  if (exitCode === EXIT.partial) return { ...DONE, status: 'partial' };
+  const codes: Record<number, ErrorCode> = {
+    [EXIT.failed]: 'unreachable',
+    [EXIT.usage]: 'usage',
+    [EXIT.locked]: 'warehouse_locked',
+    [EXIT.interrupted]: 'interrupted',
+  };
+  return endingOfError(new SightlineError(codes[exitCode] as ErrorCode, 'the step failed'));
 }
 
 function job(name: string, cron: string, changes: Partial<Parameters<typeof defineJob>[0]> = {}): Job {
@@ -167,7 +182,7 @@ describe('a run of a job', () => {
     [[2], 2, ['failed', 'left out', 'left out']],
   ])('with steps that end with %j ends with %i', async (codes, exitCode, statuses) => {
     let step = 0;
-    const perform = async () => ({ exitCode: codes[step++] as number, error: null });
+    const perform = async () => endingOf(codes[step++] as number);
     const parts = { clock, signal: new AbortController().signal, dueMs: null, perform };
     const run = await runJob(job('x', '0 0 * * *', { steps }), parts);
     expect(run).toMatchObject({ exitCode, steps: statuses.map((status) => ({ status })) });
@@ -180,7 +195,7 @@ describe('a run of a job', () => {
       const performed: string[] = [];
       const perform = async (step: Step) => {
         performed.push(step.do);
-        return { exitCode: codes[performed.length - 1] as number, error: null };
+        return endingOf(codes[performed.length - 1] as number);
       };
       const signal = new AbortController().signal;
       const ended = await runJob(job('x', '0 0 * * *', { steps }), {
@@ -209,7 +224,7 @@ describe('a run of a job', () => {
     const stop = new AbortController();
     const perform = async () => {
       stop.abort(new Error('stopped'));
-      return { exitCode: 0, error: null };
+      return DONE;
     };
     const run = await runJob(job('x', '0 0 * * *', { steps }), { clock, signal: stop.signal, dueMs: null, perform });
     expect(run).toMatchObject({ exitCode: 130, status: 'interrupted' });

@@ -5,7 +5,7 @@ import { type ClusterBudget, type Lag, readClusterBudgets, readLags } from '../.
 import { type ClusterRemote, readClusterRemotes } from '../../operations/cluster/cluster-remotes.ts';
 import { openRunner } from '../../operations/cluster/open-runner.ts';
 import { rejectLocalWarehouses } from '../../operations/cluster/shared-folder.ts';
-import { jobOf } from '../../operations/job-list.ts';
+import { jobOf } from '../../operations/jobs/job-list.ts';
 import type { Runner, RunnerState } from '../../scheduler/runner.ts';
 import { type Configured, readAllConfigs, readSurroundings, toInteger, type WorkspaceFlags } from '../context.ts';
 import { count, duration, plural, printData, say } from '../output/output.ts';

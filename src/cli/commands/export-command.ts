@@ -2,14 +2,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMPRESSIONS } from '../../base/config/config-file.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
-import { type ExportProgress, exportWorkspace } from '../../operations/export.ts';
+import { type Exported, exportWorkspace } from '../../operations/export.ts';
 import { exportFiles, type FileExport } from '../../operations/export-files.ts';
 import type { Publication } from '../../operations/publish.ts';
 import type { Context } from '../../session/workspace.ts';
 import { FILE_FORMATS, type FileFormat } from '../../snapshot/plain-files.ts';
 import { commandContext, toDayFlag, type WorkspaceFlags } from '../context.ts';
 import { applyUserUmask, count, exactOutput, plural, printData, say, size } from '../output/output.ts';
-import { createLineProgress } from '../output/progress-line.ts';
+import { createExportProgress } from '../output/progress-line.ts';
 import { terminal } from '../output/terminal.ts';
 import { listOf } from '../program/flags.ts';
 
@@ -39,25 +39,32 @@ export async function exportCommand(flags: ExportFlags, signal: AbortSignal): Pr
 
 async function exportSnapshot(context: Context, flags: ExportFlags): Promise<number> {
   const compression = compressionOf(flags);
-  const snapshot = await withProgress((onProgress) =>
-    exportWorkspace(context, onProgress, compression === undefined ? {} : { compression }),
-  );
-  const tables = snapshot.tables.map(({ name, rows, files, bytes }) => ({ name, rows, files: files.length, bytes }));
-  if (flags.json === true) {
-    const { id: snapshotId, path, written, deleted, published } = snapshot;
-    const elsewhere = published === null ? {} : { published };
-    printData(JSON.stringify({ snapshotId, path, tables, written, deleted, ...elsewhere }));
-    return EXIT.done;
-  }
-  const files = sayTotals(tables);
-  if (snapshot.written.files < files) {
-    const { files: changed, bytes: added } = snapshot.written;
-    say(`${plural(changed, 'file')} changed, ${size(added)}; the others are shared with the previous snapshot.`);
-  }
-  if (snapshot.deleted.length > 0) say(`${plural(snapshot.deleted.length, 'older snapshot')} deleted.`);
-  if (snapshot.published !== null) sayPublished(snapshot.published, files);
-  printData(snapshot.path);
+  const progress = createExportProgress();
+  const changes = compression === undefined ? {} : { compression };
+  const snapshot = await exportWorkspace(context, progress.update, changes).finally(progress.done);
+  const json = flags.json === true;
+  const shown = renderSnapshot(snapshot, json);
+  if (json) printData(JSON.stringify(shown));
   return EXIT.done;
+}
+
+/** Returns the JSON form of a snapshot. Without `json` it also prints a summary and the path. */
+export function renderSnapshot(
+  { id: snapshotId, path, written, deleted, published, ...rest }: Exported,
+  json: boolean,
+) {
+  const tables = rest.tables.map(({ name, rows, files, bytes }) => ({ name, rows, files: files.length, bytes }));
+  if (!json) {
+    const files = sayTotals(tables);
+    if (written.files < files) {
+      const { files: changed, bytes: added } = written;
+      say(`${plural(changed, 'file')} changed, ${size(added)}; the others are shared with the previous snapshot.`);
+    }
+    if (deleted.length > 0) say(`${plural(deleted.length, 'older snapshot')} deleted.`);
+    if (published !== null) sayPublished(published, files);
+    printData(path);
+  }
+  return { snapshotId, path, tables, written, deleted, ...(published === null ? {} : { published }) };
 }
 
 function sayPublished({ location, pointer, latest, sent, deleted }: Publication, files: number): void {
@@ -69,7 +76,8 @@ function sayPublished({ location, pointer, latest, sent, deleted }: Publication,
 
 async function exportPlain(context: Context, flags: ExportFlags): Promise<number> {
   const request = toRequest(flags, context.config.compression);
-  const { path, files, stale } = await withProgress((onProgress) => exportFiles(context, request, onProgress));
+  const progress = createExportProgress();
+  const { path, files, stale } = await exportFiles(context, request, progress.update).finally(progress.done);
   const tables = files.map(({ name, rows, bytes }) => ({ name, rows, files: 1, bytes }));
   if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
   if (flags.json === true) printData(JSON.stringify({ snapshotId: null, path, tables }));
@@ -81,15 +89,6 @@ async function exportPlain(context: Context, flags: ExportFlags): Promise<number
   if (stale) say('A sync owns the warehouse: the files are from the last published copy.');
   if (path !== null && flags.json !== true) printData(path);
   return EXIT.done;
-}
-
-async function withProgress<T>(work: (onProgress: (progress: ExportProgress) => void) => Promise<T>): Promise<T> {
-  const progress = createLineProgress();
-  return work(({ table, done, of }) =>
-    progress.update(
-      table === null ? `${done} of ${of} files published` : `${done} of ${of} tables written, ${table} now`,
-    ),
-  ).finally(progress.done);
 }
 
 function sayTotals(tables: readonly { rows: number; files: number; bytes: number }[]): number {

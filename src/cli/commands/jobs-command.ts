@@ -1,19 +1,15 @@
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { jobOf, jobsOf, listJobs } from '../../operations/job-list.ts';
-import { newsOfJob } from '../../operations/notify/news.ts';
-import type { Job, Step } from '../../scheduler/job.ts';
-import { type JobRun, openJobLog } from '../../scheduler/job-log.ts';
-import { runJob } from '../../scheduler/run-job.ts';
+import { jobOf, jobsOf, listJobs } from '../../operations/jobs/job-list.ts';
+import { type PerformStep, runRequestedJob } from '../../operations/jobs/run-workspace-job.ts';
+import type { Job } from '../../scheduler/job.ts';
+import type { JobRun } from '../../scheduler/job-log.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
-import { withRemote } from '../../session/remote-session.ts';
-import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
+import { contextOf, readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { performStep } from '../job-steps.ts';
 import { duration, printData, say } from '../output/output.ts';
 import { formatRows } from '../output/row-format.ts';
 import { terminal } from '../output/terminal.ts';
-import { runAlone } from '../run-alone.ts';
-import { tell } from '../tell.ts';
 
 const LIMIT_MAX = 1_000;
 
@@ -67,26 +63,15 @@ export async function runJobCommand(name: string, flags: WorkspaceFlags, signal:
   const job = jobOf(config, name);
   config.notify();
   const results: unknown[] = [];
-  const perform = (inside: { readonly signal: AbortSignal }) => (step: Step) => {
-    if (flags.json !== true) say(`${job.name}: ${step.do}`);
-    const onResult = flags.json === true ? (result: unknown) => results.push(result) : undefined;
-    return performStep(job, step, flags, inside.signal, onResult);
+  const perform: PerformStep = async (_workspace, _job, step, inside) => {
+    if (flags.json !== true) say(`${name}: ${step.do}`);
+    const ended = await performStep(name, step, flags, inside);
+    results.push(ended.json);
+    return ended;
   };
-  const context = { config, clock: systemClock, signal, command: `jobs run ${name}` };
-  const work = (): Promise<JobRun> =>
-    withRemote(context, null, async (inside) => {
-      const ended = await runJob(job, {
-        clock: systemClock,
-        signal: inside.signal,
-        dueMs: null,
-        perform: perform(inside),
-      });
-      await openJobLog(config.folder).add(job, ended);
-      await tell(context, () => newsOfJob(config, ended));
-      return ended;
-    });
+  const context = contextOf(`jobs run ${name}`, config, signal);
   // If the owner of the workspace runs this command for a client, it owns the workspace already.
-  const run = await (terminal().isCarried ? work() : runAlone(config.folder, `jobs run ${job.name}`, work));
+  const run = await runRequestedJob(context, job, { perform, isOwner: terminal().isCarried });
   if (flags.json === true) {
     const steps = run.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
     printData(JSON.stringify({ ...run, steps }));

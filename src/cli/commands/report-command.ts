@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { reportWorkspace } from '../../operations/write-report.ts';
+import { reportWorkspace, type WrittenReport } from '../../operations/write-report.ts';
 import { readConfig, toInteger, type WorkspaceFlags } from '../context.ts';
 import { applyUserUmask, plural, printData, say } from '../output/output.ts';
 import { listOf } from '../program/flags.ts';
@@ -26,11 +26,18 @@ export async function report(flags: ReportFlags): Promise<number> {
     const files = reports.flatMap(({ page, charts }) => [page, ...charts]);
     await applyUserUmask([...new Set([flags.output, ...files.map((file) => dirname(file)), ...files])]);
   }
-  if (flags.json === true) printData(JSON.stringify({ reports }));
-  else for (const { page } of reports) printData(page);
+  const json = flags.json === true;
+  const shown = renderReports(reports, json);
+  if (json) printData(JSON.stringify(shown));
+  return EXIT.done;
+}
+
+/** Prints a summary of the written reports and returns their JSON form. With `json` it does not print their paths. */
+export function renderReports(reports: readonly WrittenReport[], json: boolean) {
+  if (!json) for (const { page } of reports) printData(page);
   const charts = reports.reduce((sum, { charts: files }) => sum + files.length, 0);
   say(`${plural(reports.length, 'report')} with ${plural(charts, 'chart')}`);
   const [first] = reports;
-  if (first !== undefined && flags.json !== true) say(`open ${pathToFileURL(first.page).href}`);
-  return EXIT.done;
+  if (first !== undefined && !json) say(`open ${pathToFileURL(first.page).href}`);
+  return { reports };
 }

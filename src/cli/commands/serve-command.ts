@@ -1,5 +1,5 @@
 import { type ErrorCode, EXIT, SightlineError } from '../../base/errors.ts';
-import { jobsOf } from '../../operations/job-list.ts';
+import { jobsOf } from '../../operations/jobs/job-list.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
 import { type ServedWorkspace, serveWorkspace } from '../../serve/serve-workspace.ts';
 import type { Context } from '../../session/workspace.ts';

@@ -2,10 +2,9 @@ import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { visibleLine } from '../../base/visible.ts';
-import { readWorkspaceStatus, type WorkspaceStatus } from '../../operations/status.ts';
+import { HELD_HINT, heldText, readWorkspaceStatus, type WorkspaceStatus } from '../../operations/status.ts';
 import type { WarehouseStatus } from '../../warehouse/ledger/warehouse-status.ts';
 import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
-import { HELD_HINT, heldText } from '../output/held-text.ts';
 import { count, duration, plural, printData, size } from '../output/output.ts';
 import { toReported } from '../reported.ts';
 

@@ -1,15 +1,12 @@
+import { exitCodeOf, worstExitCode } from '../../base/ending.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
-import { newsOfSync } from '../../operations/notify/news.ts';
+import { endingOfSync } from '../../operations/sync.ts';
 import type { WorkspaceOutcome } from '../../operations/sync-all.ts';
 import { syncWorkspaces } from '../../operations/sync-all.ts';
 import type { SyncOptions } from '../../sync/run-sync.ts';
 import { contextOf, readAllConfigs } from '../context.ts';
-import { count, duration, plural, printData, say } from '../output/output.ts';
-import { describe, exitCodeOf, type SyncFlags, toJson } from '../output/sync-summary.ts';
-import { tell } from '../tell.ts';
-
-/** Exit codes from most to least severe. */
-const WORST: readonly number[] = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.locked, EXIT.partial, EXIT.done];
+import { count, duration, errorJson, plural, printData, say } from '../output/output.ts';
+import { describe, type SyncFlags, toJson } from '../output/sync-summary.ts';
 
 /** Runs `sightline sync --all` and returns the most severe exit code of all workspaces. */
 export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: AbortSignal): Promise<number> {
@@ -25,17 +22,9 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
   const onEnd = (outcome: WorkspaceOutcome): void => {
     codes.push(report(outcome, flags.json === true));
   };
-  const notified: Promise<void>[] = [];
   for (const one of configured) if ('error' in one) onEnd({ workspace: one.name, elapsedMs: 0, result: one.error });
   const contexts = configured.flatMap((one) => ('config' in one ? [contextOf('sync --all', one.config, signal)] : []));
-  await syncWorkspaces(contexts, options, (outcome) => {
-    onEnd(outcome);
-    const context = contexts.find(({ config }) => config.name === outcome.workspace);
-    if (context === undefined) return;
-    const news = () => newsOfSync(context.config, options, outcome.result, null, context.clock.now());
-    notified.push(tell(context, news));
-  });
-  await Promise.all(notified);
+  await syncWorkspaces(contexts, options, onEnd);
   const of = (...wanted: number[]): number => codes.filter((code) => wanted.includes(code)).length;
   const others = [of(EXIT.partial), codes.length - of(EXIT.done, EXIT.partial)];
   const parts = [
@@ -45,19 +34,17 @@ export async function syncAll(flags: SyncFlags, options: SyncOptions, signal: Ab
     ),
   ];
   say(`${plural(codes.length, 'workspace')} in ${duration(performance.now() - startedAt)}: ${parts.join(', ')}`);
-  return WORST.find((code) => codes.includes(code)) ?? EXIT.done;
+  return worstExitCode(codes) ?? EXIT.done;
 }
 
 function report({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolean): number {
   const isError = result instanceof SightlineError;
   const error = isError ? result : result.error;
   if (json) {
-    const shown = isError
-      ? { error: { code: result.code, message: result.message, hint: result.hint } }
-      : toJson(result);
+    const shown = isError ? errorJson(result) : toJson(result);
     printData(JSON.stringify({ workspace, ...shown }));
   }
   if (!isError) describe(result, elapsedMs, `${workspace}: `);
   if (error !== null) say(`${workspace}: ${error.message}\n${workspace}: ${error.hint}`);
-  return isError ? (error?.exit ?? EXIT.failed) : exitCodeOf(result);
+  return isError ? result.exit : exitCodeOf(endingOfSync(result));
 }

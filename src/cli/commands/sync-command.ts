@@ -1,20 +1,14 @@
-import { setFlagsFromString } from 'node:v8';
-import { type SightlineError, toSightlineError } from '../../base/errors.ts';
-import { newsOfSync } from '../../operations/notify/news.ts';
-import { syncWorkspace } from '../../operations/sync.ts';
-import type { SyncSummary } from '../../sync/run-sync.ts';
+import { exitCodeOf } from '../../base/ending.ts';
+import { endingOfSync, syncAndNotify } from '../../operations/sync.ts';
 import { commandContext } from '../context.ts';
-import { printData, reportError } from '../output/output.ts';
+import { printData } from '../output/output.ts';
 import { createSyncProgress } from '../output/progress-line.ts';
-import { describe, exitCodeOf, type SyncFlags, toJson } from '../output/sync-summary.ts';
-import { terminal } from '../output/terminal.ts';
+import { renderSync, type SyncFlags, saveMemory } from '../output/sync-summary.ts';
 import { allowanceOf, listOf, rangeOf } from '../program/flags.ts';
-import { tell } from '../tell.ts';
 
-/** Runs `sightline sync`, or the `sync` step of a job, and returns its exit code. */
-export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | null = null): Promise<number> {
-  // A sync allocates thousands of short-lived pages. Make V8 collect them early, but only in a process that does nothing else.
-  if (!terminal().isCarried) setFlagsFromString('--optimize-for-size');
+/** Runs `sightline sync` and returns its exit code. */
+export async function sync(flags: SyncFlags, signal: AbortSignal): Promise<number> {
+  saveMemory();
   const options = {
     only: listOf('--only', flags.only),
     range: rangeOf(flags),
@@ -27,24 +21,15 @@ export async function sync(flags: SyncFlags, signal: AbortSignal, job: string | 
   };
   if (flags.all === true) return (await import('./sync-all-command.ts')).syncAll(flags, options, signal);
   const context = commandContext('sync', flags, signal);
-  // Validate the webhook settings before the sync, so that a mistake is reported at once.
-  context.config.notify();
-  const report = (result: SyncSummary | SightlineError): Promise<void> =>
-    tell(context, () => newsOfSync(context.config, options, result, job, context.clock.now()));
   const progress = createSyncProgress();
-  const startedAt = performance.now();
-  let summary: SyncSummary;
-  try {
-    summary = await syncWorkspace(context, options, progress.update);
-  } catch (thrown) {
-    await report(toSightlineError(thrown));
-    throw thrown;
-  } finally {
-    progress.done();
-  }
-  if (flags.json === true) printData(JSON.stringify(toJson(summary)));
-  describe(summary, performance.now() - startedAt);
-  if (summary.error !== null) reportError(summary.error, false);
-  await report(summary);
-  return exitCodeOf(summary);
+  const summary = await syncAndNotify(context, options, {
+    job: null,
+    onProgress: progress.update,
+    onEnd: async (ended, elapsedMs) => {
+      progress.done();
+      const shown = renderSync(ended, elapsedMs);
+      if (flags.json === true) printData(JSON.stringify(shown));
+    },
+  }).finally(progress.done);
+  return exitCodeOf(endingOfSync(summary));
 }

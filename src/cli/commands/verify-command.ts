@@ -1,10 +1,16 @@
 import type { Difference } from '../../analytics/verification/comparison.ts';
 import type { BrandVerification } from '../../analytics/verification/verify-brand.ts';
 import type { DayVerification } from '../../analytics/verification/verify-days.ts';
-import { EXIT } from '../../base/errors.ts';
-import { hasDifferences, type Verification, type VerifiedBrand, verifyWorkspace } from '../../operations/verify.ts';
+import { exitCodeOf } from '../../base/ending.ts';
+import {
+  endingOfVerification,
+  hasDifferences,
+  type Verification,
+  type VerifiedBrand,
+  verifyWorkspace,
+} from '../../operations/verify.ts';
 import { commandContext, type WorkspaceFlags } from '../context.ts';
-import { count, plural, printData, reportError, say } from '../output/output.ts';
+import { count, errorJson, plural, printData, reportError, say } from '../output/output.ts';
 import { createSyncProgress } from '../output/progress-line.ts';
 import { formatRows } from '../output/row-format.ts';
 import { listOf, rangeOf } from '../program/flags.ts';
@@ -32,13 +38,19 @@ export async function verify(flags: VerifyFlags, signal: AbortSignal): Promise<n
   const context = commandContext('verify', flags, signal);
   const progress = createSyncProgress();
   const verification = await verifyWorkspace(context, request, progress.update).finally(progress.done);
+  const json = flags.json === true;
+  const shown = renderVerification(verification, json);
+  if (json) printData(JSON.stringify(shown));
+  return exitCodeOf(endingOfVerification(verification));
+}
+
+/** Prints the result of a verification and returns its JSON form. With `json` it does not print the table. */
+export function renderVerification(verification: Verification, json: boolean) {
   const { brands, error } = verification;
-  if (flags.json === true) printData(JSON.stringify(toJson(verification)));
-  else if (brands.length > 0) printData(toTable(brands));
-  describe(verification, flags.repair === true);
+  if (!json && brands.length > 0) printData(toTable(brands));
+  describe(verification);
   if (error !== null) reportError(error, false);
-  if (error !== null) return error.exit;
-  return brands.some(hasDifferences) ? EXIT.partial : EXIT.done;
+  return toJson(verification);
 }
 
 function toJson({ brands, repair, error }: Verification) {
@@ -58,7 +70,7 @@ function toJson({ brands, repair, error }: Verification) {
       ranges: ranges.map(({ countsDiffer: _counts, ...range }) => range),
     })),
     repair,
-    ...(error === null ? {} : { error: { code: error.code, message: error.message, hint: error.hint } }),
+    ...(error === null ? {} : errorJson(error)),
   };
 }
 
@@ -81,7 +93,7 @@ function toTable(brands: readonly VerifiedBrand[]): string {
   return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
 }
 
-function describe({ brands, repair }: Verification, wasRepaired: boolean): void {
+function describe({ brands, repair }: Verification): void {
   for (const brand of brands) describeBrand(brand);
   if (repair !== null && repair.ranges.length > 0) {
     const ranges = repair.ranges.map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
@@ -95,7 +107,7 @@ function describe({ brands, repair }: Verification, wasRepaired: boolean): void 
   else if (differ === 0) say(`all figures agree: ${plural(days, 'day')} of ${plural(brands.length, 'brand')}`);
   else
     say(
-      `${count(differ)} of ${plural(brands.length, 'brand')} differ${differ === 1 ? 's' : ''}${wasRepaired ? ' still' : '; `sightline verify --repair` fetches those days again'}`,
+      `${count(differ)} of ${plural(brands.length, 'brand')} differ${differ === 1 ? 's' : ''}${repair !== null ? ' still' : '; `sightline verify --repair` fetches those days again'}`,
     );
 }
 

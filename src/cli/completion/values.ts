@@ -23,7 +23,7 @@ const sources: Readonly<Record<string, () => Promise<readonly Candidate[]>>> = {
   },
   job: async () => {
     const [{ jobsOf }, { readConfig }] = await Promise.all([
-      import('../../operations/job-list.ts'),
+      import('../../operations/jobs/job-list.ts'),
       import('../context.ts'),
     ]);
     return jobsOf(readConfig({})).map(({ name, about }) => ({ word: name, about }));

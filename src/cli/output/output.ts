@@ -46,7 +46,7 @@ export function say(text: string): void {
  * `--verbose` it adds the stacks of the error and its causes.
  */
 export function reportError(error: SightlineError, json: boolean): void {
-  if (json) printData(JSON.stringify({ error: { code: error.code, message: error.message, hint: error.hint } }));
+  if (json) printData(JSON.stringify(errorJson(error)));
   say(`sightline: ${error.message}`);
   if (error.code !== 'interrupted') say(error.hint);
   if (!terminal().isVerbose) return;
@@ -55,6 +55,11 @@ export function reportError(error: SightlineError, json: boolean): void {
     say(hideKeys(cause.stack ?? cause.message));
     cause = cause.cause;
   }
+}
+
+/** The JSON form of an error. */
+export function errorJson({ code, message, hint }: SightlineError) {
+  return { error: { code, message, hint } };
 }
 
 /** Formats an integer with thousands separators: 12,345. */

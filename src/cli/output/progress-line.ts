@@ -1,6 +1,7 @@
 import { createLogUpdate } from 'log-update';
 import { visible } from '../../base/visible.ts';
 import type { Budget } from '../../budget/budget.ts';
+import type { ExportProgress } from '../../operations/export.ts';
 import { type Progress, progressOf } from '../../sync/progress.ts';
 import type { SyncStats } from '../../sync/sync-stats.ts';
 import { count, duration } from './output.ts';
@@ -13,7 +14,7 @@ const BAR_CELLS = 16;
 /** Progress of a sync on a terminal. Without a terminal it prints nothing. */
 export interface SyncProgress {
   update(stats: SyncStats, budget: Budget): void;
-  /** Draws the final state and keeps it on the screen. */
+  /** Draws the final state and keeps it on the screen. A second call does nothing. */
   done(): void;
 }
 
@@ -35,7 +36,9 @@ export function createSyncProgress(enabled = terminal().stderr.isTTY === true): 
       log(visible(last()));
     },
     done: () => {
-      if (last !== null) log(visible(last()));
+      if (last === null) return;
+      log(visible(last()));
+      last = null;
       log.done();
     },
   };
@@ -62,6 +65,14 @@ export function render(
 function bar(done: number, expected: number): string {
   const full = expected === 0 ? 0 : Math.min(BAR_CELLS, Math.floor((done / expected) * BAR_CELLS));
   return `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)}`;
+}
+
+/** Creates the progress of an export on standard error. */
+export function createExportProgress() {
+  const line = createLineProgress();
+  const update = ({ table, done, of }: ExportProgress): void =>
+    line.update(table === null ? `${done} of ${of} files published` : `${done} of ${of} tables written, ${table} now`);
+  return { update, done: line.done };
 }
 
 /** Creates a single line of progress on standard error. Without a terminal it prints nothing. */

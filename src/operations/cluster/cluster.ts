@@ -7,7 +7,7 @@ import { readSharedBudgetUses } from '../../budget/shared-use.ts';
 import { readJobRuns, readSettled } from '../../scheduler/job-log.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
 import type { EndedTask } from '../../scheduler/runner.ts';
-import { jobsOf } from '../job-list.ts';
+import { jobsOf } from '../jobs/job-list.ts';
 
 /** Job logs that are read at the same time. */
 const BOOKS_AT_A_TIME = 16;

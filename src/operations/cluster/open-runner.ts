@@ -2,7 +2,7 @@ import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { openJobLog } from '../../scheduler/job-log.ts';
 import type { Planned, Runner } from '../../scheduler/runner.ts';
-import { jobsOf } from '../job-list.ts';
+import { jobsOf } from '../jobs/job-list.ts';
 
 /** Options of `openRunner`. */
 export interface OpenRunnerOptions {

@@ -7,7 +7,7 @@ import { readKeyFile } from '../../session/stored-keys.ts';
 import { catalogue } from '../../session/workspace.ts';
 import { listRawFiles } from '../../sync/raw/raw-log.ts';
 import { readStatus } from '../../warehouse/ledger/warehouse-status.ts';
-import { jobsOf } from '../job-list.ts';
+import { jobsOf } from '../jobs/job-list.ts';
 import { readTold } from '../notify/notify-state.ts';
 import { readNewestReplica } from '../status.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';

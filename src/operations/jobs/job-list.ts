@@ -1,11 +1,11 @@
-import { declaredJobs } from '../../jobs/all.ts';
-import { declarations } from '../../schemas/catalogue.ts';
-import type { WorkspaceConfig } from '../base/config/config.ts';
-import { SightlineError } from '../base/errors.ts';
-import type { Job } from '../scheduler/job.ts';
-import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
-import { toJobs } from '../scheduler/job-settings.ts';
-import { upcoming } from '../scheduler/schedule.ts';
+import { declaredJobs } from '../../../jobs/all.ts';
+import { declarations } from '../../../schemas/catalogue.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { SightlineError } from '../../base/errors.ts';
+import type { Job } from '../../scheduler/job.ts';
+import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
+import { toJobs } from '../../scheduler/job-settings.ts';
+import { upcoming } from '../../scheduler/schedule.ts';
 
 /** The jobs of a workspace with its settings applied. Throws `config_invalid`. */
 export function jobsOf({ jobs }: Pick<WorkspaceConfig, 'jobs'>): Job[] {

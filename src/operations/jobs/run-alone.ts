@@ -1,6 +1,6 @@
-import { systemClock } from '../base/clock.ts';
-import { refusal } from '../session/borrow.ts';
-import { claimWorkspace } from '../session/owner-server.ts';
+import { systemClock } from '../../base/clock.ts';
+import { refusal } from '../../session/borrow.ts';
+import { claimWorkspace } from '../../session/owner-server.ts';
 
 /**
  * Owns a workspace while the work runs, also between steps that open the warehouse, so that no other process works on it.

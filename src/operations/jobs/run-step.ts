@@ -1,0 +1,137 @@
+import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
+import { type SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { Step } from '../../scheduler/job.ts';
+import type { Context } from '../../session/workspace.ts';
+import type { SyncSummary } from '../../sync/run-sync.ts';
+import type { Flaw } from '../../warehouse/file/integrity.ts';
+import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
+import type { Exported, ExportProgress } from '../export.ts';
+import type { Compaction } from '../maintenance.ts';
+import type { OnProgress } from '../sync.ts';
+import type { Verification } from '../verify.ts';
+import type { WrittenReport } from '../write-report.ts';
+
+/** Weeks of a report if the step does not set them. */
+const REPORT_WEEKS = 26;
+
+/** The result of the operation that a step ran. */
+export type StepResult =
+  | { readonly of: 'sync'; readonly summary: SyncSummary; readonly elapsedMs: number }
+  | { readonly of: 'verify'; readonly verification: Verification }
+  | { readonly of: 'export'; readonly snapshot: Exported }
+  | { readonly of: 'held export'; readonly held: readonly HeldDeletionRow[]; readonly error: string }
+  | { readonly of: 'report'; readonly reports: readonly WrittenReport[] }
+  | { readonly of: 'retention'; readonly deleted: readonly string[] }
+  | { readonly of: 'compact'; readonly compaction: Compaction }
+  | { readonly of: 'check'; readonly flaws: readonly Flaw[]; readonly error: string | null };
+
+/** How a step ended. */
+export interface StepOutcome extends Ending {
+  /** Null if the operation failed before it had a result. */
+  readonly result: StepResult | null;
+  /** The error that prevented a result, or null. */
+  readonly failure: SightlineError | null;
+}
+
+/** Dependencies of `runStep`. */
+export interface StepParts {
+  /** Name of the job. */
+  readonly job: string;
+  /** The user's current directory, for the repair command of a damaged file. */
+  readonly folder: string;
+  /** Loads the workspace's settings. Called by the step, so that invalid settings fail the step. */
+  open(command: string): Context;
+  readonly onSync: OnProgress;
+  readonly onExport: (progress: ExportProgress) => void;
+  /** Called with the result once the operation has ended, before notifications about it are sent. */
+  readonly onResult: (result: StepResult) => Promise<void>;
+}
+
+/** Runs a step of a job. Does not throw. */
+export async function runStep(step: Step, parts: StepParts): Promise<StepOutcome> {
+  let result: StepResult | null = null;
+  const onResult = (ended: StepResult): Promise<void> => {
+    result = ended;
+    return parts.onResult(ended);
+  };
+  try {
+    const ending = await runOperation(step, { ...parts, onResult });
+    return { ...ending, result, failure: null };
+  } catch (thrown) {
+    const { withRemedy } = await import('../damage-remedy.ts');
+    const failure = await withRemedy(toSightlineError(thrown), parts.folder);
+    return { ...endingOfError(failure), result, failure };
+  }
+}
+
+// Each operation is loaded only if a job runs it.
+async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
+  const { job, onResult } = parts;
+  const open = (command = `jobs run ${job}`): Context => parts.open(command);
+  switch (step.do) {
+    case 'sync': {
+      const { endingOfSync, syncAndNotify } = await import('../sync.ts');
+      const context = open('sync');
+      const { only = null, full = false, acceptDeletions = false } = step;
+      const selection = { only, range: null, brands: null, full, acceptDeletions, ...allowanceOf(step, context) };
+      const summary = await syncAndNotify(context, selection, {
+        job,
+        onProgress: parts.onSync,
+        onEnd: (ended, elapsedMs) => onResult({ of: 'sync', summary: ended, elapsedMs }),
+      });
+      return endingOfSync(summary);
+    }
+    case 'verify': {
+      const { endingOfVerification, verifyWorkspace } = await import('../verify.ts');
+      const { fresh = false, repair = false } = step;
+      const request = { brands: null, range: null, fresh, repair };
+      const verification = await verifyWorkspace(open('verify'), request, parts.onSync);
+      await onResult({ of: 'verify', verification });
+      return endingOfVerification(verification);
+    }
+    case 'export': {
+      const context = open('export');
+      const { heldText, readHeld } = await import('../status.ts');
+      const held = await readHeld(context.config);
+      if (held.length > 0) {
+        const error = `not exported: ${held.map(heldText).join('; ')}`;
+        await onResult({ of: 'held export', held, error });
+        return { status: 'partial', code: null, error };
+      }
+      const { exportWorkspace } = await import('../export.ts');
+      await onResult({ of: 'export', snapshot: await exportWorkspace(context, parts.onExport) });
+      return DONE;
+    }
+    case 'report': {
+      const { reportWorkspace } = await import('../write-report.ts');
+      const { config, clock } = open();
+      const request = { brands: null, weeks: step.weeks ?? REPORT_WEEKS, output: null };
+      await onResult({ of: 'report', reports: await reportWorkspace(config, clock, request) });
+      return DONE;
+    }
+    case 'retention': {
+      const { retainSnapshots } = await import('../maintenance.ts');
+      await onResult({ of: 'retention', deleted: await retainSnapshots(open()) });
+      return DONE;
+    }
+    case 'compact': {
+      const { compactWarehouse } = await import('../maintenance.ts');
+      await onResult({ of: 'compact', compaction: await compactWarehouse(open()) });
+      return DONE;
+    }
+    case 'check': {
+      const { checkWarehouse, flawText } = await import('../maintenance.ts');
+      const flaws = await checkWarehouse(open());
+      const error = flaws.length === 0 ? null : flaws.map(flawText).join('; ');
+      await onResult({ of: 'check', flaws, error });
+      return error === null ? DONE : { status: 'failed', code: 'warehouse_invalid', error };
+    }
+  }
+}
+
+function allowanceOf({ allowance }: Extract<Step, { do: 'sync' }>, { clock }: Context) {
+  if (allowance === undefined) return {};
+  const { maxRequests = null, maxMinutes } = allowance;
+  const deadline = maxMinutes === undefined ? null : clock.now() + maxMinutes * 60_000;
+  return { allowance: { maxRequests, deadline } };
+}

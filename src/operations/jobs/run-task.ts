@@ -1,0 +1,142 @@
+import { systemClock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { Job } from '../../scheduler/job.ts';
+import { type JobRun, openJobLog, readSettled, type StepRun } from '../../scheduler/job-log.ts';
+import { nextRun } from '../../scheduler/next-run.ts';
+import { runJob } from '../../scheduler/run-job.ts';
+import type { Lease, Task, TaskEnd } from '../../scheduler/runner.ts';
+import { checkedOutRemote, withRemote } from '../../session/remote-session.ts';
+import type { Context } from '../../session/workspace.ts';
+import { notifyOfJob } from '../notify/notify-of.ts';
+import { jobsOf } from './job-list.ts';
+import { runAlone } from './run-alone.ts';
+import { type JobLogger, type PerformStep, recordRun } from './run-workspace-job.ts';
+
+/** First and longest wait before a locked workspace is retried, in milliseconds. The wait doubles with each attempt. */
+const LOCKED_MS_FIRST = 2_000;
+const LOCKED_MS_MAX = 60_000;
+/** A task of an unknown workspace is returned to the queue this often, because other workers may have newer settings. */
+const UNKNOWN_ATTEMPTS_MAX = 3;
+const UNKNOWN_MS = 10_000;
+
+const ASKED = 'asked for';
+
+/** Errors that delay a job but do not fail it: the remote warehouse is unreachable, or the lease was lost. */
+const PASSING: readonly string[] = ['home_failed', 'lease_lost', 'publish_failed'];
+
+/** Settings of a workspace, or the error of loading them. */
+export type FoundWorkspace = { readonly config: WorkspaceConfig } | { readonly error: SightlineError };
+
+/** Options of `runTask`. */
+export interface TaskParts {
+  /** The command of this process, shown to other processes that find the workspace locked. */
+  readonly command: string;
+  /** Current settings of a workspace; undefined if it is not configured. */
+  find(workspace: string): FoundWorkspace | undefined;
+  readonly perform: PerformStep;
+  readonly log: JobLogger;
+}
+
+/** Runs the steps of a task's job like `jobs run`, while it owns the workspace. Failing steps do not throw. */
+export async function runTask(task: Task, lease: Lease, parts: TaskParts): Promise<TaskEnd> {
+  const { log } = parts;
+  const { signal } = lease;
+  const about = { workspace: task.workspace, job: task.job };
+  const refuse = (why: string): TaskEnd => {
+    log('warn', { msg: `job ${task.job} of ${task.workspace} is skipped: ${why}`, ...about });
+    return { kind: 'settled', status: 'left out' };
+  };
+  const found = parts.find(task.workspace);
+  if (found === undefined && task.attempt <= UNKNOWN_ATTEMPTS_MAX) return { kind: 'put back', afterMs: UNKNOWN_MS };
+  if (found === undefined) return refuse('the workspace is not configured here');
+  if ('error' in found) return refuse(found.error.message);
+  const { config } = found;
+  const job = jobsOf(config).find(({ name }) => name === task.job);
+  if (job === undefined) return refuse('the job does not exist');
+  if (task.dueMs !== null && !job.enabled) return refuse('the job is disabled');
+  if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is already due');
+  try {
+    const context = { config, clock: systemClock, signal, command: parts.command };
+    // Own the local folder first, then check out the remote warehouse.
+    const run = await runAlone(config.folder, parts.command, () =>
+      withRemote(context, task.id, async (inside) =>
+        (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, task, parts),
+      ),
+    );
+    return run === null ? refuse('a later run has already covered it') : toEnd(run);
+  } catch (thrown) {
+    if (signal.aborted) return { kind: 'put back', afterMs: 0 };
+    const error = toSightlineError(thrown);
+    if (error.exit === EXIT.locked || PASSING.includes(error.code)) {
+      const level = error.exit === EXIT.locked ? 'info' : 'warn';
+      log(level, { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
+      return { kind: 'put back', afterMs: lockedMs(task) };
+    }
+    log('error', { msg: `job ${task.job} of ${task.workspace}: ${error.message}`, hint: error.hint, ...about });
+    return { kind: 'settled', status: 'failed' };
+  }
+}
+
+async function runSteps(context: Context, job: Job, task: Task, { perform, log }: TaskParts): Promise<JobRun> {
+  const { config, clock, signal } = context;
+  const about = { workspace: task.workspace, job: job.name };
+  log('info', { msg: `job ${job.name} of ${config.name} starts`, ...about, attempt: task.attempt });
+  const { dueMs } = task;
+  const book = openJobLog(config.folder);
+  const name = nameOf(task);
+  const earlier = name === ASKED && task.attempt === 1 ? [] : await book.endedSteps(job, name);
+  const onStep = async (ended: readonly StepRun[]): Promise<void> => {
+    await book.keepSteps(job, name, ended);
+    await checkedOutRemote(config.folder)?.keepFiles();
+  };
+  const warnOfStep = (thrown: unknown): void => {
+    const why = toSightlineError(thrown).message;
+    log('warn', { msg: `cannot store the result of a step of ${config.name}: ${why}`, ...about });
+  };
+  const run = await runJob(job, {
+    clock,
+    signal,
+    dueMs,
+    perform: (step) => perform(config.name, job.name, step, signal),
+    earlier,
+    onStep: (ended) => onStep(ended).catch(warnOfStep),
+  });
+  await recordRun(context, job, run, (level, entry) =>
+    log(level, { msg: `job ${job.name} of ${config.name} ${run.status}`, ...about, ...entry }),
+  );
+  if (run.status === 'locked') throw new SightlineError('warehouse_locked', lockedStepOf(run));
+  const onTrouble = (sentence: string): void => log('warn', { msg: sentence, ...about });
+  await notifyOfJob({ ...context, onTrouble }, run);
+  return run;
+}
+
+function lockedStepOf({ steps }: JobRun): string {
+  return steps.find(({ status }) => status === 'locked')?.error ?? 'another process owns the warehouse';
+}
+
+// The same name for each attempt of a task. Only tasks in a single process's memory, without a due time, share a name.
+function nameOf({ id, dueMs }: Task): string {
+  return id ?? (dueMs === null ? ASKED : `due ${new Date(dueMs).toISOString()}`);
+}
+
+// An interrupted job goes back to the queue for another worker.
+function toEnd({ status }: JobRun): TaskEnd {
+  return status === 'interrupted' ? { kind: 'put back', afterMs: 0 } : { kind: 'settled', status };
+}
+
+// A job without `catchUp` skips a missed run once its next one is due.
+function isMissed(job: Job, dueMs: number): boolean {
+  const next = nextRun(job.cron, job.timeZone, dueMs);
+  return !job.catchUp && next !== null && next <= systemClock.now();
+}
+
+// If several runs of a job were delayed, one covers all. Ignores a settled time in the future, which a wrong clock has written.
+async function isMadeUpFor(folder: string, { job, dueMs }: Task): Promise<boolean> {
+  const through = (await readSettled(folder)).get(job);
+  return dueMs !== null && through !== undefined && through >= dueMs && through <= systemClock.now();
+}
+
+function lockedMs({ attempt }: Task): number {
+  return Math.min(LOCKED_MS_FIRST * 2 ** Math.min(attempt - 1, 10), LOCKED_MS_MAX) * (0.75 + systemClock.random() / 4);
+}
