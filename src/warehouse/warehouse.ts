@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, detailsOf, type Resource } from '../contract/catalogue.ts';
-import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Rejected, TableRows, Values } from '../contract/rows.ts';
 import { type DeletionGuard, daysToKeep, isMassDeletion, type TableLoss } from '../plausibility/mass-deletion.ts';
@@ -56,26 +55,9 @@ export interface PageCommit {
   /** Limit of the deletions that the last page implies; null deletes without a limit. */
   readonly guard: DeletionGuard | null;
   readonly requests: readonly Attempt[];
-  /** The page as received, for archiving. */
-  readonly arrival?: Arrival;
-  /** Position in the raw pages and drift of the page. */
-  readonly notes?: PageNotes;
-}
-
-/** A page as received. */
-export interface Arrival {
-  readonly body: unknown;
-  readonly bytes: Uint8Array;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  /** For a detail: the id of the list's row. */
-  readonly member: string | null;
-}
-
-/** Records that are written with the page. */
-export interface PageNotes {
-  readonly raw: RawLocation | null;
-  readonly drift: DriftNotes | null;
+  /** Position of the page in the archive of raw pages. */
+  readonly raw?: RawLocation | null;
+  readonly drift?: DriftNotes | null;
 }
 
 /** Changes of a committed page, by table. */
@@ -106,17 +88,12 @@ export interface Warehouse {
   beginRun(run: { runId: string; options: string; now: number }): Promise<RunRef & { continues: boolean }>;
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
   /**
-   * Commits a page in one transaction.
+   * Writes a page in one transaction.
    * @throws LossError if the page lacks most nested rows of its stored rows and `guard` is set
    */
-  commitPage(commit: PageCommit): Promise<PageResult>;
+  writePage(page: PageCommit): Promise<PageResult>;
   /** Records requests that returned no page. */
   noteRequests(run: RunRef, chain: Pick<SliceRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
-  /**
-   * Records values that were ignored because they are out of bounds. Does nothing unless the warehouse is wrapped by
-   * `openRecorder`.
-   */
-  noteImplausible(run: RunRef, resource: string, implausible: readonly Implausible[], at: number): Promise<void>;
   /** Stores the forms of upstream's responses that the specification leaves open. */
   noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
   /** Deletes the checkpoints of a slice, so that it is read from the first page. */
@@ -180,7 +157,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
       await writeQuarantine(session, run.runId, chain, items, date);
       quarantined += rows.rejectedCount;
     }
-    const { raw = null, drift = null } = page.notes ?? {};
+    const { raw = null, drift = null } = page;
     if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
     if (drift !== null) await writeDrift(session, run.runId, drift, date);
     const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
@@ -283,10 +260,9 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
     endRun: (run, totals, now) =>
       database.transaction((session) => endRun(session, run, { ...totals, dataVersion }, now)),
-    commitPage: (page) => database.transaction((session) => commit(session, page)),
+    writePage: (page) => database.transaction((session) => commit(session, page)),
     noteRequests: (run, chain, requests) =>
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
-    noteImplausible: () => Promise.resolve(),
     noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),
     restartSlice: (sliceId) => database.transaction((session) => clearCheckpoints(session, sliceId)),
     markDeleted: (resource, keys, date) =>

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { BodyError } from '../../contract/body.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { createRowReader, type RowReader } from '../../contract/rows.ts';
 import { dayOf } from '../../contract/time.ts';
 import { parseBody } from '../../plausibility/page-work.ts';
 import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { RunRef, RunTotals } from '../../warehouse/ledger/runs.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { inconclusive, nextOf, readPage } from '../read-page.ts';
+import { commitPage, type PageDestinations } from '../commit-page.ts';
+import { createRowReaders, inconclusive, nextOf, readPage } from '../read-page.ts';
 import type { TableStats } from '../sync-stats.ts';
 import { type Gap, type Member, readMember, walkMembers } from './raw-format.ts';
 import { listRawFiles, type RawFile } from './raw-log.ts';
@@ -28,10 +27,8 @@ export interface ReplayOptions {
 }
 
 /** Dependencies of a replay. */
-export interface ReplayParts {
+export interface ReplayParts extends Pick<PageDestinations, 'warehouse' | 'drift'> {
   readonly catalogue: Catalogue;
-  /** Target of the rows; drift is detected as in a sync. */
-  readonly warehouse: Warehouse;
   /** The folder of raw pages. */
   readonly folder: string;
   readonly clock: Pick<Clock, 'now'>;
@@ -186,11 +183,9 @@ interface Place {
 }
 
 // Applies a record as the sync did; returns whether there was anything to apply.
-function createApplier(
-  { catalogue, warehouse, clock }: ReplayParts,
-  { from, to, only, runs: writesRuns }: ReplayOptions,
-) {
-  const readers = new Map<string, RowReader>();
+function createApplier(parts: ReplayParts, { from, to, only, runs: writesRuns }: ReplayOptions) {
+  const { catalogue, warehouse, drift, clock } = parts;
+  const readerOf = createRowReaders(catalogue);
   const lastPages = new Map<string, number>();
   const doubtful = new Set<string>();
   const runs = new Map<string, RunRef>();
@@ -205,11 +200,6 @@ function createApplier(
     return (
       isKnown && (only === null || only.has(resource)) && (from === null || day >= from) && (to === null || day <= to)
     );
-  };
-  const readerOf = (name: string): RowReader => {
-    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name));
-    readers.set(name, reader);
-    return reader;
   };
   const tableOf = (name: string): TableStats => {
     tables[name] ??= { read: 0, inserted: 0, updated: 0, deleted: 0 };
@@ -230,7 +220,7 @@ function createApplier(
       return { body, rows: isGap ? inconclusive(rows) : rows, next: nextOf(resource, body) };
     });
     if (read.rows.some(({ implausibleCount }) => implausibleCount > 0)) doubtful.add(id);
-    const result = await warehouse.commitPage({
+    const result = await commitPage(parts, {
       run: runs.get(record.runId) ?? { runId: record.runId, passId: record.passId },
       chain: { id, resource: name, fixed, from: record.from, to: record.to },
       tables: read.rows,
@@ -242,7 +232,7 @@ function createApplier(
       guard: record.guard ?? null,
       requests: [],
       arrival: { body: read.body, bytes, path, query, member },
-      notes: { raw: { ...place, sha256: createHash('sha256').update(bytes).digest('hex') }, drift: null },
+      raw: { ...place, sha256: createHash('sha256').update(bytes).digest('hex') },
     });
     if (result.ended) lastPages.delete(id);
     else lastPages.set(id, page);
@@ -285,6 +275,7 @@ function createApplier(
         const { runId, passId, totals, date } = record;
         const run = runs.get(runId) ?? { runId, passId };
         await warehouse.endRun(run, totals as unknown as RunTotals, date);
+        await drift?.endRun(runId, totals['status'] === 'complete', date);
         return true;
       }
       default:
