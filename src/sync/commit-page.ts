@@ -1,4 +1,5 @@
-import type { PageCommit, PageResult, Warehouse } from '../warehouse/warehouse.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { PageCommit, PageResult } from '../warehouse/write/page-commit.ts';
 import type { DriftWatch } from './drift-watch.ts';
 import type { RawArchive } from './raw/raw-archive.ts';
 import type { RawRecord } from './raw/raw-record.ts';

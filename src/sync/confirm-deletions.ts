@@ -3,7 +3,7 @@ import type { ResourceTable } from '../contract/tables.ts';
 import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import type { Client } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
-import type { HeldRows } from '../warehouse/warehouse.ts';
+import type { HeldRows } from '../warehouse/write/page-commit.ts';
 import type { RequestLog } from './request-log.ts';
 import { type ParameterNames, type Slice, slicesOf } from './slice.ts';
 import type { SyncStats, Trouble } from './sync-stats.ts';

@@ -11,7 +11,7 @@ import {
   sightingIdentity,
   writeDrift,
 } from '../warehouse/ledger/drift-notes.ts';
-import type { PageCommit } from '../warehouse/warehouse.ts';
+import type { PageCommit } from '../warehouse/write/page-commit.ts';
 
 /** Counts of drift that no earlier run has found. */
 export interface DriftCounts {

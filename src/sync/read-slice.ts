@@ -10,7 +10,7 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { walkPages } from '../upstream/page-chain.ts';
 import { quarantineIdentity } from '../warehouse/ledger/ledger.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
-import { type HeldRows, LossError } from '../warehouse/warehouse.ts';
+import { type HeldRows, LossError } from '../warehouse/write/page-commit.ts';
 import { commitPage, type PageDestinations } from './commit-page.ts';
 import { confirmDeletions } from './confirm-deletions.ts';
 import { CursorLost, createOrderCheck } from './page-order.ts';

@@ -1,5 +1,5 @@
 import type { Attempt } from '../contract/request.ts';
-import type { PageResult } from '../warehouse/warehouse.ts';
+import type { PageResult } from '../warehouse/write/page-commit.ts';
 import type { Slice } from './slice.ts';
 
 /** Row counts of one table in a run. */
