@@ -30,7 +30,7 @@ import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './plan-contex
 import { createNextPlanner } from './plan-next.ts';
 import { planBrand, planWorkspace, withDependencies } from './plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
-import { createSliceReader } from './read-slice.ts';
+import { createSliceReader, type SliceReader } from './read-slice.ts';
 import { createRequestLog } from './request-log.ts';
 import { createResponseDates } from './response-dates.ts';
 import { createSliceRunner } from './run-slice.ts';
@@ -172,87 +172,44 @@ async function readAll(
   stats: SyncStats,
   stop: (fatal: unknown) => void,
 ): Promise<void> {
-  const { catalogue, warehouse, signal } = parts;
+  const { catalogue, warehouse } = parts;
   const { database } = warehouse;
-  const passId = run.continues ? run.passId : null;
-  const queue = new PQueue({ concurrency: parts.connections });
-  const clock = createRunClock(parts.clock, parts.clockPolicy);
-  const quarantined = await readQuarantined(database);
-  const log = createRequestLog(parts, run, stats);
-  const noteForms = createFormWriter(parts);
-  const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
-  const rowReader = createRowReaders(catalogue);
-  const reader = createSliceReader({ ...parts, clock, run, stats, log, dateOf, noteForms, rowReader, quarantined });
-
-  // Read the list of brands first: it shows whether upstream is reachable, and sets the run's day.
-  const provider = providerOf(catalogue, 'brand');
-  const nothing = createContext(parts, options, {
-    now: clock.now(),
-    passId: null,
-    chains: [],
-    open: [],
-    begun: new Set(),
-  });
-  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Slice];
-  stats.planned([opening]);
-  const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
-    throw toWorkspaceError(thrown);
-  });
-  await removeImplausible(warehouse, date, stats);
-  const names = await learnNames(parts, log, noteForms);
-  // Use the run's agreed time, as the checkpoints do.
-  const context: PlanContext = { ...(await readContext(parts, options, passId, date)), names };
+  const { reader, opening, context } = await openRun(parts, options, run, stats);
   const checkPlan = await createPlanCheck(parts, options, context);
-
   const perform = createSliceRunner(parts, reader, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
-  const enqueue = (chain: Slice, task: () => Promise<void>): void => {
-    const run = async (): Promise<void> => {
-      if (!signal.aborted && stats.allowance === null) await task();
-    };
-    // Keeps the trace span of the caller.
-    queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
-  };
+  const queue = createSliceQueue(parts, stats, stop);
   const add = (chains: readonly Slice[]): void => {
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
     checkPlan(wanted);
     stats.planned(wanted);
     parts.onProgress?.(stats);
     for (const chain of chains) {
-      enqueue(chain, async () => {
+      queue.add(chain, async () => {
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(stats);
         add(await follower.after(chain, wasRead));
       });
     }
   };
-  const drain = async (): Promise<void> => {
-    await queue.onIdle();
-    signal.throwIfAborted();
-  };
-
-  const listed = await readBrands(parts);
-  const brands = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
-  await noteSince(parts, run, { provider, listed, believed: brands, stats, at: date });
-  const chosen = chooseBrands(brands, options.brands);
-  follower.brands(chosen);
+  const brands = chooseBrands(await readPlausibleBrands(parts, run, stats, context), options.brands);
+  follower.brands(brands);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
   add(await follower.after(opening, true));
-  for (const brand of chosen) add(planBrand(catalogue, brand, context));
-  signal.addEventListener('abort', () => queue.clear(), { once: true });
-  await drain();
+  for (const brand of brands) add(planBrand(catalogue, brand, context));
+  await queue.drain();
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
   const performAnew = createSliceRunner(parts, reader, stats, { ...context, open: [] });
   const readAnew = async (chains: readonly Slice[]): Promise<void> => {
     stats.planned(chains);
     for (const chain of chains) {
-      enqueue(chain, async () => {
+      queue.add(chain, async () => {
         await performAnew(chain);
         parts.onProgress?.(stats);
       });
     }
-    await drain();
+    await queue.drain();
   };
   const { maxRequests = null } = options.allowance ?? {};
   const { runId } = run;
@@ -260,6 +217,56 @@ async function readAll(
   for (const window of follower.windows()) {
     await auditWindow({ catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew }, window);
   }
+}
+
+// Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
+async function openRun(
+  parts: SyncParts,
+  options: SyncOptions,
+  run: RunRef & { continues: boolean },
+  stats: SyncStats,
+): Promise<{ reader: SliceReader; opening: Slice; context: PlanContext }> {
+  const { catalogue, warehouse } = parts;
+  const clock = createRunClock(parts.clock, parts.clockPolicy);
+  const quarantined = await readQuarantined(warehouse.database);
+  const log = createRequestLog(parts, run, stats);
+  const noteForms = createFormWriter(parts);
+  const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
+  const rowReader = createRowReaders(catalogue);
+  const reader = createSliceReader({ ...parts, clock, run, stats, log, dateOf, noteForms, rowReader, quarantined });
+
+  const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
+  const nothing = createContext(parts, options, known);
+  const wanted = new Set([providerOf(catalogue, 'brand').name]);
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted }) as [Slice];
+  stats.planned([opening]);
+  const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
+    throw toWorkspaceError(thrown);
+  });
+  await removeImplausible(warehouse, date, stats);
+  const names = await learnNames(parts, log, noteForms);
+  // Use the run's agreed time, as the checkpoints do.
+  const passId = run.continues ? run.passId : null;
+  return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names } };
+}
+
+// Runs the tasks of slices in parallel, by priority. An error of a task is passed to `stop`.
+function createSliceQueue({ connections, signal }: SyncParts, stats: SyncStats, stop: (fatal: unknown) => void) {
+  const queue = new PQueue({ concurrency: connections });
+  signal.addEventListener('abort', () => queue.clear(), { once: true });
+  return {
+    add: (chain: Slice, task: () => Promise<void>): void => {
+      const run = async (): Promise<void> => {
+        if (!signal.aborted && stats.allowance === null) await task();
+      };
+      // Keeps the trace span of the caller.
+      queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
+    },
+    drain: async (): Promise<void> => {
+      await queue.onIdle();
+      signal.throwIfAborted();
+    },
+  };
 }
 
 /** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
@@ -320,19 +327,17 @@ async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncS
   stats.warned({ chain: 'warehouse', code: 'implausible_value', message });
 }
 
-// Keeps brands with an implausible creation date, and ignores the date.
-async function noteSince(
-  { drift }: SyncParts,
+// Reads the brands of the warehouse. A brand with an implausible creation date is kept, and its date is ignored.
+async function readPlausibleBrands(
+  parts: SyncParts,
   run: RunRef,
-  {
-    provider,
-    listed,
-    believed,
-    stats,
-    at,
-  }: { provider: Resource; listed: readonly Member[]; believed: readonly Member[]; stats: SyncStats; at: number },
-): Promise<void> {
-  const wrong = listed.filter(({ since }, index) => since !== believed[index]?.since);
+  stats: SyncStats,
+  { now, today }: PlanContext,
+): Promise<Member[]> {
+  const provider = providerOf(parts.catalogue, 'brand');
+  const listed = await readBrands(parts);
+  const plausible = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, today) }));
+  const wrong = listed.filter(({ since }, index) => since !== plausible[index]?.since);
   const path = `data[].${provider.provides?.since ?? ''}`;
   const allowed = `within ${EARLIEST_DAY} to the day after today`;
   for (const { id, since } of wrong) {
@@ -340,7 +345,8 @@ async function noteSince(
     stats.warned({ chain: provider.name, code: 'implausible_value', message });
   }
   const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
-  await drift?.store(run.runId, provider.name, values, at);
+  await parts.drift?.store(run.runId, provider.name, values, now);
+  return plausible;
 }
 
 // Counts the requests planned for brands that an earlier pass has read, and rejects a plan far larger than the last
