@@ -37,14 +37,15 @@ interface ColumnOptions {
   readonly column?: string;
 }
 
-const metas = new WeakMap<z.ZodType, FieldMeta>();
+/** Property of a field with its column metadata. */
+const META = Symbol('column metadata');
 
 /**
  * Returns the column metadata of a field.
  * @throws TypeError if the schema was not made with a helper of this file
  */
 export function metaOf(field: z.ZodType): FieldMeta {
-  const meta = metas.get(field);
+  const meta = (field as z.ZodType & { readonly [META]?: FieldMeta })[META];
   if (meta === undefined) throw new TypeError('a field must be declared with a helper of contract/fields.ts');
   return meta;
 }
@@ -98,12 +99,12 @@ export function json(about: string, inner: z.ZodType = z.unknown(), options: Col
 
 /** A nested object whose fields become columns prefixed with the field's name: `topic.id` is `topic_id`. */
 export function group(about: string, fields: Fields): z.ZodType {
-  return register(z.looseObject(fields), { as: 'group', fields, about });
+  return withMeta(z.looseObject(fields), { as: 'group', fields, about });
 }
 
 /** A nested array of objects, stored in order in the child table `child.table`. */
 export function children(about: string, child: ChildDeclaration): z.ZodType {
-  return register(z.array(z.looseObject(child.fields)), {
+  return withMeta(z.array(z.looseObject(child.fields)), {
     as: 'child',
     child,
     about,
@@ -117,7 +118,7 @@ function column(
   options: ColumnOptions,
   isLabel = false,
 ): z.ZodType {
-  return register(schema, {
+  return withMeta(schema, {
     as: 'column',
     kind,
     column: options.column,
@@ -128,8 +129,6 @@ function column(
 
 // Every field may be null or missing: the specification marks few fields as nullable, and an incomplete item is better
 // than a rejected list. Only key fields are required; the row reader checks them.
-function register(schema: z.ZodType, meta: FieldMeta): z.ZodType {
-  const field = schema.nullish().meta({ description: meta.about });
-  metas.set(field, meta);
-  return field;
+function withMeta(schema: z.ZodType, meta: FieldMeta): z.ZodType {
+  return Object.assign(schema.nullish().meta({ description: meta.about }), { [META]: meta });
 }

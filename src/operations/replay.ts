@@ -6,9 +6,9 @@ import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files
 import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { openDriftWatch } from '../sync/drift-watch.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
 import { type ReplayResult, replayPages } from '../sync/raw/replay-pages.ts';
-import { openRecorder } from '../sync/recorder.ts';
 import { DamagedFile } from '../warehouse/errors.ts';
 import { checkDatabasePath, removeDatabase } from '../warehouse/file/copy-database.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/file/rebuild.ts';
@@ -155,12 +155,11 @@ async function build(
   options: Parameters<typeof replayPages>[1],
   onProgress: OnProgress,
 ): Promise<ReplayResult> {
-  return inWarehouse(path, async (opened) => {
-    const records = await openRecorder({ catalogue, warehouse: opened, clock, raw: null });
+  return inWarehouse(path, async (warehouse) => {
+    const drift = await openDriftWatch(catalogue, warehouse.database);
     const folder = layoutOf(config.folder).raw;
-    const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal, onProgress };
-    const result = await replayPages(parts, options);
-    await records.close();
+    const result = await replayPages({ catalogue, warehouse, drift, folder, clock, signal, onProgress }, options);
+    await drift.close(clock.now());
     return result;
   });
 }

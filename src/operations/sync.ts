@@ -7,9 +7,10 @@ import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
 import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { openDriftWatch } from '../sync/drift-watch.ts';
 import { progressOf } from '../sync/progress.ts';
 import { keepProgress } from '../sync/progress-file.ts';
-import { openRecorder } from '../sync/recorder.ts';
+import { openRawArchive } from '../sync/raw/raw-archive.ts';
 import { runSync, type SyncOptions, type SyncSummary } from '../sync/run-sync.ts';
 import { createSyncStats, type SyncStats } from '../sync/sync-stats.ts';
 import { withAllowance } from '../upstream/allowance.ts';
@@ -113,8 +114,9 @@ async function syncThrough(
   const { connections } = config;
   const summaries: SyncSummary[] = [];
   const removesExpired = runs.some(({ acceptExpiry }) => acceptExpiry === true);
-  const raw = { folder: layout.raw, limits: config.raw, removesExpired };
-  const records = await openRecorder({ catalogue, warehouse, clock, raw });
+  const { database } = warehouse;
+  const archive = await openRawArchive({ database, clock, folder: layout.raw, limits: config.raw, removesExpired });
+  const drift = await openDriftWatch(catalogue, database);
   const startedAt = clock.monotonic();
   let stats: SyncStats = createSyncStats();
   const progressFile = keepProgress({ folder: config.folder, clock, command }, () =>
@@ -127,7 +129,10 @@ async function syncThrough(
   try {
     const parts = {
       catalogue,
-      warehouse: withDurablePages(records.warehouse, durable),
+      warehouse,
+      archive,
+      drift,
+      durable,
       client,
       clock,
       clockPolicy: config.clock,
@@ -139,29 +144,18 @@ async function syncThrough(
       const summary = await runSync(parts, options);
       const notes = await calibrate(warehouse, summary, clock);
       const error = withAddress(summary.error, config.upstream().baseUrl);
-      const warnings = [...summary.warnings, ...notes, ...records.takeWarnings()];
-      summaries.push({ ...summary, warnings, drift: records.takeDrift(), error });
+      const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];
+      summaries.push({ ...summary, warnings, drift: drift.takeCounts(), error });
       if (error !== null) break;
     }
   } finally {
     await progressFile.close();
-    await records.close();
+    await drift.close(clock.now());
+    await archive.close();
   }
-  // Closing the records may add warnings, which belong to the last run.
+  // Closing the archive may add warnings, which belong to the last run.
   const last = summaries.pop();
-  return last === undefined ? [] : [...summaries, { ...last, warnings: [...last.warnings, ...records.takeWarnings()] }];
-}
-
-// Makes each page durable before the next one is requested, so that another machine can resume after this one is lost.
-function withDurablePages(warehouse: Warehouse, durable: () => Promise<void>): Warehouse {
-  return {
-    ...warehouse,
-    commitPage: async (page) => {
-      const result = await warehouse.commitPage(page);
-      await durable();
-      return result;
-    },
-  };
+  return last === undefined ? [] : [...summaries, { ...last, warnings: [...last.warnings, ...archive.takeWarnings()] }];
 }
 
 /**

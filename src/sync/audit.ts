@@ -7,10 +7,10 @@ import { type Audit, type Comparison, writeAudits } from '../warehouse/ledger/au
 import { writeHeldDeletion } from '../warehouse/ledger/held-deletions.ts';
 import { toTimestampText } from '../warehouse/ledger/ledger.ts';
 import { type Member, readRangesOf, readSlicesOf } from '../warehouse/ledger/slice-state.ts';
+import { heldTrouble } from './confirm-deletions.ts';
 import { coveredBy, type PlanContext } from './plan-context.ts';
 import { countDays, type NextWindow } from './plan-next.ts';
 import { areMost, newest, planAgain, planAudit } from './plan-windows.ts';
-import { heldTrouble } from './read-slice.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats, Trouble } from './sync-stats.ts';
 

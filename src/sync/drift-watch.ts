@@ -2,7 +2,7 @@ import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { createDriftWatcher, type DriftWatcher } from '../contract/drift.ts';
 import { createFindings, type DriftKind, type Finding } from '../contract/drift-findings.ts';
 import type { Implausible } from '../contract/implausible.ts';
-import type { Rejected } from '../contract/rows.ts';
+import type { Database } from '../warehouse/database.ts';
 import {
   countDrift,
   type DriftNotes,
@@ -11,7 +11,7 @@ import {
   sightingIdentity,
   writeDrift,
 } from '../warehouse/ledger/drift-notes.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { PageCommit } from '../warehouse/write/page-commit.ts';
 
 /** Counts of drift that no earlier run has found. */
 export interface DriftCounts {
@@ -25,22 +25,18 @@ export interface DriftCounts {
 /** Watches all pages of a run for drift. */
 export interface DriftWatch {
   /** Returns the drift to store with a page; null for most pages. */
-  look(
-    resource: string,
-    body: unknown,
-    rejected: readonly Rejected[],
-    implausible: readonly Implausible[],
-    at: number,
-  ): DriftNotes | null;
-  /** Returns the drift to store for out-of-bounds values; null if all are known. */
-  note(resource: string, implausible: readonly Implausible[], at: number): DriftNotes | null;
+  detect(page: PageCommit, body: unknown): DriftNotes | null;
+  /** Stores out-of-bounds values that are not known yet, outside of a page. */
+  store(runId: string, resource: string, implausible: readonly Implausible[], at: number): Promise<void>;
   /**
    * Stores the counts of known findings. After a `complete` run the vocabulary is settled: later additions count as
    * drift.
    */
-  close(runId: string, complete: boolean, at: number): Promise<void>;
+  endRun(runId: string, complete: boolean, at: number): Promise<void>;
   /** Returns the counts since the last call. */
   takeCounts(): DriftCounts;
+  /** Stores the counts of a run that was not ended. */
+  close(at: number): Promise<void>;
 }
 
 /** Limit of rows in sync.drift, in case upstream sends arbitrary field names. */
@@ -55,8 +51,8 @@ const countOf: Readonly<Record<DriftKind, keyof DriftCounts>> = {
 };
 
 /** Opens a watch with the vocabulary of earlier runs. */
-export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse): Promise<DriftWatch> {
-  const { knowledge, known } = await readDriftMemory(warehouse.database);
+export async function openDriftWatch(catalogue: Catalogue, database: Database): Promise<DriftWatch> {
+  const { knowledge, known } = await readDriftMemory(database);
   const watchers = new Map<string, DriftWatcher>();
   const sightings = new Map<string, Sighting>();
   let counts = noDrift();
@@ -82,31 +78,41 @@ export async function openDriftWatch(catalogue: Catalogue, warehouse: Warehouse)
       counts[countOf[finding.kind]] += 1;
       return true;
     });
+  let lastRun: string | null = null;
+  const endRun = async (runId: string, complete: boolean, at: number): Promise<void> => {
+    await database.transaction(async (session) => {
+      await countDrift(session, runId, sightings.values());
+      for (const [resource, watcher] of watchers) {
+        if (complete) watcher.settle();
+        await writeDrift(session, runId, { resource, findings: [], knowledge: watcher.takeKnowledge() }, at);
+      }
+    });
+    sightings.clear();
+  };
   return {
+    detect: ({ run, chain: { resource }, tables, requests, date }, body) => {
+      lastRun = run.runId;
+      const all = tables.flatMap((table) => table.rejected);
+      const rejected = all.filter((item) => item.implausible === undefined);
+      const implausible = [...requests, ...all].flatMap((item) => item.implausible ?? []);
+      const watcher = watcherOf(resource);
+      const findings = keepNew(resource, [...watcher.look(body, rejected), ...findingsOf(implausible)], date);
+      const learned = watcher.takeKnowledge();
+      return findings.length + learned.length === 0 ? null : { resource, findings, knowledge: learned };
+    },
+    store: async (runId, resource, implausible, at) => {
+      const findings = keepNew(resource, findingsOf(implausible), at);
+      if (findings.length === 0) return;
+      await database.transaction((session) => writeDrift(session, runId, { resource, findings, knowledge: [] }, at));
+    },
+    endRun,
     takeCounts: () => {
       const taken = counts;
       counts = noDrift();
       return taken;
     },
-    look: (resource, body, rejected, implausible, at) => {
-      const watcher = watcherOf(resource);
-      const findings = keepNew(resource, [...watcher.look(body, rejected), ...findingsOf(implausible)], at);
-      const learned = watcher.takeKnowledge();
-      return findings.length + learned.length === 0 ? null : { resource, findings, knowledge: learned };
-    },
-    note: (resource, implausible, at) => {
-      const findings = keepNew(resource, findingsOf(implausible), at);
-      return findings.length === 0 ? null : { resource, findings, knowledge: [] };
-    },
-    close: async (runId, complete, at) => {
-      await warehouse.database.transaction(async (session) => {
-        await countDrift(session, runId, sightings.values());
-        for (const [resource, watcher] of watchers) {
-          if (complete) watcher.settle();
-          await writeDrift(session, runId, { resource, findings: [], knowledge: watcher.takeKnowledge() }, at);
-        }
-      });
-      sightings.clear();
+    close: async (at) => {
+      if (lastRun !== null) await endRun(lastRun, false, at);
     },
   };
 }

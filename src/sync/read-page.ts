@@ -1,9 +1,9 @@
 import { isRecord } from '../base/json.ts';
 import { BodyError, nextCursorOf } from '../contract/body.ts';
-import type { Resource } from '../contract/catalogue.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { formsOf } from '../contract/formats.ts';
 import type { Implausible } from '../contract/implausible.ts';
-import type { RowReader, TableRows, Values } from '../contract/rows.ts';
+import { createRowReader, type RowReader, type TableRows, type Values } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
 import { toDay } from '../contract/time.ts';
 import { createTimeCheck } from '../plausibility/item-times.ts';
@@ -49,6 +49,16 @@ export function readPage(
     repeated.map((value) => ({ path: `${table.name}[] key`, allowed: 'each key once in a page', value })),
   );
   return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
+}
+
+/** Returns a function that creates the reader of each resource once. */
+export function createRowReaders(catalogue: Catalogue): (resource: string) => RowReader {
+  const readers = new Map<string, RowReader>();
+  return (name) => {
+    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name));
+    readers.set(name, reader);
+    return reader;
+  };
 }
 
 /**

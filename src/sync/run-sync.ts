@@ -12,7 +12,7 @@ import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
 import { readQuarantined } from '../warehouse/ledger/ledger.ts';
-import { type RunRef, type RunStatus, readLastRequests } from '../warehouse/ledger/runs.ts';
+import { type RunRef, type RunStatus, type RunTotals, readLastRequests } from '../warehouse/ledger/runs.ts';
 import {
   type ClosedSlice,
   type Member,
@@ -24,14 +24,19 @@ import {
 } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { auditWindow } from './audit.ts';
+import type { PageDestinations } from './commit-page.ts';
 import type { DriftCounts } from './drift-watch.ts';
 import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './plan-context.ts';
 import { createNextPlanner } from './plan-next.ts';
 import { planBrand, planWorkspace, withDependencies } from './plan-slices.ts';
-import { createSliceReader } from './read-slice.ts';
+import { createRowReaders } from './read-page.ts';
+import { createSliceReader, type SliceReader } from './read-slice.ts';
+import { createRequestLog } from './request-log.ts';
+import { createResponseDates } from './response-dates.ts';
 import { createSliceRunner } from './run-slice.ts';
 import type { DayRange, Slice } from './slice.ts';
 import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
+import { createFormWriter, learnNames } from './upstream-forms.ts';
 
 /** Options of a run. */
 export interface SyncOptions {
@@ -54,9 +59,8 @@ export interface SyncOptions {
 }
 
 /** Dependencies of a run. */
-export interface SyncParts {
+export interface SyncParts extends PageDestinations {
   readonly catalogue: Catalogue;
-  readonly warehouse: Warehouse;
   readonly client: Client;
   readonly clock: Clock;
   /** Default: `checked`. */
@@ -107,9 +111,8 @@ export function runSync(parts: SyncParts, options: SyncOptions): Promise<SyncSum
 }
 
 async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSummary> {
-  const { warehouse, clock } = parts;
   const runId = randomUUID();
-  const run = await warehouse.beginRun({ runId, options: identityOf(options), now: clock.now() });
+  const run = await beginRun(parts, runId, identityOf(options));
   const stats = createSyncStats();
   const stop = new AbortController();
   const signal = AbortSignal.any([parts.signal, stop.signal]);
@@ -129,12 +132,27 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   const reason = error?.message ?? failures[0]?.message ?? allowance;
   const isDoubtful = status === 'failed' || failures.length > 0;
   const totals = { status, requests, retries, waitedMs, quarantined, tables, error: reason, isDoubtful };
-  await warehouse.endRun(run, totals, clock.now()).catch((thrown: unknown) => {
+  await endRun(parts, run, totals).catch((thrown: unknown) => {
     error ??= toSightlineError(thrown);
   });
   const left = [...stats.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
   const troubles = { quarantined, failures, warnings, allowance, left: status === 'complete' ? 0 : left };
   return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
+}
+
+async function beginRun({ warehouse, archive, clock }: SyncParts, runId: string, options: string) {
+  const date = clock.now();
+  const run = await warehouse.beginRun({ runId, options, now: date });
+  await archive?.append({ kind: 'begin', runId, passId: run.passId, options, date });
+  return run;
+}
+
+async function endRun({ warehouse, archive, drift, clock }: SyncParts, run: RunRef, totals: RunTotals): Promise<void> {
+  const { runId, passId } = run;
+  const date = clock.now();
+  await warehouse.endRun(run, totals, date);
+  await drift?.endRun(runId, totals.status === 'complete', date);
+  await archive?.append({ kind: 'end', runId, passId, totals: { ...totals }, date });
 }
 
 // A run continues the last one with the same options; limits and confirmations do not count.
@@ -154,83 +172,44 @@ async function readAll(
   stats: SyncStats,
   stop: (fatal: unknown) => void,
 ): Promise<void> {
-  const { catalogue, warehouse, signal } = parts;
+  const { catalogue, warehouse } = parts;
   const { database } = warehouse;
-  const passId = run.continues ? run.passId : null;
-  const queue = new PQueue({ concurrency: parts.connections });
-  const clock = createRunClock(parts.clock, parts.clockPolicy);
-  const quarantined = await readQuarantined(database);
-  const reader = createSliceReader({ ...parts, clock }, run, stats, quarantined);
-
-  // Read the list of brands first: it shows whether upstream is reachable, and sets the run's day.
-  const provider = providerOf(catalogue, 'brand');
-  const nothing = createContext(parts, options, {
-    now: clock.now(),
-    passId: null,
-    chains: [],
-    open: [],
-    begun: new Set(),
-  });
-  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([provider.name]) }) as [Slice];
-  stats.planned([opening]);
-  const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
-    throw toWorkspaceError(thrown);
-  });
-  await removeImplausible(warehouse, date, stats);
-  const names = await reader.learnNames();
-  // Use the run's agreed time, as the checkpoints do.
-  const context: PlanContext = { ...(await readContext(parts, options, passId, date)), names };
+  const { reader, opening, context } = await openRun(parts, options, run, stats);
   const checkPlan = await createPlanCheck(parts, options, context);
-
-  const perform = createSliceRunner({ ...parts, clock }, reader, stats, context);
+  const perform = createSliceRunner(parts, reader, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
-  const enqueue = (chain: Slice, task: () => Promise<void>): void => {
-    const run = async (): Promise<void> => {
-      if (!signal.aborted && stats.allowance === null) await task();
-    };
-    // Keeps the trace span of the caller.
-    queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
-  };
+  const queue = createSliceQueue(parts, stats, stop);
   const add = (chains: readonly Slice[]): void => {
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
     checkPlan(wanted);
     stats.planned(wanted);
     parts.onProgress?.(stats);
     for (const chain of chains) {
-      enqueue(chain, async () => {
+      queue.add(chain, async () => {
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(stats);
         add(await follower.after(chain, wasRead));
       });
     }
   };
-  const drain = async (): Promise<void> => {
-    await queue.onIdle();
-    signal.throwIfAborted();
-  };
-
-  const listed = await readBrands(parts);
-  const brands = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
-  await noteSince(warehouse, run, { provider, listed, believed: brands, stats, at: date });
-  const chosen = chooseBrands(brands, options.brands);
-  follower.brands(chosen);
+  const brands = chooseBrands(await readPlausibleBrands(parts, run, stats, context), options.brands);
+  follower.brands(brands);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
   add(await follower.after(opening, true));
-  for (const brand of chosen) add(planBrand(catalogue, brand, context));
-  signal.addEventListener('abort', () => queue.clear(), { once: true });
-  await drain();
+  for (const brand of brands) add(planBrand(catalogue, brand, context));
+  await queue.drain();
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
-  const performAnew = createSliceRunner({ ...parts, clock }, reader, stats, { ...context, open: [] });
+  const performAnew = createSliceRunner(parts, reader, stats, { ...context, open: [] });
   const readAnew = async (chains: readonly Slice[]): Promise<void> => {
     stats.planned(chains);
     for (const chain of chains) {
-      enqueue(chain, async () => {
+      queue.add(chain, async () => {
         await performAnew(chain);
         parts.onProgress?.(stats);
       });
     }
-    await drain();
+    await queue.drain();
   };
   const { maxRequests = null } = options.allowance ?? {};
   const { runId } = run;
@@ -238,6 +217,56 @@ async function readAll(
   for (const window of follower.windows()) {
     await auditWindow({ catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew }, window);
   }
+}
+
+// Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
+async function openRun(
+  parts: SyncParts,
+  options: SyncOptions,
+  run: RunRef & { continues: boolean },
+  stats: SyncStats,
+): Promise<{ reader: SliceReader; opening: Slice; context: PlanContext }> {
+  const { catalogue, warehouse } = parts;
+  const clock = createRunClock(parts.clock, parts.clockPolicy);
+  const quarantined = await readQuarantined(warehouse.database);
+  const log = createRequestLog(parts, run, stats);
+  const noteForms = createFormWriter(parts);
+  const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
+  const rowReader = createRowReaders(catalogue);
+  const reader = createSliceReader({ ...parts, clock, run, stats, log, dateOf, noteForms, rowReader, quarantined });
+
+  const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
+  const nothing = createContext(parts, options, known);
+  const wanted = new Set([providerOf(catalogue, 'brand').name]);
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted }) as [Slice];
+  stats.planned([opening]);
+  const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
+    throw toWorkspaceError(thrown);
+  });
+  await removeImplausible(warehouse, date, stats);
+  const names = await learnNames(parts, log, noteForms);
+  // Use the run's agreed time, as the checkpoints do.
+  const passId = run.continues ? run.passId : null;
+  return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names } };
+}
+
+// Runs the tasks of slices in parallel, by priority. An error of a task is passed to `stop`.
+function createSliceQueue({ connections, signal }: SyncParts, stats: SyncStats, stop: (fatal: unknown) => void) {
+  const queue = new PQueue({ concurrency: connections });
+  signal.addEventListener('abort', () => queue.clear(), { once: true });
+  return {
+    add: (chain: Slice, task: () => Promise<void>): void => {
+      const run = async (): Promise<void> => {
+        if (!signal.aborted && stats.allowance === null) await task();
+      };
+      // Keeps the trace span of the caller.
+      queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
+    },
+    drain: async (): Promise<void> => {
+      await queue.onIdle();
+      signal.throwIfAborted();
+    },
+  };
 }
 
 /** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
@@ -298,19 +327,17 @@ async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncS
   stats.warned({ chain: 'warehouse', code: 'implausible_value', message });
 }
 
-// Keeps brands with an implausible creation date, and ignores the date.
-async function noteSince(
-  warehouse: Warehouse,
+// Reads the brands of the warehouse. A brand with an implausible creation date is kept, and its date is ignored.
+async function readPlausibleBrands(
+  parts: SyncParts,
   run: RunRef,
-  {
-    provider,
-    listed,
-    believed,
-    stats,
-    at,
-  }: { provider: Resource; listed: readonly Member[]; believed: readonly Member[]; stats: SyncStats; at: number },
-): Promise<void> {
-  const wrong = listed.filter(({ since }, index) => since !== believed[index]?.since);
+  stats: SyncStats,
+  { now, today }: PlanContext,
+): Promise<Member[]> {
+  const provider = providerOf(parts.catalogue, 'brand');
+  const listed = await readBrands(parts);
+  const plausible = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, today) }));
+  const wrong = listed.filter(({ since }, index) => since !== plausible[index]?.since);
   const path = `data[].${provider.provides?.since ?? ''}`;
   const allowed = `within ${EARLIEST_DAY} to the day after today`;
   for (const { id, since } of wrong) {
@@ -318,7 +345,8 @@ async function noteSince(
     stats.warned({ chain: provider.name, code: 'implausible_value', message });
   }
   const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
-  if (values.length > 0) await warehouse.noteImplausible(run, provider.name, values, at);
+  await parts.drift?.store(run.runId, provider.name, values, now);
+  return plausible;
 }
 
 // Counts the requests planned for brands that an earlier pass has read, and rejects a plan far larger than the last

@@ -1,5 +1,5 @@
 import type { Attempt } from '../contract/request.ts';
-import type { PageResult } from '../warehouse/warehouse.ts';
+import type { PageResult } from '../warehouse/write/page-commit.ts';
 import type { Slice } from './slice.ts';
 
 /** Row counts of one table in a run. */
@@ -53,6 +53,27 @@ export interface SyncStats {
   ranOut(reason: string): void;
 }
 
+/** Returns the counts of a table, which are added if they are missing. */
+export function statsOf(tables: Map<string, TableStats>, name: string): TableStats {
+  const table = tables.get(name) ?? { read: 0, inserted: 0, updated: 0, deleted: 0 };
+  tables.set(name, table);
+  return table;
+}
+
+/** Adds the changes of a page to the counts by table. */
+export function addChanges(tables: Map<string, TableStats>, changed: PageResult['tables']): void {
+  for (const [name, changes] of changed) {
+    const table = statsOf(tables, name);
+    for (const key of ['read', 'inserted', 'updated', 'deleted'] as const) table[key] += changes[key];
+  }
+}
+
+function resourceStatsOf(resources: Map<string, ResourceStats>, name: string): ResourceStats {
+  const stats = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
+  resources.set(name, stats);
+  return stats;
+}
+
 /** Creates empty sync stats. */
 export function createSyncStats(): SyncStats {
   const resources = new Map<string, ResourceStats>();
@@ -62,16 +83,7 @@ export function createSyncStats(): SyncStats {
   let allowance: string | null = null;
   const expectedOf = new Map<string, number>();
   const totals = { requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
-  const resourceOf = (name: string): ResourceStats => {
-    const stats = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
-    resources.set(name, stats);
-    return stats;
-  };
-  const tableOf = (name: string): TableStats => {
-    const table = tables.get(name) ?? { read: 0, inserted: 0, updated: 0, deleted: 0 };
-    tables.set(name, table);
-    return table;
-  };
+  const resourceOf = (name: string): ResourceStats => resourceStatsOf(resources, name);
   const expect = (chain: Slice, requests: number): void => {
     resourceOf(chain.resource).expected += requests - (expectedOf.get(chain.id) ?? 0);
     expectedOf.set(chain.id, requests);
@@ -112,14 +124,8 @@ export function createSyncStats(): SyncStats {
       resource.done += 1;
       expect(chain, last ? pages : Math.max(expectedOf.get(chain.id) ?? 1, pages + 1));
       totals.quarantined += result.quarantined;
-      for (const [name, changes] of result.tables) {
-        const table = tableOf(name);
-        table.read += changes.read;
-        table.inserted += changes.inserted;
-        table.updated += changes.updated;
-        table.deleted += changes.deleted;
-        resource.rows += changes.read;
-      }
+      addChanges(tables, result.tables);
+      for (const { read } of result.tables.values()) resource.rows += read;
       if (result.deletionsSkipped !== null) {
         const message = `deletions were not checked: ${result.deletionsSkipped}`;
         warnings.push({ chain: chain.id, code: 'deletions_skipped', message });
@@ -137,14 +143,10 @@ export function createSyncStats(): SyncStats {
       failures.push(trouble);
     },
     deleted: (name, rows) => {
-      tableOf(name).deleted += rows;
+      statsOf(tables, name).deleted += rows;
     },
-    warned: (trouble) => {
-      warnings.push(trouble);
-    },
-    unproven: (trouble) => {
-      failures.push(trouble);
-    },
+    warned: (trouble) => void warnings.push(trouble),
+    unproven: (trouble) => void failures.push(trouble),
     ranOut: (reason) => {
       allowance ??= reason;
     },

@@ -2,9 +2,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createBudget } from '../../src/budget/budget.ts';
+import { openDriftWatch } from '../../src/sync/drift-watch.ts';
+import type { ReplayOptions } from '../../src/sync/raw/apply-record.ts';
+import { openRawArchive } from '../../src/sync/raw/raw-archive.ts';
 import { listRawFiles, type RawLimits } from '../../src/sync/raw/raw-log.ts';
-import { type ReplayOptions, type ReplayResult, replayPages } from '../../src/sync/raw/replay-pages.ts';
-import { openRecorder } from '../../src/sync/recorder.ts';
+import { type ReplayResult, replayPages } from '../../src/sync/raw/replay-pages.ts';
 import { runSync, type SyncSummary } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -40,13 +42,16 @@ export async function keepPages(workspace: TestWorkspace): Promise<{ folder: str
       connections: 8,
     });
     const warehouse = workspace.warehouse();
-    const records = await openRecorder({ catalogue, warehouse, clock, raw: { folder, limits } });
+    const { database } = warehouse;
+    const archive = await openRawArchive({ database, clock, folder, limits });
+    const drift = await openDriftWatch(catalogue, database);
     try {
-      const parts = { catalogue, warehouse: records.warehouse, client, clock, connections: 8, signal };
+      const parts = { catalogue, warehouse, archive, drift, client, clock, connections: 8, signal };
       const summary = await runSync(parts, { only, range: null, brands: null });
-      await records.close();
-      const warnings = [...summary.warnings, ...records.takeWarnings()];
-      return { ...summary, warnings, drift: records.takeDrift() };
+      await drift.close(clock.now());
+      await archive.close();
+      const warnings = [...summary.warnings, ...archive.takeWarnings()];
+      return { ...summary, warnings, drift: drift.takeCounts() };
     } finally {
       await client.close();
     }
@@ -62,11 +67,11 @@ export async function replayAll(
 ): Promise<ReplayResult & { warehouse: Warehouse }> {
   const warehouse = await openWarehouse(join(await temporaryFolder(), 'replayed.duckdb'), catalogue, {});
   onTestFinished(() => warehouse.close());
-  const records = await openRecorder({ catalogue, warehouse, clock, raw: null });
+  const drift = await openDriftWatch(catalogue, warehouse.database);
   const { signal } = new AbortController();
-  const parts = { catalogue, warehouse: records.warehouse, folder, clock, signal };
+  const parts = { catalogue, warehouse, drift, folder, clock, signal };
   const result = await replayPages(parts, { from: null, to: null, only: null, runs: true, ...options });
-  await records.close();
+  await drift.close(clock.now());
   return { ...result, warehouse };
 }
 

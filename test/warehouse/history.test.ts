@@ -196,7 +196,7 @@ test('any sequence of pages produces the same history as a model in memory', asy
     for (const [index, body] of bodies.entries()) {
       const tables = readers[resource]?.read(body, fixed) ?? [];
       const next = closes && index === bodies.length - 1 ? null : `page ${index + 2}`;
-      await warehouse.commitPage({ run, chain, tables, date: at, page: index + 1, next, guard: null, requests: [] });
+      await warehouse.writePage({ run, chain, tables, date: at, page: index + 1, next, guard: null, requests: [] });
     }
     if (!closes) await warehouse.restartSlice(chain.id);
   };

@@ -234,7 +234,7 @@ test('any sequence of pages produces the same rows as a map in memory', async ()
         const chain = sliceOf(resource, step.brand, from, to);
         const tables = (resource === 'notes' ? readList : readDetail).read(body, chain.fixed);
         const next = closes && index === bodies.length - 1 ? null : `page ${index + 2}`;
-        const result = await warehouse.commitPage({
+        const result = await warehouse.writePage({
           run,
           chain,
           tables,

@@ -58,9 +58,6 @@ export async function openRawLog(folder: string, limits: RawLimits): Promise<Raw
   let number = (await listRawFiles(folder)).at(-1)?.number ?? 0;
   let current: { handle: FileHandle; name: string; day: string; bytes: number } | null = null;
   let turn: Promise<unknown> = Promise.resolve();
-  let flushing: Promise<void> | null = null;
-  let waiting: Promise<void> | null = null;
-
   let ended: Promise<void> = Promise.resolve();
 
   const end = async ({ handle }: NonNullable<typeof current>): Promise<void> => {
@@ -100,22 +97,7 @@ export async function openRawLog(folder: string, limits: RawLimits): Promise<Raw
     file.bytes += member.length;
     return { file, position };
   };
-  const flush = async (): Promise<void> => {
-    if (flushing !== null) {
-      waiting ??= flushing
-        .catch(() => undefined)
-        .then(() => {
-          waiting = null;
-          return flush();
-        });
-      return waiting;
-    }
-    const flushed = Promise.all([ended, current?.handle.datasync()]).then(() => undefined);
-    flushing = flushed.finally(() => {
-      flushing = null;
-    });
-    return flushing;
-  };
+  const flush = sharing(async () => void (await Promise.all([ended, current?.handle.datasync()])));
 
   return {
     append: async (day, comment, header, body) => {
@@ -136,6 +118,28 @@ export async function openRawLog(folder: string, limits: RawLimits): Promise<Raw
       if (last !== null) await end(last);
     },
   };
+}
+
+// Calls during a run of `work` share the next run.
+function sharing(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let waiting: Promise<void> | null = null;
+  const run = async (): Promise<void> => {
+    if (running !== null) {
+      waiting ??= running
+        .catch(() => undefined)
+        .then(() => {
+          waiting = null;
+          return run();
+        });
+      return waiting;
+    }
+    running = work().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  return run;
 }
 
 /** Result of the retention. */

@@ -1,40 +1,15 @@
-import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { BodyError } from '../../contract/body.ts';
-import type { Catalogue } from '../../contract/catalogue.ts';
-import { createRowReader, type RowReader } from '../../contract/rows.ts';
-import { dayOf } from '../../contract/time.ts';
-import { parseBody } from '../../plausibility/page-work.ts';
-import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
-import type { RunRef, RunTotals } from '../../warehouse/ledger/runs.ts';
-import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { inconclusive, nextOf, readPage } from '../read-page.ts';
 import type { TableStats } from '../sync-stats.ts';
+import { type ApplyParts, createApplier, DamageError, type ReplayOptions } from './apply-record.ts';
 import { type Gap, type Member, readMember, walkMembers } from './raw-format.ts';
 import { listRawFiles, type RawFile } from './raw-log.ts';
-import { type RawPageRecord, type RawRecord, toRawRecord } from './raw-record.ts';
-
-/** Selection of the pages to replay. */
-export interface ReplayOptions {
-  /** First and last day, UTC, on which upstream sent the pages; null for no bound. */
-  readonly from: string | null;
-  readonly to: string | null;
-  /** Resources; null for all. */
-  readonly only: ReadonlySet<string> | null;
-  /** Whether to write runs too. False if the warehouse already contains them. */
-  readonly runs: boolean;
-}
+import { type RawRecord, toRawRecord } from './raw-record.ts';
 
 /** Dependencies of a replay. */
-export interface ReplayParts {
-  readonly catalogue: Catalogue;
-  /** Target of the rows; drift is detected as in a sync. */
-  readonly warehouse: Warehouse;
+export interface ReplayParts extends ApplyParts {
   /** The folder of raw pages. */
   readonly folder: string;
-  readonly clock: Pick<Clock, 'now'>;
   /** Aborted to stop between two pages. */
   readonly signal: AbortSignal;
   readonly onProgress?: (done: number, of: number) => void;
@@ -79,7 +54,7 @@ export async function replayPages(parts: ReplayParts, options: ReplayOptions): P
   const damages: Damage[] = [];
   const files = await listRawFiles(folder);
   const { found, voided } = await findRecords(folder, files, damages);
-  const apply = createApplier(parts, options);
+  const applier = createApplier(parts, options);
   let done = 0;
   let skipped = 0;
   await inFiles(folder, found, async (handle, { file, member }) => {
@@ -91,7 +66,7 @@ export async function replayPages(parts: ReplayParts, options: ReplayOptions): P
     else {
       try {
         const { header, body } = await readMember(handle, member).catch(unreadable);
-        const isApplied = await apply(toRecord(header), body, { ...place, bytes: member.bytes });
+        const isApplied = await applier.apply(toRecord(header), body, { ...place, bytes: member.bytes });
         if (!isApplied) skipped += 1;
       } catch (thrown) {
         if (!(thrown instanceof DamageError)) throw thrown;
@@ -100,10 +75,8 @@ export async function replayPages(parts: ReplayParts, options: ReplayOptions): P
     }
   });
   onProgress?.(found.length, found.length);
-  return { files: files.length, skipped, damages, ...apply.result() };
+  return { files: files.length, skipped, damages, ...applier.result() };
 }
-
-class DamageError extends Error {}
 
 function unreadable(thrown: unknown): never {
   throw new DamageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
@@ -176,130 +149,5 @@ async function inFiles(
     }
   } finally {
     await current?.handle.close();
-  }
-}
-
-interface Place {
-  readonly file: string;
-  readonly position: number;
-  readonly bytes: number;
-}
-
-// Applies a record as the sync did; returns whether there was anything to apply.
-function createApplier(
-  { catalogue, warehouse, clock }: ReplayParts,
-  { from, to, only, runs: writesRuns }: ReplayOptions,
-) {
-  const readers = new Map<string, RowReader>();
-  const lastPages = new Map<string, number>();
-  const doubtful = new Set<string>();
-  const runs = new Map<string, RunRef>();
-  const tables: Record<string, TableStats> = {};
-  let pages = 0;
-  let quarantined = 0;
-  let lastDate: number | null = null;
-
-  const isWanted = (resource: string, date: number): boolean => {
-    const day = dayOf(date);
-    const isKnown = catalogue.resources.some(({ name }) => name === resource);
-    return (
-      isKnown && (only === null || only.has(resource)) && (from === null || day >= from) && (to === null || day <= to)
-    );
-  };
-  const readerOf = (name: string): RowReader => {
-    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name));
-    readers.set(name, reader);
-    return reader;
-  };
-  const tableOf = (name: string): TableStats => {
-    tables[name] ??= { read: 0, inserted: 0, updated: 0, deleted: 0 };
-    return tables[name];
-  };
-
-  const applyPage = async (record: RawPageRecord, bytes: Buffer, place: Place): Promise<void> => {
-    const { resource: name, chain: id, fixed, member, path, query, page, date } = record;
-    const resource = catalogue.get(name);
-    // Page 1 restarts the slice. If a page is missing, rows that the slice lacks must not be deleted.
-    if (page === 1) await warehouse.restartSlice(id);
-    if (page === 1) doubtful.delete(id);
-    const isGap = page > 1 && lastPages.get(id) !== page - 1;
-    const read = readBody(() => {
-      const { value: body, isDamaged } = parseBody(bytes);
-      const scope = { fixed, query, member };
-      const { tables: rows } = readPage(resource, readerOf(name), scope, body, { bytes, isDamaged }, dayOf(date));
-      return { body, rows: isGap ? inconclusive(rows) : rows, next: nextOf(resource, body) };
-    });
-    if (read.rows.some(({ implausibleCount }) => implausibleCount > 0)) doubtful.add(id);
-    const result = await warehouse.commitPage({
-      run: runs.get(record.runId) ?? { runId: record.runId, passId: record.passId },
-      chain: { id, resource: name, fixed, from: record.from, to: record.to },
-      tables: read.rows,
-      date,
-      page,
-      next: read.next,
-      ...(record.untilKnown === undefined ? {} : { untilKnown: record.untilKnown }),
-      doubtful: doubtful.has(id),
-      guard: record.guard ?? null,
-      requests: [],
-      arrival: { body: read.body, bytes, path, query, member },
-      notes: { raw: { ...place, sha256: createHash('sha256').update(bytes).digest('hex') }, drift: null },
-    });
-    if (result.ended) lastPages.delete(id);
-    else lastPages.set(id, page);
-    pages += 1;
-    quarantined += result.quarantined;
-    for (const [table, changes] of result.tables) {
-      const stats = tableOf(table);
-      for (const key of ['read', 'inserted', 'updated', 'deleted'] as const) stats[key] += changes[key];
-    }
-  };
-
-  const apply = async (kept: RawRecord, body: Buffer, place: Place): Promise<boolean> => {
-    // Earlier versions stored the Date header unchecked; a record from the future gets the date of the record before
-    // it.
-    const record = kept.date > clock.now() + FUTURE_MS_MAX ? { ...kept, date: lastDate ?? clock.now() } : kept;
-    lastDate = record.date;
-    switch (record.kind) {
-      case 'page':
-        if (!isWanted(record.resource, record.date)) return false;
-        await applyPage(record, body, place);
-        return true;
-      case 'gone': {
-        if (!isWanted(record.resource, record.date)) return true;
-        const resource = catalogue.get(record.resource);
-        const marked = await warehouse.markDeleted(resource, record.keys, record.date);
-        tableOf(resource.derived[0]?.name ?? resource.name).deleted += marked;
-        return true;
-      }
-      case 'forms':
-        await warehouse.noteForms(record.resource, new Map(Object.entries(record.forms)));
-        return true;
-      case 'begin': {
-        if (!writesRuns) return true;
-        const { runId, options, date } = record;
-        runs.set(runId, await warehouse.beginRun({ runId, options, now: date }));
-        return true;
-      }
-      case 'end': {
-        if (!writesRuns) return true;
-        const { runId, passId, totals, date } = record;
-        const run = runs.get(runId) ?? { runId, passId };
-        await warehouse.endRun(run, totals as unknown as RunTotals, date);
-        return true;
-      }
-      default:
-        return true;
-    }
-  };
-  return Object.assign(apply, { result: () => ({ pages, tables, quarantined }) });
-}
-
-function readBody<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (thrown) {
-    if (thrown instanceof BodyError)
-      throw new DamageError(`the page cannot be read: ${thrown.message}`, { cause: thrown });
-    throw thrown;
   }
 }

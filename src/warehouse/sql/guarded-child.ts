@@ -34,49 +34,51 @@ interface Opened {
   readonly output: string | null;
 }
 
-let opened: Opened | null = null;
+answerParent();
 
-process.on('message', (request: Request) => {
-  if (request.kind === 'interrupt') return interrupt();
-  void perform(request).then(
-    (rows) => send({ kind: 'done', rows }),
-    (thrown: unknown) => send(failure(thrown)),
-  );
-});
-// Ctrl-C in a terminal reaches this process too; the parent handles it.
-process.on('SIGINT', () => undefined);
-// A running query would keep this process alive until it ends.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// On Linux the parent reads the memory itself.
-if (process.platform !== 'linux') {
-  setInterval(() => send({ kind: 'memory', bytes: process.memoryUsage.rss() }), MEMORY_EVERY_MS).unref();
-}
+function answerParent(): void {
+  let opened: Opened | null = null;
+  let isBusy = false;
+  let interrupts: NodeJS.Timeout | undefined;
 
-let isBusy = false;
-let interrupts: NodeJS.Timeout | undefined;
-
-// DuckDB ignores an interrupt that arrives before the query starts, so repeat it until the task ends. An interrupt
-// after the end of the task is dropped.
-function interrupt(): void {
-  if (!isBusy) return;
-  opened?.connection.interrupt();
-  interrupts ??= setInterval(() => opened?.connection.interrupt(), INTERRUPT_EVERY_MS);
-}
-
-async function perform(request: Exclude<Request, { kind: 'interrupt' }>): Promise<number> {
-  isBusy = true;
-  try {
-    if (request.kind === 'open') {
-      opened = await open(request);
-      return 0;
+  // DuckDB ignores an interrupt that arrives before the query starts, so repeat it until the task ends. An interrupt
+  // after the end of the task is dropped.
+  const interrupt = (): void => {
+    if (!isBusy) return;
+    opened?.connection.interrupt();
+    interrupts ??= setInterval(() => opened?.connection.interrupt(), INTERRUPT_EVERY_MS);
+  };
+  const perform = async (request: Exclude<Request, { kind: 'interrupt' }>): Promise<number> => {
+    isBusy = true;
+    try {
+      if (request.kind === 'open') {
+        opened = await open(request);
+        return 0;
+      }
+      if (opened === null) throw new SightlineError('internal', 'no database is open');
+      if (request.kind === 'parquet') return await writeParquet(opened, request.sql);
+      return await query(opened, request.sql, request.resultsMax, () => interrupts !== undefined);
+    } finally {
+      isBusy = false;
+      clearInterval(interrupts);
+      interrupts = undefined;
     }
-    if (opened === null) throw new SightlineError('internal', 'no database is open');
-    if (request.kind === 'parquet') return await writeParquet(opened, request.sql);
-    return await query(opened, request.sql, request.resultsMax);
-  } finally {
-    isBusy = false;
-    clearInterval(interrupts);
-    interrupts = undefined;
+  };
+
+  process.on('message', (request: Request) => {
+    if (request.kind === 'interrupt') return interrupt();
+    void perform(request).then(
+      (rows) => send({ kind: 'done', rows }),
+      (thrown: unknown) => send(failure(thrown, opened)),
+    );
+  });
+  // Ctrl-C in a terminal reaches this process too; the parent handles it.
+  process.on('SIGINT', () => undefined);
+  // A running query would keep this process alive until it ends.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // On Linux the parent reads the memory itself.
+  if (process.platform !== 'linux') {
+    setInterval(() => send({ kind: 'memory', bytes: process.memoryUsage.rss() }), MEMORY_EVERY_MS).unref();
   }
 }
 
@@ -92,6 +94,7 @@ async function query(
   { connection, parser, audience, limits }: Opened,
   sql: string,
   resultsMax: number,
+  isInterrupted: () => boolean,
 ): Promise<number> {
   const statements = await allowStatements(sql, audience, parserOf(parser));
   if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query contains no statement');
@@ -103,7 +106,7 @@ async function query(
   const counted = { rows: 0, bytes: 0 };
   for (const statement of statements) {
     const result = await run(connection, statement);
-    if (statement.type !== 'SET') await sendResult(result, limits, counted);
+    if (statement.type !== 'SET') await sendResult(result, limits, counted, isInterrupted);
   }
   return counted.rows;
 }
@@ -153,6 +156,7 @@ async function sendResult(
   result: DuckDBMaterializedResult,
   { rowsMax, bytesMax }: QueryLimits,
   counted: { rows: number; bytes: number },
+  isInterrupted: () => boolean,
 ): Promise<void> {
   const types = result.columnTypes();
   await sent({
@@ -164,7 +168,7 @@ async function sendResult(
     throw new SightlineError('query_limit', `the result has ${counted.rows} rows; allowed: ${rowsMax}`);
   }
   for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
-    if (interrupts !== undefined) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
+    if (isInterrupted()) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
     const rows = chunk.getRows();
     const json = JSON.stringify(rows.map((row) => row.map(toPlain)));
     counted.bytes += Buffer.byteLength(json);
@@ -212,7 +216,7 @@ function flat(column: string, type: string): string {
   return column;
 }
 
-function failure(thrown: unknown): Reply {
+function failure(thrown: unknown, opened: Opened | null): Reply {
   const known = toSightlineError(thrown);
   const detail = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   if (known.code !== 'internal') {

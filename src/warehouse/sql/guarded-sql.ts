@@ -147,7 +147,6 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   let stderr = '';
   /** Reason why this process kills the child; null if the child ended by itself. */
   let verdict: SightlineError | null = null;
-  const hide = (message: string): string => (audience === 'owner' ? message : withoutPaths(message, path));
   const settle: Pending['settle'] = (outcome) => {
     const current = pending;
     pending = null;
@@ -180,12 +179,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
         settle({ answer: { results: pending?.results ?? [], rows: reply.rows } });
         break;
       case 'failed': {
-        const code: ErrorCode = reply.code in errorTable ? (reply.code as ErrorCode) : 'internal';
-        const cause = new Error(reply.detail);
-        const isOwners = code === 'warehouse_invalid' && audience === 'owner';
-        const error = isOwners
-          ? new DamagedFile(path, reply.message, { cause })
-          : new SightlineError(code, hide(reply.message), { cause });
+        const error = failureOf(reply, audience, path);
         if (reply.isFatal) kill(error);
         settle({ error });
       }
@@ -203,11 +197,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
       new Promise<Answer>((resolve, reject) => {
         const isOpening = request.kind === 'open';
         const timeoutMs = isOpening ? OPEN_TIMEOUT_MS : limits.timeoutMs;
-        const late = new SightlineError(
-          isOpening ? 'query_crashed' : 'query_limit',
-          `${isOpening ? 'opening the database' : 'the query'} takes longer than its limit of ${timeoutMs / 1000} s`,
-        );
-        const timer = setTimeout(() => kill(late), timeoutMs);
+        const timer = setTimeout(() => kill(late(isOpening, timeoutMs)), timeoutMs);
         const watching = setInterval(() => watch(residentBytes(child.pid)), WATCH_EVERY_MS);
         const done: Pending['settle'] = (outcome) => {
           clearTimeout(timer);
@@ -229,6 +219,22 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
     isOver: () => isOver,
     end: () => kill(new SightlineError('interrupted', 'the database was closed')),
   };
+}
+
+function late(isOpening: boolean, timeoutMs: number): SightlineError {
+  const limit = `takes longer than its limit of ${timeoutMs / 1000} s`;
+  return isOpening
+    ? new SightlineError('query_crashed', `opening the database ${limit}`)
+    : new SightlineError('query_limit', `the query ${limit}`);
+}
+
+function failureOf(reply: Extract<Reply, { kind: 'failed' }>, audience: Audience, path: string): SightlineError {
+  const code: ErrorCode = reply.code in errorTable ? (reply.code as ErrorCode) : 'internal';
+  const cause = new Error(reply.detail);
+  if (audience !== 'owner') return new SightlineError(code, withoutPaths(reply.message, path), { cause });
+  return code === 'warehouse_invalid'
+    ? new DamagedFile(path, reply.message, { cause })
+    : new SightlineError(code, reply.message, { cause });
 }
 
 // Returns 0 on systems without /proc; there the child reports its memory.

@@ -51,7 +51,7 @@ export interface TombstoneWriter {
 }
 
 /**
- * Creates the reaper of a table; `childTables` are all tables whose children belong to its rows, including those of
+ * Creates the tombstone writer of a table; `childTables` are all tables whose children belong to its rows, including those of
  * details.
  */
 export function createTombstoneWriter(

@@ -1,0 +1,90 @@
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { daysToKeep } from '../../plausibility/mass-deletion.ts';
+import type { Session } from '../database.ts';
+import { forgetHeldDeletion, writeHeldDeletion } from '../ledger/held-deletions.ts';
+import { clearCheckpoints, type SeenRows, sumCheckpoints, writeCoverage } from '../ledger/ledger.ts';
+import type { HeldRows, PageChanges, PageCommit, PageResult } from './page-commit.ts';
+import type { TableWriters } from './table-writers.ts';
+import { countByDay, type UnseenRow } from './tombstones.ts';
+
+/** Dependencies of `closeSlice`. */
+export interface CloseParts {
+  readonly catalogue: Catalogue;
+  readonly writers: TableWriters;
+}
+
+/**
+ * Ends a slice with its last page: sets the tombstones of rows that no page listed, unless the guard holds them back,
+ * deletes the checkpoints and writes the coverage. Adds the deletions to `tables`.
+ */
+export async function closeSlice(
+  { catalogue, writers }: CloseParts,
+  session: Session,
+  last: PageCommit,
+  seen: readonly SeenRows[],
+  tables: ReadonlyMap<string, PageChanges>,
+  syncedAt: string,
+): Promise<Pick<PageResult, 'deletionsSkipped' | 'held'>> {
+  const { run, chain, date, page, next, doubtful = false } = last;
+  const noCheckpoints = { unidentified: 0, rows: 0, since: null };
+  const earlier = page === 1 ? noCheckpoints : await sumCheckpoints(session, chain.id);
+  const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
+  const deletionsSkipped =
+    unidentified > 0
+      ? 'items without a readable key, null instead of a list, or a full page without a next cursor'
+      : null;
+  const resource = catalogue.get(chain.resource);
+  const held: HeldRows[] = [];
+  let deleted = 0;
+  // A slice that ended early did not list the remaining rows.
+  if (next === null && impliesDeletions(resource) && deletionsSkipped === null) {
+    await forgetHeldDeletion(session, chain.id);
+    for (const rows of seen) {
+      const changes = tables.get(rows.table) as PageChanges;
+      const result = await deleteUnseen(resource, writers, session, last, rows, syncedAt);
+      deleted += result.deleted;
+      changes.deleted += result.deleted;
+      if (result.held !== null) held.push(result.held);
+    }
+  }
+  if (page > 1) await clearCheckpoints(session, chain.id);
+  const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
+  // A settled list is read up to the first page without changes, which can hide missing rows on later pages. After a
+  // deletion the next read covers all pages.
+  const covered = deleted + held.length > 0 ? { ...chain, state: null } : chain;
+  if (!doubtful) await writeCoverage(session, run, covered, rows, earlier.since ?? date);
+  return { deletionsSkipped, held };
+}
+
+// Sets the tombstones of a table's rows that the slice lacks. Returns their number, and the rows that the guard holds back.
+async function deleteUnseen(
+  resource: Resource,
+  writers: TableWriters,
+  session: Session,
+  { run, chain, page, guard, doubtful = false }: PageCommit,
+  { table, keys }: SeenRows,
+  syncedAt: string,
+): Promise<{ deleted: number; held: HeldRows | null }> {
+  const tombstones = writers.tombstonesOf(chain.resource, table);
+  const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
+  // A list of a single page is identified by its keys, so wrong times of its items do not matter.
+  if (doubtful && (page > 1 || tombstones.extent.kind === 'time')) return { deleted: 0, held: null };
+  const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
+  if (unseen.length === 0) return { deleted: 0, held: null };
+  const losses = guard === null ? new Map() : await tombstones.countLosses(session, unseen, extent);
+  const days = guard === null ? new Set<string>() : daysToKeep(resource, guard, losses);
+  const isHeld = ({ day }: UnseenRow): boolean => days.has(day);
+  const gone = unseen.filter((row) => !isHeld(row)).map(({ key }) => key);
+  const deleted = await tombstones.mark(session, gone, syncedAt);
+  const kept = unseen.filter(isHeld);
+  if (kept.length === 0) return { deleted, held: null };
+  const before = [...losses.values()].reduce((sum, loss) => sum + loss.before, 0);
+  const loss = { table, before, lost: kept.length };
+  if (guard?.counts === null) await writeHeldDeletion(session, run.runId, chain, loss, syncedAt);
+  return { deleted, held: { ...loss, days: countByDay(kept), keys: kept.map(({ key }) => key) } };
+}
+
+// A series keeps earlier rows, and a detail is a part of a list's row: neither has rows to delete.
+function impliesDeletions(resource: Resource): boolean {
+  return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
+}
