@@ -7,7 +7,7 @@ import { type ErrorCode, SightlineError } from '../../src/base/errors.ts';
 import { performStep } from '../../src/cli/job-steps.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
-import { jobOf } from '../../src/operations/job-list.ts';
+import { jobOf } from '../../src/operations/jobs/job-list.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openMirror } from '../query/mirror.ts';
 import { readHeld } from '../support/marts/held.ts';
@@ -44,11 +44,9 @@ test('the job is listed last, because it has no position, and runs the steps tha
 
 test('the step can be set in the configuration and runs', async () => {
   const job = jobOf({ jobs: { hello: { cron: '0 0 * * *', steps: [{ do: 'greet', loud: true }] } } }, 'hello');
-  const results: unknown[] = [];
   const [step] = job.steps as [(typeof job.steps)[number]];
-  const ended = await performStep(job, step, {}, AbortSignal.timeout(60_000), (result) => results.push(result));
-  expect(ended).toEqual({ exitCode: 0, error: null });
-  expect(results).toEqual([{ greeting: 'hello, HELLO' }]);
+  const ended = await performStep(job.name, step, { json: true }, new AbortController().signal);
+  expect(ended).toEqual({ status: 'done', code: null, error: null, json: { greeting: 'hello, HELLO' } });
 });
 
 test('the option is parsed and changes the output of its command', async () => {

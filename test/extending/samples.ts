@@ -155,14 +155,29 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
         ],
         ['  export: [],\n', "  export: [],\n  greet: ['loud'],\n"],
       ],
+      'src/operations/jobs/run-step.ts': [
+        [
+          "  | { readonly of: 'retention';",
+          "  | { readonly of: 'greet'; readonly greeting: string }\n  | { readonly of: 'retention';",
+        ],
+        [
+          "    case 'retention': {\n",
+          `    case 'greet': {
+      const { greetingOf } = await import('../greeting.ts');
+      await onResult({ of: 'greet', greeting: greetingOf(job, step.loud === true) });
+      return DONE;
+    }
+    case 'retention': {
+`,
+        ],
+      ],
       'src/cli/job-steps.ts': [
         [
-          "    case 'export': {\n",
-          `    case 'greet': {
-      const greeting = (await import('../operations/greeting.ts')).greetingOf(job.name, step.loud === true);
-      return end(json, { greeting }, greeting);
-    }
-    case 'export': {
+          "    case 'retention': {\n",
+          `    case 'greet':
+      say(result.greeting);
+      return { greeting: result.greeting };
+    case 'retention': {
 `,
         ],
       ],
