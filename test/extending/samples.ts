@@ -12,7 +12,7 @@ const BRAND = 'b1a7c0de-0000-4000-8000-000000000001';
 const WEBINAR = '3eb10a50-0000-4000-8000-000000000001';
 
 const webinarPage = {
-  request: { fixed: { brand_id: BRAND }, query: { limit: '10' }, member: null },
+  request: { fixed: { brand_id: BRAND }, query: { limit: '100' }, member: null },
   page: {
     data: [
       {
@@ -53,7 +53,7 @@ export const webinars = defineResource({
   path: '/brands/{brandId}/webinars',
   paging: 'cursor',
   change: { kind: 'walk' },
-  query: { limit: limitParameter(10, 5), cursor: cursorParameter() },
+  query: { limit: limitParameter(100, 25), cursor: cursorParameter() },
   order: ['-heldAt'],
   tables: [
     {
