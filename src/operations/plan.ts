@@ -1,6 +1,6 @@
 import { providerOf } from '../contract/catalogue.ts';
 import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
-import { planSync, type SyncPlan } from '../sync/estimate.ts';
+import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
 import { openBudget, SYNC_RESOURCES, syncOpened } from './sync.ts';
 

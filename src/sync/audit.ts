@@ -8,9 +8,9 @@ import { writeHeldDeletion } from '../warehouse/ledger/held-deletions.ts';
 import { toTimestampText } from '../warehouse/ledger/ledger.ts';
 import { type Member, readRangesOf, readSlicesOf } from '../warehouse/ledger/slice-state.ts';
 import { heldTrouble } from './confirm-deletions.ts';
-import { coveredBy, type PlanContext } from './plan-context.ts';
-import { countDays, type NextWindow } from './plan-next.ts';
-import { areMost, newest, planAgain, planAudit } from './plan-windows.ts';
+import { coveredBy, type PlanContext } from './plan/plan-context.ts';
+import { countDays, type NextWindow } from './plan/plan-next.ts';
+import { areMost, newest, planAgain, planAudit } from './plan/plan-windows.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats, Trouble } from './sync-stats.ts';
 

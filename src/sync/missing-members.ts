@@ -3,7 +3,7 @@ import type { ResourceTable } from '../contract/tables.ts';
 import type { UpstreamError } from '../upstream/errors.ts';
 import { readMembers } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type PlanContext, PRIORITY } from './plan-context.ts';
+import { type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { type Slice, slicesOf } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 

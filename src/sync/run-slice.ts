@@ -4,7 +4,7 @@ import { IgnoredParameterError } from '../contract/rows.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { createMissingCheck, type MissingCheckParts } from './missing-members.ts';
-import type { PlanContext } from './plan-context.ts';
+import type { PlanContext } from './plan/plan-context.ts';
 import type { SliceReader } from './read-slice.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';

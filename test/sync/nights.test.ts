@@ -3,7 +3,7 @@ import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { parseFaults } from '../../src/sandbox/faults.ts';
-import { countDays } from '../../src/sync/plan-next.ts';
+import { countDays } from '../../src/sync/plan/plan-next.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 

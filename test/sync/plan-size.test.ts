@@ -4,7 +4,7 @@ import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { checkPlanSize, PLAN_REQUESTS_MIN } from '../../src/plausibility/plan-size.ts';
 import type { Fixture } from '../../src/sandbox/fixture.ts';
-import { planSync } from '../../src/sync/estimate.ts';
+import { planSync } from '../../src/sync/plan/estimate.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace } from '../support/workspace.ts';
 

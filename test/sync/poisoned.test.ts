@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dayOf } from '../../src/contract/time.ts';
-import { planSync } from '../../src/sync/estimate.ts';
+import { planSync } from '../../src/sync/plan/estimate.ts';
 import { listRawFiles, openRawLog, retainRawFiles } from '../../src/sync/raw/raw-log.ts';
 import { readAudits } from '../../src/warehouse/ledger/audits.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';

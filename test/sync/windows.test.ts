@@ -4,7 +4,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
-import { coveredBy, type PlanContext } from '../../src/sync/plan-context.ts';
+import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
 import {
   planBrand,
   planDays,
@@ -12,10 +12,10 @@ import {
   planOlder,
   planWorkspace,
   withDependencies,
-} from '../../src/sync/plan-slices.ts';
-import { type CountedDays, planWindows } from '../../src/sync/plan-windows.ts';
+} from '../../src/sync/plan/plan-slices.ts';
+import { type CountedDays, planWindows } from '../../src/sync/plan/plan-windows.ts';
+import { packWindows, pagesPerWindow } from '../../src/sync/plan/windows.ts';
 import type { DayRange, Slice } from '../../src/sync/slice.ts';
-import { packWindows, pagesPerWindow } from '../../src/sync/windows.ts';
 import type { ClosedSlice, OpenSlice } from '../../src/warehouse/ledger/slice-state.ts';
 
 const TODAY = '2026-03-15';

@@ -1,10 +1,10 @@
-import { type Catalogue, detailsOf, providerOf, type Resource } from '../contract/catalogue.ts';
-import { addDays, DAY_MS, eachDay, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
-import { firstPlannedDay } from '../plausibility/item-times.ts';
-import type { Member } from '../warehouse/ledger/slice-state.ts';
+import { type Catalogue, detailsOf, providerOf, type Resource } from '../../contract/catalogue.ts';
+import { addDays, DAY_MS, eachDay, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { firstPlannedDay } from '../../plausibility/item-times.ts';
+import type { Member } from '../../warehouse/ledger/slice-state.ts';
+import { type DayRange, type Slice, type SliceScope, slicesOf } from '../slice.ts';
 import { endOf, isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
 import { planWindows } from './plan-windows.ts';
-import { type DayRange, type Slice, type SliceScope, slicesOf } from './slice.ts';
 
 /** Days of a recent report; the API's default. */
 const RECENT_DAYS = 30;

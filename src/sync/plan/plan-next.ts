@@ -1,16 +1,16 @@
-import { readCalibrated, readConventions } from '../analytics/calibration/findings.ts';
-import { compareDayCounts, readUncountedEngines } from '../analytics/verification/verify-counts.ts';
-import type { Catalogue, Resource } from '../contract/catalogue.ts';
-import type { ResourceTable } from '../contract/tables.ts';
-import { earlierDay } from '../contract/time.ts';
-import { firstPlannedDay } from '../plausibility/item-times.ts';
-import type { Database } from '../warehouse/database.ts';
-import { type Audit, type Comparison, readAudits } from '../warehouse/ledger/audits.ts';
-import { type Member, readFirstDay, readMembers } from '../warehouse/ledger/slice-state.ts';
+import { readCalibrated, readConventions } from '../../analytics/calibration/findings.ts';
+import { compareDayCounts, readUncountedEngines } from '../../analytics/verification/verify-counts.ts';
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import type { ResourceTable } from '../../contract/tables.ts';
+import { earlierDay } from '../../contract/time.ts';
+import { firstPlannedDay } from '../../plausibility/item-times.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { type Audit, type Comparison, readAudits } from '../../warehouse/ledger/audits.ts';
+import { type Member, readFirstDay, readMembers } from '../../warehouse/ledger/slice-state.ts';
+import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
 import { followingDetails, planDays, planDetails, planOlder } from './plan-slices.ts';
 import { type PlannedWindows, planWindows } from './plan-windows.ts';
-import type { Slice } from './slice.ts';
 
 /**
  * Plans the slices that depend on a finished one: details after their list, windows after their day counts, older

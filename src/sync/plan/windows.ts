@@ -1,5 +1,5 @@
-import { eachDay, earlierDay, laterDay, RANGE_DAYS_MAX } from '../contract/time.ts';
-import type { DayRange } from './slice.ts';
+import { eachDay, earlierDay, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import type { DayRange } from '../slice.ts';
 
 /** Share of its minimum size from which a window may end. */
 const LEAST_FILLED = 0.9;

@@ -1,5 +1,5 @@
-import { addDays, DAY_MS, eachDay } from '../contract/time.ts';
-import type { DayRange } from './slice.ts';
+import { addDays, DAY_MS, eachDay } from '../../contract/time.ts';
+import type { DayRange } from '../slice.ts';
 
 /** The state of a day of a window; unknown values are null. */
 export interface DayState {

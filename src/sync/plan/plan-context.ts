@@ -1,7 +1,7 @@
-import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
-import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
-import type { ClosedSlice, OpenSlice } from '../warehouse/ledger/slice-state.ts';
-import type { DayRange, ParameterNames } from './slice.ts';
+import { DAY_MS, dayOf, eachDay } from '../../contract/time.ts';
+import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
+import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
+import type { DayRange, ParameterNames } from '../slice.ts';
 
 /** Days before today that every run reads, because late responses and corrections arrive in them. */
 export const SETTLE_DAYS = 2;

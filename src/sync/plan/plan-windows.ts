@@ -1,13 +1,13 @@
-import type { Resource } from '../contract/catalogue.ts';
-import { addDays, eachDay, RANGE_DAYS_MAX } from '../contract/time.ts';
-import { RETRIES_MAX } from '../plausibility/completeness.ts';
-import { firstPlannedDay } from '../plausibility/item-times.ts';
-import { type DeletionGuard, hasDropped } from '../plausibility/mass-deletion.ts';
-import type { Audit } from '../warehouse/ledger/audits.ts';
-import type { ClosedSlice, Member, OpenSlice } from '../warehouse/ledger/slice-state.ts';
+import type { Resource } from '../../contract/catalogue.ts';
+import { addDays, eachDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { RETRIES_MAX } from '../../plausibility/completeness.ts';
+import { firstPlannedDay } from '../../plausibility/item-times.ts';
+import { type DeletionGuard, hasDropped } from '../../plausibility/mass-deletion.ts';
+import type { Audit } from '../../warehouse/ledger/audits.ts';
+import type { ClosedSlice, Member, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
+import { type DayRange, type Slice, slicesOf } from '../slice.ts';
 import { type DayState, type Due, dueDays } from './due.ts';
 import { isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
-import { type DayRange, type Slice, slicesOf } from './slice.ts';
 import { packWindows, pagesPerWindow } from './windows.ts';
 
 /**

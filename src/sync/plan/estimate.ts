@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { plausibleSince } from '../plausibility/item-times.ts';
-import type { Member } from '../warehouse/ledger/slice-state.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { plausibleSince } from '../../plausibility/item-times.ts';
+import type { Member } from '../../warehouse/ledger/slice-state.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from '../run-sync.ts';
+import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
 import { createNextPlanner } from './plan-next.ts';
 import { planBrand, planWorkspace } from './plan-slices.ts';
-import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from './run-sync.ts';
-import type { Slice } from './slice.ts';
 
 /** Slices planned before yielding to the event loop, so that signals are handled. */
 const CHAINS_AT_A_TIME = 200;
