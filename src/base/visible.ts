@@ -20,3 +20,8 @@ export function visibleLine(text: string): string {
 function toEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
+
+/** Quotes an argument for a POSIX shell, if it needs quotes. */
+export function quotedArgument(text: string): string {
+  return /^[\w./@:+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

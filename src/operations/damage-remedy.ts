@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DEFAULT_WORKSPACE } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
+import { quotedArgument } from '../base/visible.ts';
 import { catalogue } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { isSnapshotId } from '../snapshot/manifest.ts';
@@ -77,9 +78,4 @@ async function findSnapshot({ snapshots, latest }: Layout): Promise<string | nul
     if (manifest !== null && (await findDamagedFiles(path, manifest)).length === 0) return path;
   }
   return null;
-}
-
-/** Quotes an argument for a shell. */
-function quotedArgument(text: string): string {
-  return /^[\w./@:+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { SightlineError } from '../base/errors.ts';
 import { type Lock, takeLock } from '../base/file-lock.ts';
 import { ensureWritableFolder, publishByRename } from '../base/files.ts';
+import { quotedArgument } from '../base/visible.ts';
 
 /**
  * A change takes milliseconds. A lock of this age belongs to a dead process, even if its process id is in use again.
@@ -112,6 +113,7 @@ async function write(folder: string, content: KeyFile, lock: Lock): Promise<void
 }
 
 function damaged(path: string, what: string): SightlineError {
-  const advice = 'move it away, then create new keys with `sightline keys create NAME`';
+  const file = quotedArgument(path);
+  const advice = `run \`mv ${file} ${file}.damaged\`, then create new keys with \`sightline keys create NAME\``;
   return new SightlineError('config_invalid', `${path} is damaged: ${what}; ${advice}`);
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectSameTables, readTables } from '../hostile/attack.ts';
 import { type Damage, damageFile, damages, randomOf, replaceByFolder } from './damages.ts';
-import { type CheckContext, type Ended, follow, instructionsOf, makeTemplate, type Template } from './workspace.ts';
+import { type DamagedCopy, type Ended, follow, instructionsOf, makeTemplate, type Template } from './workspace.ts';
 
 // Damages every kind of file of a workspace in every way. Each command must end with a documented exit code and one
 // sentence, and the command that the message names must restore the original tables.
@@ -30,17 +30,17 @@ const STATE = 'state.json';
 /** A kind of file, and the commands to run after damaging it. */
 interface Kind {
   readonly name: string;
-  readonly path: (patient: CheckContext) => string;
+  readonly path: (patient: DamagedCopy) => string;
   /** Arguments of the commands that read the file. */
   readonly meet: readonly (readonly string[])[];
   /** Whether the commands take long. */
   readonly isSlow?: true;
-  readonly prepare?: (patient: CheckContext) => void;
+  readonly prepare?: (patient: DamagedCopy) => void;
 }
 
 const inData =
   (name: string) =>
-  ({ data }: CheckContext): string =>
+  ({ data }: DamagedCopy): string =>
     join(data, name);
 
 /** Damaged in place one after another in one folder, because no command changes anything else. */
@@ -76,28 +76,28 @@ const heavyKinds: readonly Kind[] = [
   { name: 'a Parquet file', path: parquetFile, meet: [['doctor', '--offline']] },
 ];
 
-function stateFile({ folder }: CheckContext): string {
+function stateFile({ folder }: DamagedCopy): string {
   return join(folder, STATE);
 }
 
-function budgetLog({ folder }: CheckContext): string {
+function budgetLog({ folder }: DamagedCopy): string {
   const budgets = join(folder, 'data', '.budgets');
   return join(budgets, readdirSync(budgets).find((name) => name.endsWith('.log')) as string);
 }
 
-function rawFile({ data }: CheckContext): string {
+function rawFile({ data }: DamagedCopy): string {
   const raw = join(data, 'raw');
   const day = join(raw, readdirSync(raw).sort()[0] as string);
   return join(day, readdirSync(day).sort()[0] as string);
 }
 
 // The log contains no upstream data; without it, commands read the replica.
-function makeReplicaCurrent({ data }: CheckContext): void {
+function makeReplicaCurrent({ data }: DamagedCopy): void {
   rmSync(join(data, 'warehouse.duckdb.wal'));
   utimesSync(join(data, 'analytics.duckdb'), new Date(), new Date());
 }
 
-function parquetFile({ data }: CheckContext): string {
+function parquetFile({ data }: DamagedCopy): string {
   const latest = join(data, 'snapshots', 'latest');
   const { tables } = JSON.parse(readFileSync(join(latest, 'manifest.json'), 'utf8'));
   return join(latest, tables[0].files[0].path);
@@ -235,7 +235,7 @@ describe('a command that fails because of a damaged file names a remedy', () => 
 });
 
 /** Follows the remedy of each error until a sync is complete, and compares the tables. */
-async function heal(patient: CheckContext, met: Ended, what: string): Promise<void> {
+async function heal(patient: DamagedCopy, met: Ended, what: string): Promise<void> {
   let now = met;
   for (let step = 0; now.code !== 0 && step < STEPS_MAX; step++) {
     const [instruction, ...more] = remedies(now);

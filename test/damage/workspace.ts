@@ -18,7 +18,7 @@ export interface Ended {
 }
 
 /** A workspace folder with files that a test may damage. */
-export interface CheckContext {
+export interface DamagedCopy {
   readonly folder: string;
   /** The workspace's folder within the data folder. */
   readonly data: string;
@@ -31,7 +31,7 @@ export interface CheckContext {
 export interface Template {
   /** Its tables, which every repaired copy must equal. */
   readonly tables: Tables;
-  copy(): Promise<CheckContext>;
+  copy(): Promise<DamagedCopy>;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const KEY = 'gsk_sandbox_0000000000000000000000000000';
 const WRITTEN_IN_PLACE = /^warehouse\.duckdb|\.log$|owner\.json$/;
 
 /** Makes the template; `prepare` runs last. */
-export async function makeTemplate(prepare: (patient: CheckContext) => Promise<void>): Promise<Template> {
+export async function makeTemplate(prepare: (patient: DamagedCopy) => Promise<void>): Promise<Template> {
   const now = Date.now();
   const sandbox = await startSandboxWorkspace({
     brands: 1,
@@ -49,7 +49,7 @@ export async function makeTemplate(prepare: (patient: CheckContext) => Promise<v
     rateLimit: 10_000,
     clock: () => now,
   });
-  const at = (folder: string): CheckContext => ({
+  const at = (folder: string): DamagedCopy => ({
     folder,
     data: join(folder, 'data', 'default'),
     run: (...argv) => runHere(folder, argv),
@@ -112,7 +112,7 @@ function copyFolder(from: string, to: string): void {
 }
 
 /** Follows an instruction of an error message: runs a `sightline` command or moves a file. */
-export async function follow(patient: CheckContext, instruction: string): Promise<Ended> {
+export async function follow(patient: DamagedCopy, instruction: string): Promise<Ended> {
   const argv = wordsOf(instruction);
   const [program, ...rest] = argv;
   if (program === 'mv') {
