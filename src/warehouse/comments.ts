@@ -34,6 +34,17 @@ const everywhere: Readonly<Record<string, string>> = {
   last_seen_at: 'Time of the last occurrence (UTC).',
 };
 
+const calibration = {
+  name: 'The open point of the specification.',
+  value: 'The value that the read server uses, unless the configuration overrides it.',
+  source: "learned: upstream's numbers determine it; default: they do not, see the note.",
+  compared: 'Numbers of upstream that could be compared with the stored rows.',
+  agreed: 'Those of them that are equal when computed with the value.',
+  largest_error: 'The largest difference among the compared numbers.',
+  note: 'The evidence, in words.',
+  decided_at: 'Time of the calibration (UTC).',
+};
+
 /** Comments on columns of a single table of schema `sync`. */
 const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   audits: {
@@ -47,16 +58,9 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     tries: 'Runs that read the day while it differed; 0 or null if it agreed.',
     retry_at: 'When the day is read again (UTC); null if it agreed.',
   },
-  calibration: {
-    name: 'The open point of the specification.',
-    value: 'The value that the read server uses, unless the configuration overrides it.',
-    source: "learned: upstream's numbers determine it; default: they do not, see the note.",
-    compared: 'Numbers of upstream that could be compared with the stored rows.',
-    agreed: 'Those of them that are equal when computed with the value.',
-    largest_error: 'The largest difference among the compared numbers.',
-    note: 'The evidence, in words.',
-    decided_at: 'Time of the calibration (UTC).',
-  },
+  calibration,
+  // A view under the earlier name.
+  conventions: calibration,
   checkpoints: {
     page: 'Number of the page in its slice, counted from 1.',
     next_cursor: 'Cursor of the next page; null for the last.',

@@ -39,7 +39,7 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
 // Updates the comments of schema `sync`. Returns whether any has changed.
 async function commentLedger(session: Session): Promise<boolean> {
   const rows = await session.query(
-    `SELECT table_name, column_name, c.comment FROM duckdb_columns() c JOIN duckdb_tables() t USING (schema_name, table_name, database_name)
+    `SELECT table_name, column_name, comment FROM duckdb_columns()
        WHERE database_name = current_database() AND schema_name = 'sync'
      UNION ALL SELECT table_name, NULL, comment FROM duckdb_tables()
        WHERE database_name = current_database() AND schema_name = 'sync'`,

@@ -58,7 +58,7 @@ describe('doctor', () => {
     const names = new Set(checks.map(({ check }) => check));
     expect(names).toEqual(
       new Set(
-        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,records,snapshots,publishing,completeness,raw pages,keys,jobs,webhooks'.split(
+        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,remote,warehouse,copy,records,snapshots,publishing,completeness,raw pages,keys,jobs,webhooks'.split(
           ',',
         ),
       ),
