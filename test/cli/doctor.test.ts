@@ -17,11 +17,13 @@ interface Result {
 }
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
+/** Upstream's time. It stands still, except while doctor compares it with the clock of this machine. */
+let upstreamNow = Date.now();
 /** The ID of a process that has ended. */
 let dead: number;
 
 beforeAll(async () => {
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4 });
+  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4, clock: () => upstreamNow });
   dead = spawnSync(process.execPath, ['-e', '0']).pid;
   const { run, sandbox } = workspace;
   expect((await run('sync')).code).toBe(0);
@@ -34,7 +36,10 @@ beforeAll(async () => {
 afterAll(() => workspace.close());
 
 async function doctor(...flags: string[]): Promise<{ code: number | null; checks: Result[] }> {
+  const before = upstreamNow;
+  upstreamNow = Date.now();
   const { code, stdout, stderr } = await workspace.run('doctor', '--json', ...flags);
+  upstreamNow = before;
   expect(stdout, stderr).not.toBe('');
   return { code, ...(JSON.parse(stdout) as { checks: Result[] }) };
 }
