@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Starts a process, a server, a database server or a browser. */
 const SLOW =
@@ -25,6 +26,17 @@ function isSlow(path: string, seen: Set<string>): boolean {
   return imported.some((file) => file.startsWith(import.meta.dirname) && isSlow(file, seen));
 }
 
+// Small files that run long. The default order, by size, starts them last, when the other workers are idle.
+const LONG = /\/(hostile\/|cli\/kills|cli\/signals|extending)/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
     include: mode === 'fast' ? fastTests() : ['test/**/*.test.ts'],
@@ -32,6 +44,7 @@ export default defineConfig(({ mode }) => ({
     // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    sequence: { sequencer: LongFirst },
     pool: 'forks',
     maxWorkers: '100%',
   },
