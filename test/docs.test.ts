@@ -96,9 +96,9 @@ describe('the documentation pages', () => {
   });
 
   it('list exactly the layers', () => {
-    const floors = rowsOf(read('docs/ARCHITECTURE.md'), 'Layers').map(([floor]) => floor?.replaceAll('`', ''));
+    const layers = rowsOf(read('docs/ARCHITECTURE.md'), 'Layers').map(([layer]) => layer?.replaceAll('`', ''));
     const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(sorted(floors)).toEqual(sorted(folders.map(({ name }) => name)));
+    expect(sorted(layers)).toEqual(sorted(folders.map(({ name }) => name)));
   });
 });
 

@@ -82,7 +82,7 @@ export interface Each {
   readonly unique?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Numbers that src/metrics computes from the responses and visits in the warehouse. */
+/** Numbers that src/analytics computes from the responses and visits in the warehouse. */
 export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | 'domains' | 'pages' | 'visits';
 
 /** Declaration of one endpoint. Tables, requests, routes and documents are derived from it. */
