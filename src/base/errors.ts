@@ -128,7 +128,7 @@ export const errorTable = {
   warehouse_invalid: {
     exit: EXIT.failed,
     about: 'A database file is not a DuckDB database, is damaged, or has unexpected tables.',
-    hint: 'Run `sightline doctor`, which checks every file of the workspace and names the command that repairs it.',
+    hint: '`sightline doctor` checks all files of the workspace and names the command that repairs each.',
   },
   warehouse_newer: {
     exit: EXIT.failed,
