@@ -9,7 +9,7 @@ import {
 } from '../base/config/config.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { toDay } from '../contract/time.ts';
+import type { Configured } from '../operations/cluster/workspace-list.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
 import type { Context } from '../session/workspace.ts';
 import { say } from './output/output.ts';
@@ -42,11 +42,6 @@ function checkedConfig(flags: WorkspaceFlags, surroundings: Omit<ConfigSources, 
   return config;
 }
 
-/** A configured workspace with its settings, or the error of loading them. */
-export type Configured =
-  | { readonly name: string; readonly config: WorkspaceConfig }
-  | { readonly name: string; readonly error: SightlineError };
-
 /**
  * Loads the settings of all configured workspaces. An invalid workspace is returned with its error.
  *
@@ -77,20 +72,4 @@ export function commandContext(command: string, flags: WorkspaceFlags, signal: A
 export function contextOf(command: string, config: WorkspaceConfig, signal: AbortSignal): Context {
   const onWait = (current: string): void => say(`Waiting for ${current}, which is using the warehouse.`);
   return { config, clock: systemClock, signal, command, onWait, onTrouble: say };
-}
-
-/** Parses a flag's value as an integer from `least` to `most`. Throws `usage` with these bounds. */
-export function toInteger(flag: string, text: string, least: number, most: number): number {
-  const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new SightlineError(
-    'usage',
-    `${flag} is ${JSON.stringify(text)}; allowed: a whole number from ${least} to ${most}`,
-  );
-}
-
-/** Validates a flag's value as a day, YYYY-MM-DD. Throws `usage`. */
-export function toDayFlag(flag: string, text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null) return text;
-  throw new SightlineError('usage', `${flag} is ${JSON.stringify(text)}; allowed: an existing day, as YYYY-MM-DD`);
 }

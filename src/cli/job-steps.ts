@@ -68,9 +68,9 @@ async function render(result: StepResult, json: boolean): Promise<unknown> {
     case 'sync':
       return renderSync(result.summary, result.elapsedMs);
     case 'verify':
-      return (await import('./commands/verify-command.ts')).renderVerification(result.verification, json);
+      return (await import('./commands/operate/verify-command.ts')).renderVerification(result.verification, json);
     case 'export':
-      return (await import('./commands/export-command.ts')).renderSnapshot(result.snapshot, json);
+      return (await import('./commands/use/export-command.ts')).renderSnapshot(result.snapshot, json);
     case 'held export': {
       const { HELD_HINT } = await import('../operations/status.ts');
       const { held, error: message } = result;
@@ -78,7 +78,7 @@ async function render(result: StepResult, json: boolean): Promise<unknown> {
       return { held, error: { code: 'deletions_held', message, hint: HELD_HINT } };
     }
     case 'report':
-      return (await import('./commands/report-command.ts')).renderReports(result.reports, json);
+      return (await import('./commands/use/report-command.ts')).renderReports(result.reports, json);
     case 'retention': {
       const { deleted } = result;
       say(`${plural(deleted.length, 'older snapshot')} deleted.`);

@@ -1,10 +1,14 @@
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
+import { SightlineError } from '../base/errors.ts';
 import { catalogue } from '../session/workspace.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse } from '../warehouse/warehouse.ts';
 
 /** Current rows, earlier versions of rows, analysis views, or sync bookkeeping. */
 export type TableKind = 'data' | 'history' | 'mart' | 'bookkeeping';
+
+/** Title and description of each kind of table. */
+export type TableKinds = Readonly<Record<TableKind, { readonly title: string; readonly about: string }>>;
 
 /** A table or view with its documentation. */
 export interface DescribedTable {
@@ -61,8 +65,20 @@ export async function describeTables(): Promise<DescribedTable[]> {
   }
 }
 
-/** Title and description of each kind of table, in the order of the data dictionary. */
-export const tableKinds: Readonly<Record<TableKind, { readonly title: string; readonly about: string }>> = {
+/** The table or view with a name. Throws `usage`, which names similar ones. */
+export function findTable(tables: readonly DescribedTable[], name: string): DescribedTable {
+  const wanted = name.toLowerCase().replace(/^main\./, '');
+  const found = tables.find((table) => table.name === wanted);
+  if (found !== undefined) return found;
+  const near = tables.filter(
+    (table) => table.name.includes(wanted) || wanted.includes(table.name.split('.').at(-1) ?? ''),
+  );
+  const named = (near.length > 0 ? near : tables).map((table) => table.name).join(', ');
+  throw new SightlineError('usage', `unknown table ${JSON.stringify(name)}; allowed: ${named}`);
+}
+
+/** The kinds of tables, in the order of the data dictionary. */
+export const tableKinds: TableKinds = {
   data: { title: 'Tables', about: 'Current data, one row per item. Rows that upstream deleted have `_deleted_at`.' },
   mart: {
     title: 'Marts',

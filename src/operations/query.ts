@@ -1,14 +1,19 @@
-import { rm } from 'node:fs/promises';
-import { totalmem } from 'node:os';
-import { resolve } from 'node:path';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
 import { constrainedMemory } from 'node:process';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { WorkspaceConfig } from '../base/config/config.ts';
+import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
+import { noData, openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
 import { type GuardedSql, openGuardedSql } from '../warehouse/sql/guarded-sql.ts';
+import { checkNotOwnFile } from './own-files.ts';
 
 const MEMORY_MB_MAX = 4_096;
 const MEMORY_MB_LEAST = 512;
@@ -71,6 +76,52 @@ export async function saveQuery(
   } finally {
     await rm(output, { force: true });
   }
+}
+
+/** Writes one query's rows as Parquet to a stream and leaves it open. Throws like `queryWorkspace`. */
+export async function streamQuery(
+  config: WorkspaceConfig,
+  sql: string,
+  output: Writable,
+  options: Omit<QueryOptions, 'resultsMax'> = {},
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
+  try {
+    const file = join(folder, 'rows.parquet');
+    await saveQuery(config, sql, file, options);
+    await pipeline(createReadStream(file), output, { end: false });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes formatted rows to a file by rename. The last line ends with a line break. */
+export async function saveText(path: string, text: string): Promise<void> {
+  const target = resolve(path);
+  const aside = `${target}.${process.pid}.new`;
+  await ensureWritableFolder(resolve(target, '..'));
+  try {
+    await writeFile(aside, text.endsWith('\n') ? text : `${text}\n`);
+    await syncToDisk(aside);
+    await publishByRename(aside, target);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+/** Throws `usage` if an output file is a folder, or in the folder of the workspace. `option` is its name in the message. */
+export async function checkOutputFile({ folder }: WorkspaceConfig, path: string, option: string): Promise<void> {
+  if ((await stat(path).catch(() => null))?.isDirectory() === true) {
+    throw new SightlineError('usage', `${option} ${path} is a folder; allowed: a new or existing file`);
+  }
+  await checkNotOwnFile(folder, path, `${option} ${path}`);
+}
+
+/** The path of a workspace's replica. Throws `no_data` if there is none. */
+export function replicaPathOf(config: WorkspaceConfig): string {
+  const { analytics } = layoutOf(config.folder);
+  if (existsSync(analytics)) return analytics;
+  throw noData(config);
 }
 
 /** An open database for SQL, with the age of its data. */

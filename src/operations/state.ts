@@ -68,8 +68,41 @@ export async function readState(config: WorkspaceConfig, wanted: StateScope) {
   });
 }
 
+/** The sync state of a resource: the numbers of its slices, the days of complete ones, and when the last was read (ISO 8601). */
+export interface StateOfResource {
+  readonly resource: string;
+  readonly brandId: string | null;
+  readonly complete: number;
+  readonly unfinished: number;
+  readonly firstDay: string | null;
+  readonly lastDay: string | null;
+  readonly closedAt: string | null;
+}
+
+/** Counts the slices of a sync state by resource and brand. */
+export function summarizeState({ coverage, checkpoints }: ProgressState): StateOfResource[] {
+  const keys = [...coverage, ...checkpoints].map(({ resource, brandId }) => JSON.stringify([resource, brandId]));
+  return [...new Set(keys)].sort().map((key) => {
+    const [resource, brandId] = JSON.parse(key) as [string, string | null];
+    const mine = <T extends { resource: string; brandId: string | null }>(rows: readonly T[]): T[] =>
+      rows.filter((row) => row.resource === resource && row.brandId === brandId);
+    const complete = mine(coverage);
+    const days = complete.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort();
+    const times = complete.map(({ closedAt }) => closedAt).sort();
+    return {
+      resource,
+      brandId,
+      complete: complete.length,
+      unfinished: new Set(mine(checkpoints).map(({ chain }) => chain)).size,
+      firstDay: days[0] ?? null,
+      lastDay: days.at(-1) ?? null,
+      closedAt: times.at(-1) ?? null,
+    };
+  });
+}
+
 /** Writes a workspace's sync state to a file. Throws `usage` if the file exists, unless `force`. */
-export async function exportState(config: WorkspaceConfig, clock: Clock, path: string, force: boolean) {
+export async function writeState(config: WorkspaceConfig, clock: Clock, path: string, force: boolean) {
   await checkNotOwnFile(config.folder, path, path);
   if (existsSync(path) && !force) {
     throw new SightlineError('usage', `${path} already exists; --force overwrites it`);
@@ -129,7 +162,7 @@ export function readStateFile(path: string): StateFile {
 }
 
 /** Replaces a workspace's sync state with that of a file. Throws `usage` if the file has unknown brands, unless `force`. */
-export async function importState(context: Context, file: StateFile, force: boolean): Promise<ProgressState> {
+export async function replaceState(context: Context, file: StateFile, force: boolean): Promise<ProgressState> {
   return changing(context, async (opened) => {
     const known = await readBrandIds(opened);
     const named = new Set([...file.brands, ...file.coverage.flatMap(({ brandId }) => brandId ?? [])]);

@@ -49,6 +49,8 @@ export interface Repaired extends DayRange {
 /** Verification of a brand. `verifiedThrough` is the last day up to which all days have ever been verified, or null. */
 export interface VerifiedBrand extends BrandVerification {
   readonly verifiedThrough: string | null;
+  /** Whether any day or range differs in a way that newer data at upstream do not explain. */
+  readonly differs: boolean;
 }
 
 /** Result of a verification. */
@@ -110,7 +112,11 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
     await publish(opened.warehouse, opened.layout, opened.copy);
     const throughOf = (id: string): string | null => through.find(({ brandId }) => brandId === id)?.through ?? null;
     return {
-      brands: brands.map((brand) => ({ ...brand, verifiedThrough: throughOf(brand.brandId) })),
+      brands: brands.map((brand) => ({
+        ...brand,
+        verifiedThrough: throughOf(brand.brandId),
+        differs: hasDifferences(brand),
+      })),
       repair: request.repair ? { ranges: repaired, requests } : null,
       error: errors[0] ?? null,
     };
@@ -126,11 +132,10 @@ function isAmong(repaired: readonly Repaired[], { brandId, from, to }: Repaired)
 /** How a verification ended: `partial` if figures differ. */
 export function endingOfVerification({ brands, error }: Verification): Ending {
   if (error !== null) return endingOfError(error);
-  return brands.some(hasDifferences) ? { ...DONE, status: 'partial' } : DONE;
+  return brands.some(({ differs }) => differs) ? { ...DONE, status: 'partial' } : DONE;
 }
 
-/** Whether any day or range differs in a way that newer data at upstream do not explain. */
-export function hasDifferences({ days, ranges }: BrandVerification): boolean {
+function hasDifferences({ days, ranges }: BrandVerification): boolean {
   return days.some(({ status }) => status === 'differs') || ranges.some(({ status }) => status === 'differs');
 }
 

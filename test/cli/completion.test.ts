@@ -16,7 +16,7 @@ import { LOG_LEVELS } from '../../src/serve/telemetry/server-log.ts';
 import { FILE_FORMATS } from '../../src/snapshot/plain-files.ts';
 import { MAIN } from './helpers.ts';
 
-const program = createProgram(() => undefined);
+const program = await createProgram();
 const run = promisify(execFile);
 
 /** Folders in which Debian and other systems install shells. */

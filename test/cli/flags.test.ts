@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
-import { allowanceOf } from '../../src/cli/program/flags.ts';
+import { allowanceOf, allowanceOptions } from '../../src/cli/program/common-options.ts';
 
 /** The deadline of `--until` for a command given at a time and in a time zone. */
 async function deadline(until: string, timeZone: string, now: string): Promise<string> {
-  const { allowance } = await withTerminal({ timeZone }, async () => allowanceOf({ until }, Date.parse(now)));
+  const given = { maxRequests: null, maxMinutes: null, until: allowanceOptions.until.parse(until, '--until') };
+  const { allowance } = await withTerminal({ timeZone }, async () => allowanceOf(given, Date.parse(now)));
   return new Date(allowance?.deadline ?? Number.NaN).toISOString();
 }
 

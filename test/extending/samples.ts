@@ -186,17 +186,15 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
   {
     adds: 'a CLI option',
     edits: {
-      'src/cli/program/program-reading.ts': [
+      'src/cli/commands/use/describe-command.ts': [
         [
-          "    .option('--markdown', 'print the result as Markdown')\n",
-          "    .option('--markdown', 'print the result as Markdown')\n    .option('--names', 'print only the names')\n",
+          "markdown: flag('print the result as Markdown') },\n",
+          "markdown: flag('print the result as Markdown'), names: flag('print only the names') },\n",
         ],
-      ],
-      'src/cli/commands/describe-command.ts': [
-        ['  readonly markdown?: boolean;\n', '  readonly markdown?: boolean;\n  readonly names?: boolean;\n'],
+        ['  run: async ({ name, markdown, ...unread }', '  run: async ({ name, markdown, names, ...unread }'],
         [
-          '  if (flags.json === true) printData(',
-          "  if (flags.names === true) printData(chosen.map((table) => table.name).join('\\n'));\n  else if (flags.json === true) printData(",
+          '    if (json) printData(',
+          "    if (names) printData(chosen.map((table) => table.name).join('\\n'));\n    else if (json) printData(",
         ],
       ],
     },

@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '../..');
 export async function docsPages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/data-dictionary.md', toMarkdown(await describeTables())],
-    ['docs/cli.md', toReference(createProgram(() => undefined))],
+    ['docs/cli.md', toReference(await createProgram())],
     ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],
     ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
     ['docs/operator/errors.md', replaceLists('docs/operator/errors.md', { errors: errorsTable() })],

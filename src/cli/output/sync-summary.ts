@@ -1,29 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import { visibleLine } from '../../base/visible.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
-import type { WorkspaceFlags } from '../context.ts';
 import { driftLine } from './drift-text.ts';
 import { count, duration, errorJson, plural, reportError, say } from './output.ts';
 import { terminal } from './terminal.ts';
 
 /** Failures and warnings that are listed one by one. */
 const LISTED_MAX = 10;
-
-/** Flags of `sync`. */
-export interface SyncFlags extends WorkspaceFlags {
-  readonly only?: readonly string[];
-  readonly brand?: readonly string[];
-  readonly from?: string;
-  readonly to?: string;
-  readonly all?: boolean;
-  readonly full?: boolean;
-  readonly acceptPlan?: boolean;
-  readonly acceptExpiry?: boolean;
-  readonly acceptDeletions?: boolean;
-  readonly maxRequests?: string;
-  readonly maxMinutes?: string;
-  readonly until?: string;
-}
 
 /** A sync allocates thousands of short-lived pages. Makes V8 collect them early, but only in a process that does nothing else. */
 export function saveMemory(): void {

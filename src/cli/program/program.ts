@@ -2,27 +2,20 @@ import { Command, CommanderError } from 'commander';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Choose, Invocation } from '../invocation.ts';
-import { addCare } from './program-care.ts';
-import { addCluster } from './program-cluster.ts';
-import { addJobs } from './program-jobs.ts';
-import { addReading } from './program-reading.ts';
-import { addRecords } from './program-records.ts';
-import { addKeys, addMcp, addServe } from './program-serving.ts';
-import { addSetup } from './program-setup.ts';
-import { addMaking, addSync } from './program-sync.ts';
-import { addTrials } from './program-trials.ts';
+import { commands } from './command-list.ts';
 
 /**
- * Parses the command line. Returns the command to run, or null after printing help or the version. Loads commands only when they
- * run, so that help is fast.
+ * Parses the command line. Returns the command to run, or null after printing help or the version. Loads only the named command,
+ * so that help is fast.
  *
- * @throws `usage` for unknown commands and flags.
+ * @throws `usage` for unknown commands and options, and for values that are not allowed.
  */
 export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
   const chosen: { invocation: Invocation | null } = { invocation: null };
-  const program = createProgram((json, action, carried = undefined) => {
+  const choose: Choose = (json, action, carried = undefined) => {
     chosen.invocation = { json, action, carried: carried ?? null };
-  });
+  };
+  const program = await createProgram(choose, [commandIn(argv)]);
   if (argv.length === 0) {
     program.outputHelp();
     return null;
@@ -40,8 +33,14 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
   return chosen.invocation;
 }
 
-/** Builds the commander program. `choose` is called with the command that a parsed command line selects. */
-export function createProgram(choose: Choose): Command {
+/**
+ * Builds the commander program. `choose` is called with the command that a parsed command line selects. Commands that are not
+ * among `loaded` have a name and a description only.
+ */
+export async function createProgram(
+  choose: Choose = () => undefined,
+  loaded: readonly string[] = Object.keys(commands),
+): Promise<Command> {
   const program = new Command('sightline')
     .description(
       "Copies a workspace's AI-visibility data into a DuckDB warehouse that you own, exactly and within the API's budget.",
@@ -64,23 +63,16 @@ Settings come from flags, the environment, .env and sightline.config.json, in th
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the next run resumes),
             4 another process owns the warehouse, 130 interrupted`,
     );
-  const onWorkspace = (command: Command): Command =>
-    command
-      .option('-w, --workspace <workspace>', 'name of the workspace (default: the configured one)')
-      .option('--data-dir <folder>', 'data folder (default: SIGHTLINE_DATA_DIR or ./data)')
-      .option('--json', 'print the result as JSON on standard output');
+  const programFor = (words: readonly string[]) => createProgram(() => undefined, [commandIn(words)]);
+  for (const [name, { about, load }] of Object.entries(commands)) {
+    const command = program.command(name).description(about);
+    if (loaded.includes(name)) (await load())(command, { choose, parse: parseArguments, programFor });
+  }
+  // Commands that are not loaded have no options to show. Set after adding them, because commands inherit these settings.
+  return program.configureHelp({ subcommandTerm: (command) => command.name() });
+}
 
-  addSync(program, onWorkspace, choose);
-  addRecords(program, onWorkspace, choose);
-  addMaking(program, onWorkspace, choose);
-  addReading(program, onWorkspace, choose);
-  addServe(program, onWorkspace, choose, parseArguments);
-  addJobs(program, onWorkspace, choose);
-  addCluster(program, choose);
-  addCare(program, onWorkspace, choose);
-  addKeys(program.command('keys'), onWorkspace, choose);
-  addSetup(program, onWorkspace, choose);
-  addMcp(program, onWorkspace, choose);
-  addTrials(program, choose);
-  return program;
+// The options of the program itself have no values, so the first other word names the command.
+function commandIn(words: readonly string[]): string {
+  return words.find((word) => !word.startsWith('-')) ?? '';
 }

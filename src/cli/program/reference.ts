@@ -1,6 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { defaultOf } from '../completion/completion-candidates.ts';
+import { pathOf } from './define-command.ts';
 
 /** Meaning of each exit code, for all commands. */
 const meanings: Readonly<Record<keyof typeof EXIT, string>> = {
@@ -95,11 +96,6 @@ function describe(command: Command, shared: readonly Option[]): string[] {
 
 function same(option: Option): (other: Option) => boolean {
   return (other) => other.long === option.long;
-}
-
-function pathOf(command: Command): string {
-  const above = command.parent?.parent == null ? [] : [pathOf(command.parent)];
-  return [...above, command.name()].join(' ');
 }
 
 function anchorOf(command: Command): string {

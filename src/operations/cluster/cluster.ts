@@ -1,13 +1,17 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
+import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import { budgetName } from '../../budget/postgres-store.ts';
 import { readSharedBudgetUses } from '../../budget/shared-use.ts';
 import { readJobRuns, readSettled } from '../../scheduler/job-log.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
-import type { EndedTask } from '../../scheduler/runner.ts';
+import type { EndedTask, RunnerState } from '../../scheduler/runner.ts';
 import { jobsOf } from '../jobs/job-list.ts';
+import { type ClusterRemote, readClusterRemotes } from './cluster-remotes.ts';
+import { withRunner } from './open-runner.ts';
+import { type Configured, validConfigs } from './workspace-list.ts';
 
 /** Job logs that are read at the same time. */
 const BOOKS_AT_A_TIME = 16;
@@ -32,6 +36,37 @@ export interface ClusterBudget {
   /** Requests per minute that upstream allows; null if upstream has not reported it recently. */
   readonly limit: number | null;
   readonly lastMinute: number;
+}
+
+/** The workspaces and the runner of a cluster. */
+export interface Cluster {
+  readonly settings: RunnerSettings;
+  readonly configured: readonly Configured[];
+  readonly signal: AbortSignal;
+  /** Called with a sentence about each workspace or database that is left out. */
+  readonly warn: (sentence: string) => void;
+}
+
+/** State of a cluster. `state` is null without a queue. `lags` has the most overdue workspaces first. */
+export interface ClusterState {
+  readonly runner: RunnerSettings['kind'];
+  readonly state: RunnerState | null;
+  readonly budgets: readonly ClusterBudget[];
+  readonly remotes: readonly ClusterRemote[];
+  readonly lags: readonly Lag[];
+}
+
+/** Reads the queue, the budgets, the remote warehouses and the overdue jobs of all workspaces. Throws `queue_unreachable`. */
+export async function readCluster(cluster: Cluster, clock: Clock): Promise<ClusterState> {
+  const { settings, configured, signal, warn } = cluster;
+  const configs = validConfigs(configured);
+  for (const one of configured) if ('error' in one) warn(`workspace ${one.name}: ${one.error.message}`);
+  const state =
+    settings.kind === 'process' ? null : await withRunner(settings, signal, warn, (runner) => runner.state());
+  const lags = await readLags(configs, state?.ended ?? [], clock);
+  const budgets = await readClusterBudgets(configs, clock, signal, warn);
+  const remotes = await readClusterRemotes(configs, clock, warn);
+  return { runner: settings.kind, state, budgets, remotes, lags };
 }
 
 /**

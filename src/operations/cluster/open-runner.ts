@@ -26,6 +26,21 @@ export async function openRunner(settings: RunnerSettings, options: OpenRunnerOp
   return openQueueRunner(settings, { isPatient, signal, say });
 }
 
+/** Passes the shared queue to `ask` and closes it afterwards. Throws like `openRunner`. */
+export async function withRunner<T>(
+  settings: RunnerSettings,
+  signal: AbortSignal,
+  say: (sentence: string) => void,
+  ask: (runner: Runner) => Promise<T>,
+): Promise<T> {
+  const runner = await openRunner(settings, { folderOf: () => '', isPatient: false, signal, say });
+  try {
+    return await ask(runner);
+  } finally {
+    await runner.close();
+  }
+}
+
 /** The enabled jobs of a workspace. Throws `config_invalid`. */
 export function plannedOf(config: WorkspaceConfig): Planned[] {
   return jobsOf(config)

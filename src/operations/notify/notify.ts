@@ -6,7 +6,7 @@ import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { DELIVERY_LIMITS, type Delivery, type DeliveryLimits, deliver } from './deliver.ts';
 import { type Draft, noteFreshness, noteOutcome, type Outcome } from './judge.ts';
 import { bodyOf, inOneLine, textOf, withoutSecrets } from './message.ts';
-import { changeTold, inTurn, type Told, type Waiting } from './notify-state.ts';
+import { changeTold, inTurn, readTold, type Told, type Waiting } from './notify-state.ts';
 
 /** Waiting messages per target, at most. The oldest are dropped. */
 const WAITING_MAX = 50;
@@ -68,15 +68,38 @@ export async function notify(notifying: Notifying, news: News): Promise<void> {
   });
 }
 
+/** A target of the settings, with the number of messages that wait to be sent to it. */
+export interface ListedTarget extends Pick<NotifyTarget, 'urlVariable' | 'format' | 'events' | 'staleHours'> {
+  readonly isSigned: boolean;
+  readonly waiting: number;
+}
+
+/** The targets of a workspace, and what has failed since when (ISO 8601, UTC). */
+export interface ListedTargets {
+  readonly targets: readonly ListedTarget[];
+  readonly troubles: readonly { readonly what: string; readonly since: string }[];
+}
+
+/** Lists the targets of a workspace. Throws `config_invalid` if there are none. */
+export async function listTargets(config: Notifying['config'], nowMs: number): Promise<ListedTargets> {
+  const { outages, waiting } = await readTold(config.folder, nowMs);
+  const targets = targetsOf(config).map((target) => {
+    const { urlVariable, format, events, staleHours, secret } = target;
+    const waits = waiting.filter((message) => message.target === keyOf(target)).length;
+    return { urlVariable, format, events, staleHours, isSigned: secret !== null, waiting: waits };
+  });
+  return { targets, troubles: Object.entries(outages).map(([what, { since }]) => ({ what, since })) };
+}
+
 /** A target's response to a test message. */
 export interface Tested extends Delivery {
   readonly urlVariable: string;
   readonly format: string;
 }
 
-/** Sends a test message to every target, without retries, and returns each response. */
+/** Sends a test message to every target, without retries, and returns each response. Throws `config_invalid` if there are none. */
 export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMITS }: Notifying): Promise<Tested[]> {
-  const targets = config.notify();
+  const targets = targetsOf(config);
   return Promise.all(
     targets.map(async (target) => {
       const waiting = toWaiting(target, config.name, 'test', {}, targets, clock.now());
@@ -89,7 +112,7 @@ export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMI
 }
 
 /** Identifies a target within its workspace. */
-export function keyOf({ urlVariable, format }: NotifyTarget): string {
+function keyOf({ urlVariable, format }: NotifyTarget): string {
   return `${urlVariable} ${format}`;
 }
 
@@ -176,9 +199,10 @@ async function sendWaiting(
   return settled;
 }
 
-/** The error for a workspace without `notify` settings. */
-export function nobodyToTell(workspace: string): SightlineError {
+function targetsOf(config: Notifying['config']): readonly NotifyTarget[] {
+  const targets = config.notify();
+  if (targets.length > 0) return targets;
   const example = '"notify": [{ "urlVariable": "ALERTS_URL", "format": "slack" }]';
-  const message = `notify is not set for workspace ${workspace}; allowed in sightline.config.json: ${example}, with the address in the variable ALERTS_URL`;
-  return new SightlineError('config_invalid', message);
+  const message = `notify is not set for workspace ${config.name}; allowed in sightline.config.json: ${example}, with the address in the variable ALERTS_URL`;
+  throw new SightlineError('config_invalid', message);
 }

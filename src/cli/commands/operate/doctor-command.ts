@@ -1,0 +1,78 @@
+import { EXIT } from '../../../base/errors.ts';
+import type { Diagnosis, DiagnosisOptions } from '../../../operations/doctor/diagnose.ts';
+import type { CheckResult } from '../../../operations/doctor/doctor.ts';
+import { plural, printData, say } from '../../output/output.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { type Call, defineCommand } from '../../program/define-command.ts';
+import { flag } from '../../program/option-kinds.ts';
+
+/** Width of a check's name. */
+const WIDTH = 15;
+
+/** `doctor` fails if a check failed; warnings do not count. */
+export const doctor = defineCommand({
+  options: {
+    ...workspaceOptions,
+    fix: flag('repair what is safe to repair: leftovers, permissions, the published copy'),
+    offline: flag('send no requests to upstream or remote storage'),
+    all: flag('check every configured workspace; without --json only problems are printed'),
+  },
+  run: async ({ fix, offline: isOffline, all, ...unread }, begin) => {
+    const call = begin(unread);
+    const { flags, json } = call;
+    const { diagnoseAll, diagnoseOne } = await import('../../../operations/doctor/diagnose.ts');
+    const { readAllConfigs, readConfig, readSurroundings } = await import('../../context.ts');
+    const options = await toOptions(call, { fix, isOffline });
+    if (all) return conclude(await diagnoseAll(readAllConfigs(flags), options, (found) => printProblems(found, json)));
+    const { listWorkspaces } = await import('../../../base/config/config.ts');
+    const diagnosis = await diagnoseOne(
+      {
+        workspace: flags.workspace ?? null,
+        read: (name) => readConfig(name === null ? flags : { workspace: name }),
+        names: () => listWorkspaces(readSurroundings()),
+      },
+      options,
+    );
+    printData(json ? JSON.stringify(diagnosis) : diagnosis.checks.flatMap(describe).join('\n'));
+    return conclude(diagnosis);
+  },
+});
+
+async function toOptions(
+  { signal }: Call,
+  chosen: Pick<DiagnosisOptions, 'fix' | 'isOffline'>,
+): Promise<DiagnosisOptions> {
+  const { loadRunnerSettings } = await import('../../../base/config/config.ts');
+  const { contextOf, readSurroundings } = await import('../../context.ts');
+  return {
+    ...chosen,
+    folder: readSurroundings().folder,
+    signal,
+    runner: () => loadRunnerSettings(readSurroundings()),
+    open: (config) => contextOf('doctor', config, signal),
+  };
+}
+
+// Prints only problems for people, and one JSON line for programs.
+function printProblems(diagnosis: Diagnosis, json: boolean): void {
+  if (json) {
+    printData(JSON.stringify(diagnosis));
+    return;
+  }
+  const { workspace, checks } = diagnosis;
+  const wrong = checks.filter((result) => result.status !== 'ok' || result.fixed);
+  const found = wrong.length === 0 ? ` ${plural(checks.length, 'check')} passed` : '';
+  printData([`${workspace ?? 'all workspaces'}:${found}`, ...wrong.flatMap(describe)].join('\n'));
+}
+
+function conclude({ status, checks }: Diagnosis): number {
+  const countOf = (wanted: CheckResult['status']): number => checks.filter((check) => check.status === wanted).length;
+  say(`${plural(countOf('failure'), 'failure')}, ${plural(countOf('warning'), 'warning')}`);
+  return status === 'failure' ? EXIT.failed : EXIT.done;
+}
+
+function describe({ check, status, message, advice, fixed }: CheckResult): string[] {
+  const verdict = (fixed ? 'fixed' : status).padEnd(9);
+  const line = `${verdict}${check.padEnd(WIDTH)}${message}`;
+  return advice === null ? [line] : [line, `${' '.repeat(9 + WIDTH)}${advice}`];
+}

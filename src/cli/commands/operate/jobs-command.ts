@@ -1,0 +1,127 @@
+import { systemClock } from '../../../base/clock.ts';
+import { EXIT } from '../../../base/errors.ts';
+import type { PerformStep } from '../../../operations/jobs/run-workspace-job.ts';
+import type { JobRun } from '../../../scheduler/job-log.ts';
+import { duration, printData, say } from '../../output/output.ts';
+import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand, defineGroup } from '../../program/define-command.ts';
+import { argument, integer, withDefault } from '../../program/option-kinds.ts';
+
+const LIMIT_MAX = 1_000;
+
+const list = defineCommand({
+  options: workspaceOptions,
+  run: async (unread, begin) => {
+    const { config, json } = begin(unread);
+    const { listJobs } = await import('../../../operations/jobs/job-list.ts');
+    const listed = (await listJobs(await config(), systemClock.now())).map(({ job, next, last }) => {
+      const { name, about, cron, timeZone, enabled, catchUp, steps } = job;
+      return { name, about, cron: cron.text, timeZone, enabled, catchUp, steps, next, last };
+    });
+    if (json) {
+      printData(JSON.stringify(listed));
+      return EXIT.done;
+    }
+    const rows = listed.map(({ name, cron, timeZone, enabled, steps, next, last }) => [
+      name,
+      cron,
+      timeZone,
+      steps.map((step) => step.do).join(', '),
+      enabled ? toMinute(next) : 'off',
+      last === null ? 'never' : toMinute(last.startedAt),
+      last === null ? '' : describeResult(last),
+    ]);
+    printData(tableOf(['job', 'cron', 'zone', 'steps', 'next run', 'last run', 'result'], rows));
+    say('`sightline serve` runs them when due; cron or systemd can call `sightline jobs run NAME` instead.');
+    return EXIT.done;
+  },
+});
+
+const next = defineCommand({
+  options: {
+    ...workspaceOptions,
+    limit: withDefault(integer('<number>', 'maximum number of runs to list', 1, LIMIT_MAX), '10'),
+  },
+  run: async ({ limit, ...unread }, begin) => {
+    const { config, json } = begin(unread);
+    const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
+    const { upcoming } = await import('../../../scheduler/schedule.ts');
+    const due = upcoming(jobsOf(await config()), systemClock.now(), limit).map(({ job, atMs }) => ({
+      job: job.name,
+      at: new Date(atMs).toISOString(),
+      timeZone: job.timeZone,
+    }));
+    if (json) printData(JSON.stringify(due));
+    else {
+      const rows = due.map(({ job, at, timeZone }) => [toMinute(at), toLocal(at, timeZone), job]);
+      printData(tableOf(['at', 'local time', 'job'], rows));
+    }
+    return EXIT.done;
+  },
+});
+
+const run = defineCommand({
+  arguments: { name: argument('<job>', 'name of the job') },
+  options: workspaceOptions,
+  carried: () => ({ needsWarehouse: true }),
+  run: async ({ name, ...unread }, begin) => {
+    const { config: load, flags, json, signal } = begin(unread);
+    const { contextOf } = await import('../../context.ts');
+    const { performStep } = await import('../../job-steps.ts');
+    const { jobOf } = await import('../../../operations/jobs/job-list.ts');
+    const { runRequestedJob } = await import('../../../operations/jobs/run-workspace-job.ts');
+    const config = await load();
+    const job = jobOf(config, name);
+    config.notify();
+    const results: unknown[] = [];
+    const perform: PerformStep = async (_workspace, _job, step, inside) => {
+      if (!json) say(`${name}: ${step.do}`);
+      const ended = await performStep(name, step, flags, inside);
+      results.push(ended.json);
+      return ended;
+    };
+    const context = contextOf(`jobs run ${name}`, config, signal);
+    // If the owner of the workspace runs this command for a client, it owns the workspace already.
+    const ran = await runRequestedJob(context, job, { perform, isOwner: terminal().isCarried });
+    if (json) {
+      const steps = ran.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
+      printData(JSON.stringify({ ...ran, steps }));
+    } else describeRun(name, ran);
+    return ran.exitCode;
+  },
+});
+
+/** Without a subcommand, `jobs` lists them. */
+export const jobs = defineGroup(
+  {
+    list: { about: 'list the jobs, with their next run and the result of the last', add: list },
+    next: { about: 'list the next due times of the jobs', add: next },
+    run: { about: "run a job's steps now, as cron or systemd would", add: run },
+  },
+  'list',
+);
+
+function describeRun(job: string, run: JobRun): void {
+  const took = duration(Date.parse(run.endedAt) - Date.parse(run.startedAt));
+  const steps = run.steps.map(({ step, status }) => `${step} ${status}`);
+  say(`job ${job} ${run.status} in ${took}: ${steps.join(', ')}`);
+}
+
+function describeResult({ status, steps }: JobRun): string {
+  const failed = steps.find((step) => step.status === status && step.error !== null);
+  return status === 'done' || failed === undefined ? status : `${status}: ${failed.step}: ${failed.error}`;
+}
+
+function tableOf(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
+}
+
+function toMinute(time: string | null): string {
+  return time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function toLocal(time: string, timeZone: string): string {
+  return new Date(time).toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+}

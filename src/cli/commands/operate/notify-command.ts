@@ -1,0 +1,37 @@
+import { systemClock } from '../../../base/clock.ts';
+import { EXIT } from '../../../base/errors.ts';
+import type { ListedTargets } from '../../../operations/notify/notify.ts';
+import { plural, printData, say } from '../../output/output.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { flag } from '../../program/option-kinds.ts';
+
+export const notify = defineCommand({
+  options: { ...workspaceOptions, test: flag("send a test message and print each receiver's response") },
+  run: async ({ test, ...unread }, begin) => {
+    const { json, ...call } = begin(unread);
+    const { listTargets, notifyTest } = await import('../../../operations/notify/notify.ts');
+    const context = await call.context();
+    if (!test) {
+      const listed = await listTargets(context.config, systemClock.now());
+      describe(listed, json);
+      return EXIT.done;
+    }
+    const tested = await notifyTest({ ...context, log: say });
+    if (json) printData(JSON.stringify(tested));
+    for (const { urlVariable, format, isDelivered, said } of tested) {
+      say(`${urlVariable} (${format}): ${isDelivered ? 'delivered' : 'not delivered'}: the receiver ${said}`);
+    }
+    return tested.every(({ isDelivered }) => isDelivered) ? EXIT.done : EXIT.failed;
+  },
+});
+
+function describe({ targets, troubles }: ListedTargets, json: boolean): void {
+  if (json) printData(JSON.stringify({ targets, troubles }));
+  for (const { urlVariable, format, events, isSigned, waiting } of targets) {
+    const signed = isSigned ? 'signed' : 'not signed';
+    say(`${urlVariable} (${format}, ${signed}): ${events.join(', ')}; ${plural(waiting, 'message')} waiting`);
+  }
+  for (const { what, since } of troubles) say(`${what} has failed since ${since}`);
+  if (!json) say('Send a test message with `sightline notify --test`.');
+}

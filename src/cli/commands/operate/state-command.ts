@@ -1,0 +1,108 @@
+import { systemClock } from '../../../base/clock.ts';
+import { EXIT } from '../../../base/errors.ts';
+import type { StateOfResource } from '../../../operations/state.ts';
+import { confirm } from '../../output/confirm.ts';
+import { plural, printData, say } from '../../output/output.ts';
+import { formatRows } from '../../output/row-format.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand, defineGroup } from '../../program/define-command.ts';
+import { argument, flag, list } from '../../program/option-kinds.ts';
+
+const scopeOptions = {
+  ...workspaceOptions,
+  resource: list('<resources...>', 'only these resources'),
+  brand: list('<ids...>', 'only these brands'),
+};
+const yes = flag('do not ask for confirmation');
+
+const listState = defineCommand({
+  options: scopeOptions,
+  run: async ({ resource, brand, ...unread }, begin) => {
+    const { config, json } = begin(unread);
+    const { readState, summarizeState } = await import('../../../operations/state.ts');
+    const { value, stale } = await readState(await config(), { resources: resource, brands: brand });
+    printData(json ? JSON.stringify(value) : toTable(summarizeState(value)));
+    noteStale(stale);
+    return EXIT.done;
+  },
+});
+
+const exportState = defineCommand({
+  arguments: { file: argument('<file>', 'path of a new file') },
+  options: { ...workspaceOptions, force: flag('overwrite an existing file') },
+  run: async ({ file, force, ...unread }, begin) => {
+    const { config, json } = begin(unread);
+    const { writeState } = await import('../../../operations/state.ts');
+    const { stale, ...result } = await writeState(await config(), systemClock, file, force);
+    const { coverage, checkpoints } = result;
+    if (json) printData(JSON.stringify(result));
+    else say(`${plural(coverage, 'complete chain')} and ${plural(checkpoints, 'checkpoint')} written to ${file}`);
+    noteStale(stale);
+    return EXIT.done;
+  },
+});
+
+const importState = defineCommand({
+  arguments: { path: argument('<file>', 'a file written by `state export`') },
+  options: { ...workspaceOptions, yes, force: flag('import even if the brands differ') },
+  run: async ({ path, yes: isConfirmed, force, ...unread }, begin) => {
+    const { context: load, json, signal } = begin(unread);
+    const { readStateFile, replaceState } = await import('../../../operations/state.ts');
+    const context = await load();
+    const file = readStateFile(path);
+    const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'chain')})`;
+    if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
+    const { coverage, checkpoints } = await replaceState(context, file, force);
+    if (json) printData(JSON.stringify({ coverage: coverage.length, checkpoints: checkpoints.length }));
+    else say(`${plural(coverage.length, 'chain')} and ${plural(checkpoints.length, 'checkpoint')} imported`);
+    return EXIT.done;
+  },
+});
+
+const reset = defineCommand({
+  options: { ...scopeOptions, yes },
+  run: async ({ resource, brand, yes: isConfirmed, ...unread }, begin) => {
+    const { context: load, json, signal } = begin(unread);
+    const { resetState } = await import('../../../operations/state.ts');
+    const context = await load();
+    const of = [
+      ...(resource === null ? [] : [resource.join(', ')]),
+      ...(brand === null ? [] : [`brand ${brand.join(', ')}`]),
+    ];
+    const part = of.length === 0 ? 'everything' : of.join(' of ');
+    const what = `this deletes the sync state of ${part} in workspace ${context.config.name}, and the next sync fetches it again`;
+    if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
+    const chains = await resetState(context, { resources: resource, brands: brand });
+    if (json) printData(JSON.stringify({ chains }));
+    else say(`${plural(chains, 'chain')} reset; no row was deleted, and the next sync fetches them again`);
+    return EXIT.done;
+  },
+});
+
+export const state = defineGroup({
+  list: { about: 'list completely fetched and unfinished parts', add: listState },
+  export: { about: 'write the state to a file', add: exportState },
+  import: { about: 'replace the state with that of a file', add: importState },
+  reset: {
+    about: 'delete the state, so that the next sync fetches the data again; no row is deleted',
+    add: reset,
+  },
+});
+
+function nothingDone(): number {
+  say('Nothing was changed.');
+  return EXIT.failed;
+}
+
+function toTable(state: readonly StateOfResource[]): string {
+  const names = ['resource', 'brand', 'complete', 'unfinished', 'first day', 'last day', 'last read'];
+  const rows = state.map(({ resource, brandId, complete, unfinished, firstDay, lastDay, closedAt }) => {
+    const read = closedAt === null ? '' : `${closedAt.slice(0, 19).replace('T', ' ')}`;
+    return [resource, brandId, complete, unfinished, firstDay, lastDay, read];
+  });
+  return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');
+}
+
+function noteStale(stale: boolean): void {
+  if (stale) say('note: another process owns the warehouse; this is from the last published copy');
+}

@@ -1,0 +1,137 @@
+import { systemClock } from '../../../base/clock.ts';
+import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { visibleLine } from '../../../base/visible.ts';
+import type { WorkspaceStatus } from '../../../operations/status.ts';
+import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
+import type { WorkspaceFlags } from '../../context.ts';
+import { count, duration, plural, printData, size } from '../../output/output.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { flag } from '../../program/option-kinds.ts';
+import { toReported } from '../../reported.ts';
+
+/** Items of a list that are shown. The JSON has all of them. */
+const SHOWN_MAX = 5;
+
+export const status = defineCommand({
+  options: { ...workspaceOptions, all: flag('show every configured workspace') },
+  carried: ({ all }) => (all ? null : { needsWarehouse: false }),
+  run: async ({ all, ...unread }, begin) => {
+    const { config, flags, json } = begin(unread);
+    if (all) return statusOfAll(flags, json);
+    const operation = await import('../../../operations/status.ts');
+    const one = await operation.readWorkspaceStatus(await config(), systemClock);
+    printData(json ? JSON.stringify(one) : describe(one, operation));
+    return EXIT.done;
+  },
+});
+
+// Continues after an unreadable workspace. A workspace that was never synced does not affect the exit code.
+async function statusOfAll(flags: WorkspaceFlags, json: boolean): Promise<number> {
+  const { readAllConfigs } = await import('../../context.ts');
+  const operation = await import('../../../operations/status.ts');
+  let worst: number = EXIT.done;
+  for (const one of readAllConfigs(flags)) {
+    const result =
+      'error' in one ? one.error : await operation.readWorkspaceStatus(one.config, systemClock).catch(toReported);
+    const isError = result instanceof SightlineError;
+    if (isError && result.code !== 'no_data') worst = EXIT.failed;
+    if (json) {
+      const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
+      printData(JSON.stringify({ ...shown, workspace: one.name }));
+    } else printData(isError ? `${one.name}: ${result.message}` : describe(result, operation));
+  }
+  return worst;
+}
+
+type HeldTexts = Pick<typeof import('../../../operations/status.ts'), 'heldText' | 'HELD_HINT'>;
+
+function describe(status: WorkspaceStatus, texts: HeldTexts): string {
+  const { workspace, folder, owner, asOf, stale, bytes, jobs, data } = status;
+  const lines = [`${workspace}  ${folder}`];
+  const add = (label: string, text: string): void => {
+    lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
+  };
+  if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
+  if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has newer data`);
+  add(
+    'size',
+    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, copy ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
+  );
+  if (data === null) add('data', 'none yet: the first sync is running');
+  else describeData(data, texts, add);
+  for (const { job, status: ended, startedAt, steps } of jobs) {
+    const why = steps.find(({ status: of, error }) => of === ended && ended !== 'done' && error !== null);
+    add('job', `${job} ${ended} at ${toMinute(startedAt)}${why === undefined ? '' : `: ${why.step}: ${why.error}`}`);
+  }
+  return lines.join('\n');
+}
+
+function describeData(
+  data: WarehouseStatus,
+  { heldText, HELD_HINT }: HeldTexts,
+  add: (label: string, text: string) => void,
+): void {
+  const { lastRun, resources, brands, quarantined, drift, unlearned, key, differing, heldDeletions } = data;
+  if (lastRun === null) add('last run', 'none');
+  else {
+    const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
+    const why = lastRun.error === null ? '' : `: ${lastRun.error}`;
+    add(
+      'last run',
+      `${lastRun.status} at ${toMinute(lastRun.endedAt ?? lastRun.startedAt)}, ${plural(lastRun.requests, 'request')}${took}${why}`,
+    );
+  }
+  add('key', describeKey(key));
+  const width = Math.max(...resources.map(({ resource }) => resource.length));
+  for (const { resource, readAt, gaps, gapDays, unfinished } of resources) {
+    const missing =
+      gapDays === 0 ? '' : `, ${plural(gapDays, 'day')} missing: ${gaps.slice(0, SHOWN_MAX).map(toRange).join(', ')}`;
+    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
+    add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${missing}${begun}`);
+  }
+  const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
+  for (const { resource, brandId, day, counted, stored, isPermanent, nextRetryAt } of differing.slice(0, SHOWN_MAX)) {
+    const when = nextRetryAt === null ? 'the next sync' : toMinute(nextRetryAt);
+    const next = isPermanent ? 'permanent' : `next retry: ${when}`;
+    const figures = `${count(counted)} counted by upstream, ${count(stored)} stored`;
+    add('differs', `${resource}  ${names.get(brandId) ?? brandId}  ${day}: ${figures}; ${next}`);
+  }
+  if (differing.length > SHOWN_MAX) add('', `and ${plural(differing.length - SHOWN_MAX, 'day')} more`);
+  for (const held of heldDeletions) add('held back', heldText(held));
+  if (heldDeletions.length > 0) add('', HELD_HINT);
+  for (const { brandId, name, verifiedThrough, verifiedAt, differingDays } of brands) {
+    const differ =
+      differingDays === 0 ? '' : `, ${plural(differingDays, 'day')} differ${differingDays === 1 ? 's' : ''}`;
+    const through = verifiedThrough === null ? 'not yet from its first day' : `through ${verifiedThrough}`;
+    add(
+      'verified',
+      `${name ?? brandId}: ${verifiedAt === null ? 'never' : `${through} (at ${toMinute(verifiedAt)}${differ})`}`,
+    );
+  }
+  add('quarantine', quarantined === 0 ? 'empty' : `${plural(quarantined, 'item')}; see select * from sync.quarantine`);
+  const fresh = drift.filter(({ isNew }) => isNew).length;
+  add(
+    'drift',
+    drift.length === 0 ? 'none' : `${count(drift.length)}, ${count(fresh)} new; see select * from sync.drift`,
+  );
+  for (const { resource, path, kind, detail } of drift.slice(0, SHOWN_MAX)) {
+    add('', `${resource} ${path}: ${kind}${detail === null ? '' : ` (${detail})`}`);
+  }
+  const conventions = unlearned.map(({ name }) => name).join(', ');
+  add('conventions', unlearned.length === 0 ? 'calibrated as far as the data allow' : `not calibrated: ${conventions}`);
+}
+
+function describeKey({ state, lastRefusal }: WarehouseStatus['key']): string {
+  const refusal = lastRefusal === null ? '' : `upstream returned ${lastRefusal.status} at ${toMinute(lastRefusal.at)}`;
+  if (state === 'refused') return `refused: ${refusal}`;
+  return `${state}${refusal === '' ? '' : `; ${refusal}`}`;
+}
+
+function toRange({ from, to }: { readonly from: string; readonly to: string }): string {
+  return from === to ? from : `${from} to ${to}`;
+}
+
+function toMinute(time: string | null): string {
+  return time === null ? 'no time' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,137 @@
+import { systemClock } from '../../../base/clock.ts';
+import { EXIT } from '../../../base/errors.ts';
+import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
+import type { ClusterRemote } from '../../../operations/cluster/cluster-remotes.ts';
+import type { RunnerState } from '../../../scheduler/runner.ts';
+import { count, duration, plural, printData, say } from '../../output/output.ts';
+import { formatRows } from '../../output/row-format.ts';
+import { dataOptions } from '../../program/common-options.ts';
+import { type Call, defineCommand, defineGroup } from '../../program/define-command.ts';
+import { argument, integer, list, withDefault, withNames } from '../../program/option-kinds.ts';
+
+const LIMIT_MAX = 100_000;
+
+const status = defineCommand({
+  options: {
+    ...dataOptions,
+    limit: withDefault(integer('<number>', 'maximum number of workspaces, tasks and keys to list', 1, LIMIT_MAX), '20'),
+  },
+  run: async ({ limit, ...unread }, begin) => {
+    const call = begin(unread);
+    const { readCluster } = await import('../../../operations/cluster/cluster.ts');
+    const { runner, state, budgets, remotes, lags } = await readCluster(await toCluster(call), systemClock);
+    const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
+    const worst = lags.slice(0, limit);
+    if (call.json) {
+      const { ended: _ended, ...queue } = state ?? { ended: [] };
+      const lag = { workspaces: lags.length, overdue, worst };
+      const at = new Date(systemClock.now()).toISOString();
+      printData(JSON.stringify({ at, runner, queue: state === null ? null : queue, budgets, homes: remotes, lag }));
+      return EXIT.done;
+    }
+    if (state === null) {
+      say('There is no queue: jobs run in the process of `sightline worker` or `sightline serve`. Set "runner" in');
+      say('sightline.config.json to use a queue; this command then shows its workers, tasks and leases.');
+    } else describeQueue(state, limit);
+    describeBudgets(budgets, limit);
+    describeRemotes(remotes, limit);
+    describeLag(worst, lags.length, overdue);
+    return EXIT.done;
+  },
+});
+
+const enqueue = defineCommand({
+  arguments: { job: argument('<job>', 'name of the job') },
+  options: {
+    ...dataOptions,
+    workspaces: withNames('workspace', 'w', list('<names...>', 'only these workspaces (default: all configured ones)')),
+  },
+  run: async ({ job, workspaces, ...unread }, begin) => {
+    const call = begin(unread);
+    const { enqueueJob } = await import('../../../operations/cluster/enqueue-job.ts');
+    const { chosen, tasks, enqueued } = await enqueueJob(await toCluster(call), job, workspaces);
+    const waiting = tasks - enqueued;
+    if (call.json) printData(JSON.stringify({ job, workspaces: tasks, enqueued, waiting }));
+    const others = waiting === 0 ? '' : `; ${count(waiting)} were already waiting, or run after the current run`;
+    say(`job ${job} of ${plural(enqueued, 'workspace')} is in the queue${others}`);
+    return tasks < chosen ? EXIT.failed : EXIT.done;
+  },
+});
+
+export const cluster = defineGroup({
+  status: { about: 'show workers, queue, leases, budgets and overdue workspaces', add: status },
+  enqueue: { about: 'enqueue a job of all or some workspaces to run as soon as possible', add: enqueue },
+});
+
+async function toCluster({ flags, signal }: Call) {
+  const { loadRunnerSettings } = await import('../../../base/config/config.ts');
+  const { readAllConfigs, readSurroundings } = await import('../../context.ts');
+  const settings = loadRunnerSettings(readSurroundings());
+  return { settings, configured: readAllConfigs(flags), signal, warn: say };
+}
+
+function describeQueue(state: RunnerState, limit: number): void {
+  const { counts, workers, leases, schedules, oldestWaiting, nextDue } = state;
+  const waits = oldestWaiting === null ? '' : `, the oldest for ${ago(oldestWaiting)}`;
+  const next = nextDue === null ? '' : `, the next due at ${toMinute(nextDue)}`;
+  printData(
+    `queue: ${count(counts.waiting)} waiting${waits}; ${count(counts.active)} running; ` +
+      `${plural(schedules, 'schedule')}${next}; ${count(counts.failed)} failed`,
+  );
+  table(
+    ['worker', 'host', 'process', 'since', 'tasks', 'seen'],
+    workers.map(({ name, host, pid, since, seen, tasks, concurrency }) => {
+      return [name, host, String(pid), toMinute(since), `${tasks} of ${concurrency}`, `${ago(seen)} ago`];
+    }),
+  );
+  table(
+    ['workspace', 'job', 'worker', 'for', 'renewed'],
+    leases.slice(0, limit).map(({ workspace, job, worker, since, renewed }) => {
+      return [workspace, job, worker, ago(since), renewed === null ? 'unknown' : `${ago(renewed)} ago`];
+    }),
+  );
+}
+
+function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void {
+  if (budgets.length === 0) return;
+  table(
+    ['budget', 'workspaces', 'in the last minute', 'allowed'],
+    budgets.slice(0, limit).map(({ budget, workspaces, lastMinute, limit: allowed }) => {
+      return [budget, workspaces.join(', '), String(lastMinute), allowed === null ? 'unknown' : String(allowed)];
+    }),
+  );
+}
+
+function describeRemotes(homes: readonly ClusterRemote[], limit: number): void {
+  table(
+    ['remote warehouse', 'epoch', 'checked in', 'checked out by', 'until'],
+    homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {
+      const lease = claim === null ? ['', ''] : [claim.holder, claim.until];
+      return [workspace, String(epoch), savedAt === null ? 'never' : toMinute(savedAt), ...lease];
+    }),
+  );
+}
+
+function describeLag(worst: readonly Lag[], workspaces: number, overdue: number): void {
+  table(
+    ['workspace', 'last complete run', 'overdue'],
+    worst.map(({ workspace, lastWholeRun, overdueSince, overdue: jobs }) => {
+      const owed = overdueSince === null ? '' : `${jobs.join(', ')} for ${ago(overdueSince)}`;
+      return [workspace, lastWholeRun === null ? 'never' : toMinute(lastWholeRun), owed];
+    }),
+  );
+  say(`${count(overdue)} of ${plural(workspaces, 'workspace')} overdue`);
+}
+
+function table(names: readonly string[], rows: readonly (readonly string[])[]): void {
+  if (rows.length === 0) return;
+  printData(formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table'));
+}
+
+function ago(time: string): string {
+  return duration(systemClock.now() - Date.parse(time));
+}
+
+function toMinute(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}

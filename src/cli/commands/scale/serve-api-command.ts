@@ -1,0 +1,44 @@
+import { systemClock } from '../../../base/clock.ts';
+import { EXIT } from '../../../base/errors.ts';
+import { watchConfigs } from '../../../operations/cluster/workspace-list.ts';
+import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
+import { refreshReplica } from '../../../session/remote-session.ts';
+import { readAllConfigs, readSurroundings } from '../../context.ts';
+import { listening, warnOfReach } from '../../listening.ts';
+import { plural, printData, say } from '../../output/output.ts';
+import { openTerminalLog } from '../../output/terminal-log.ts';
+import type { Call } from '../../program/define-command.ts';
+import { refused } from '../../program/option-kinds.ts';
+
+/** Runs `sightline serve --role api` until the signal is aborted, and returns exit code 0. */
+export async function serveAll(
+  { flags, json, signal }: Call,
+  given: Omit<ApiOptions, 'log' | 'workspaces' | 'refresh' | 'statusPage'> & { readonly statusPage: string },
+): Promise<number> {
+  if (given.statusPage === 'loopback') {
+    throw refused('--status-page', given.statusPage, 'key or off; --role api has no status page');
+  }
+  const log = await openTerminalLog(given.logLevel, systemClock);
+  const workspaces = watchConfigs(
+    readSurroundings().folder,
+    () => readAllConfigs(flags),
+    systemClock,
+    (level, entry) => log.logger[level](entry),
+  );
+  const options = { ...given, log, workspaces, refresh: refreshReplica };
+  const server = await listening(given, () => serveApi({ clock: systemClock, signal }, options));
+  const { baseUrl, mcpUrl, metricsUrl, keys } = server;
+  const count = workspaces().size;
+  if (json) printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, workspaces: count, keys }));
+  else {
+    const served = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
+    say(`Serving ${served} at ${baseUrl}, and to AI assistants at ${mcpUrl}. A key opens its own workspace only.`);
+    if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
+  }
+  warnOfReach(given.host);
+  if (keys === 0) say('No keys yet: create one with `sightline keys create NAME --workspace WORKSPACE`.');
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await server.close();
+  log.stream.flush();
+  return EXIT.done;
+}

@@ -1,0 +1,67 @@
+import Table from 'cli-table3';
+import { EXIT } from '../../../base/errors.ts';
+import type { PricedPlan } from '../../../operations/plan.ts';
+import { count, duration, plural, printData, reportError, say } from '../../output/output.ts';
+import { rangeOf, syncRangeOptions, workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { flag, list } from '../../program/option-kinds.ts';
+
+export const plan = defineCommand({
+  options: {
+    ...workspaceOptions,
+    only: list('<resources...>', 'only these resources and their dependencies'),
+    brand: list('<ids...>', 'only these brands'),
+    ...syncRangeOptions,
+    full: flag('plan a sync that fetches everything again'),
+    offline: flag("send no requests: plan from the stored data and upstream's last counts"),
+  },
+  run: async ({ only, brand, from, to, full, offline, ...unread }, begin) => {
+    const { context, json } = begin(unread);
+    const options = { only, range: rangeOf(from, to), brands: brand, full };
+    const { priceWorkspace } = await import('../../../operations/plan.ts');
+    const priced = await priceWorkspace(await context(), options, offline);
+    const { error, ...result } = priced;
+    if (error !== null) {
+      // Without a complete refresh the estimate would be wrong.
+      reportError(error, json);
+      return error.exit;
+    }
+    if (json) printData(JSON.stringify({ ...result, doneAt: new Date(result.doneAt).toISOString() }));
+    else describe(priced);
+    return EXIT.done;
+  },
+});
+
+function describe({
+  requests,
+  resources,
+  skippedDays,
+  unreliable,
+  continues,
+  perMinute,
+  minutes,
+  doneAt,
+  asked,
+}: PricedPlan) {
+  const table = new Table({
+    head: ['resource', 'requests', 'reason'],
+    colAligns: ['left', 'right', 'left'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const { name, requests: all, reasons } of resources) {
+    for (const [index, { reason, requests: some }] of reasons.entries()) {
+      table.push([index === 0 ? name : '', count(some), reason]);
+    }
+    if (reasons.length > 1) table.push(['', count(all), 'total']);
+  }
+  printData(table.toString());
+  const at = new Date(doneAt).toISOString().slice(0, 16).replace('T', ' ');
+  say(
+    `A sync would take about ${plural(requests, 'request')}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${at} UTC.`,
+  );
+  if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
+  if (skippedDays > 0) say(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);
+  if (unreliable.length > 0)
+    say(`Upstream's day counts are unreliable for ${unreliable.join(', ')}: the last days are fetched again.`);
+  if (continues) say('The last run was not finished; its remaining pages come first.');
+}

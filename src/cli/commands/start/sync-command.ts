@@ -1,0 +1,51 @@
+import { exitCodeOf } from '../../../base/ending.ts';
+import { printData } from '../../output/output.ts';
+import { createSyncProgress } from '../../output/progress-line.ts';
+import { renderSync, saveMemory } from '../../output/sync-summary.ts';
+import {
+  allowanceOf,
+  allowanceOptions,
+  rangeOf,
+  syncRangeOptions,
+  workspaceOptions,
+} from '../../program/common-options.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { flag, list } from '../../program/option-kinds.ts';
+
+export const sync = defineCommand({
+  options: {
+    ...workspaceOptions,
+    only: list('<resources...>', 'only these resources and their dependencies'),
+    brand: list('<ids...>', 'only these brands'),
+    ...syncRangeOptions,
+    full: flag('fetch everything again'),
+    acceptDeletions: flag('delete stored rows that upstream no longer lists, regardless of their number'),
+    ...allowanceOptions,
+    acceptPlan: flag('continue even if the plan is far larger than the last one'),
+    acceptExpiry: flag('remove all expired raw pages, not only those of one day'),
+    all: flag('sync every configured workspace, in parallel'),
+  },
+  // With --all each workspace has a separate owner, or none.
+  carried: ({ all }) => (all ? null : { needsWarehouse: true }),
+  run: async ({ only, brand, from, to, maxRequests, maxMinutes, until, all, ...more }, begin) => {
+    const { full, acceptPlan, acceptExpiry, acceptDeletions, ...unread } = more;
+    const { context, flags, json, signal } = begin(unread);
+    saveMemory();
+    const accepted = { full, acceptPlan, acceptExpiry, acceptDeletions };
+    const allowance = allowanceOf({ maxRequests, maxMinutes, until }, Date.now());
+    const options = { only, range: rangeOf(from, to), brands: brand, ...accepted, ...allowance };
+    if (all) return (await import('../scale/sync-all-command.ts')).syncAll(flags, options, signal);
+    const { endingOfSync, syncAndNotify } = await import('../../../operations/sync.ts');
+    const progress = createSyncProgress();
+    const summary = await syncAndNotify(await context(), options, {
+      job: null,
+      onProgress: progress.update,
+      onEnd: async (ended, elapsedMs) => {
+        progress.done();
+        const shown = renderSync(ended, elapsedMs);
+        if (json) printData(JSON.stringify(shown));
+      },
+    }).finally(progress.done);
+    return exitCodeOf(endingOfSync(summary));
+  },
+});

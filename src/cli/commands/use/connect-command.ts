@@ -1,0 +1,51 @@
+import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { printData, say } from '../../output/output.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { argument } from '../../program/option-kinds.ts';
+
+/** Lines that open the replica read-only in each client. `path` is absolute. */
+const clients: Readonly<Record<string, { readonly title: string; line(path: string): string }>> = {
+  duckdb: { title: "DuckDB's shell", line: (path) => `duckdb -readonly '${path.replaceAll("'", "'\\''")}'` },
+  python: {
+    title: 'Python',
+    line: (path) => `import duckdb; con = duckdb.connect(${JSON.stringify(path)}, read_only=True)`,
+  },
+  r: {
+    title: 'R',
+    line: (path) => `con <- DBI::dbConnect(duckdb::duckdb(), dbdir = ${JSON.stringify(path)}, read_only = TRUE)`,
+  },
+  node: {
+    title: 'Node (@duckdb/node-api)',
+    line: (path) =>
+      `const instance = await DuckDBInstance.create(${JSON.stringify(path)}, { access_mode: 'READ_ONLY' });`,
+  },
+  jdbc: { title: 'JDBC (DBeaver, DataGrip, Spark)', line: (path) => `jdbc:duckdb:${path};access_mode=READ_ONLY` },
+  metabase: {
+    title: 'Metabase (DuckDB driver): database file, with the read-only switch on',
+    line: (path) => path,
+  },
+};
+
+export const connect = defineCommand({
+  arguments: { client: argument('[client]', 'the tool (default: all)', Object.keys(clients)) },
+  options: workspaceOptions,
+  run: async ({ client, ...unread }, begin) => {
+    const { config, json } = begin(unread);
+    const names = Object.keys(clients);
+    if (client !== null && !names.includes(client)) {
+      throw new SightlineError('usage', `unknown client ${JSON.stringify(client)}; allowed: ${names.join(', ')}`);
+    }
+    const { replicaPathOf } = await import('../../../operations/query.ts');
+    const path = replicaPathOf(await config());
+    const lines = Object.entries(clients).map(([name, { title, line }]) => ({ name, title, line: line(path) }));
+    if (json) {
+      printData(JSON.stringify({ path, clients: Object.fromEntries(lines.map(({ name, line }) => [name, line])) }));
+    } else if (client !== null) printData(lines.find(({ name }) => name === client)?.line ?? '');
+    else {
+      for (const { title, line } of lines) printData(`${title}\n  ${line}\n`);
+      say('The file is replaced after each sync: reopen it to see new data. Always open it read-only.');
+    }
+    return EXIT.done;
+  },
+});

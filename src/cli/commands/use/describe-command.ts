@@ -1,0 +1,43 @@
+import { EXIT, SightlineError } from '../../../base/errors.ts';
+import type { DescribedTable, TableKinds } from '../../../operations/dictionary.ts';
+import { printData, say } from '../../output/output.ts';
+import { formatRows } from '../../output/row-format.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { argument, flag } from '../../program/option-kinds.ts';
+
+export const describe = defineCommand({
+  arguments: { name: argument('[table]', 'a table or view, such as mart.visibility_weekly') },
+  options: { json: flag('print the result as JSON'), markdown: flag('print the result as Markdown') },
+  run: async ({ name, markdown, ...unread }, begin) => {
+    const { json } = begin(unread);
+    if (markdown && json) throw new SightlineError('usage', '--markdown cannot be combined with --json');
+    const { describeTables, findTable, tableKinds, toMarkdown } = await import('../../../operations/dictionary.ts');
+    const tables = await describeTables();
+    const chosen = name === null ? tables : [findTable(tables, name)];
+    if (json) printData(JSON.stringify(name === null ? chosen : chosen[0]));
+    else if (markdown) printData(toMarkdown(chosen));
+    else if (name === null) list(tables, tableKinds);
+    else show(chosen[0] as DescribedTable);
+    return EXIT.done;
+  },
+});
+
+function list(tables: readonly DescribedTable[], kinds: TableKinds): void {
+  for (const [kind, { title }] of Object.entries(kinds)) {
+    const rows = tables.filter((table) => table.kind === kind).map(({ name, about }) => [name, about]);
+    printData(`${title}\n${formatRows({ columns: columnsOf('name', 'description'), rows }, 'table')}\n`);
+  }
+  say('`sightline describe TABLE` describes its columns.');
+}
+
+function show({ name, about, key, columns }: DescribedTable): void {
+  const keyed = key.length === 0 ? '' : `\nKey: ${key.join(', ')}.`;
+  const rows = columns.map((column) => [column.name, column.type, column.about]);
+  printData(
+    `${name}: ${about}${keyed}\n${formatRows({ columns: columnsOf('column', 'type', 'description'), rows }, 'table')}`,
+  );
+}
+
+function columnsOf(...names: string[]): { name: string; type: string }[] {
+  return names.map((name) => ({ name, type: 'VARCHAR' }));
+}

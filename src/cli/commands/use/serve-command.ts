@@ -1,0 +1,142 @@
+import { type ErrorCode, EXIT, SightlineError } from '../../../base/errors.ts';
+import { isLoopback } from '../../../serve/auth/hosts.ts';
+import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
+import type { Context } from '../../../session/workspace.ts';
+import { listening, warnOfReach } from '../../listening.ts';
+import { printData, say } from '../../output/output.ts';
+import { logOptions, queryTimeout, workspaceOptions } from '../../program/common-options.ts';
+import { type Call, defineCommand } from '../../program/define-command.ts';
+import { integer, negated, oneOf, option, refused, texts, withDefault } from '../../program/option-kinds.ts';
+
+/** Highest rate limit of a key, in requests per minute. */
+const RATE_MAX = 1_000_000;
+/** Errors after which the server still serves the published data, but does not run jobs and commands. */
+const NOT_OWNED: readonly ErrorCode[] = ['folder_unwritable', 'owner_untrusted'];
+
+export const serve = defineCommand({
+  options: {
+    ...workspaceOptions,
+    host: withDefault(option('<address>', 'address to listen on', toHost), '127.0.0.1'),
+    port: withDefault(integer('<port>', 'port, or 0 for any', 0, 65_535), '4000'),
+    metricsPort: integer('<port>', 'serve Prometheus metrics on this port, or on any with 0', 0, 65_535),
+    rateLimit: withDefault(option('<number>', 'requests per minute for each key, or off', toRateLimit), '120'),
+    queryTimeout,
+    corsOrigin: texts('<origins...>', 'allow browser requests from these origins', toOrigin),
+    allowHost: texts('<names...>', 'also accept these host names when listening on loopback', toHostName),
+    ...logOptions,
+    statusPage: withDefault(
+      oneOf('<who>', 'access to the status page: with a key, from this machine without a key, or not at all', [
+        'key',
+        'loopback',
+        'off',
+      ]),
+      'key',
+    ),
+    jobs: negated('no-jobs', 'do not run jobs'),
+    role: withDefault(
+      oneOf('<role>', 'all: serve one workspace and run its jobs; api: serve all workspaces, without jobs', [
+        'all',
+        'api',
+      ]),
+      'all',
+    ),
+    refresh: withDefault(
+      integer('<seconds>', 'with --role api, interval between checks for newer copies', 1, 86_400),
+      '30',
+    ),
+    openWorkspaces: withDefault(
+      integer('<number>', 'with --role api, maximum number of open workspaces', 1, 1_000),
+      '16',
+    ),
+  },
+  run: async (values, begin) => {
+    const { host, port, metricsPort, rateLimit, corsOrigin, allowHost, logLevel, statusPage, jobs, ...more } = values;
+    const { queryTimeout: queryTimeoutMs, role, refresh, openWorkspaces, ...unread } = more;
+    const call = begin(unread);
+    if (statusPage === 'loopback' && !isLoopback(host)) {
+      const others = 'key or off if --host is reachable from other machines; loopback with --host 127.0.0.1';
+      throw refused('--status-page', statusPage, others);
+    }
+    const site = { host, port, metricsPort, rateLimit, corsOrigins: corsOrigin, allowedHosts: allowHost };
+    const given = { ...site, queryTimeoutMs, logLevel, statusPage };
+    if (role === 'all') return serveOne(call, { ...given, runsJobs: jobs });
+    const { serveAll } = await import('../scale/serve-api-command.ts');
+    return serveAll(call, { ...given, refreshMs: refresh * 1_000, openMax: openWorkspaces });
+  },
+});
+
+async function serveOne(
+  { flags, json, signal, parse, ...call }: Call,
+  given: Omit<ServeWorkspaceOptions, 'log'>,
+): Promise<number> {
+  const context = await call.context();
+  context.config.notify();
+  const { openTerminalLog } = await import('../../output/terminal-log.ts');
+  const { serveWorkspace } = await import('../../../serve/serve-workspace.ts');
+  const { ownWorkspace } = await import('../../serve-owner.ts');
+  const log = await openTerminalLog(given.logLevel, context.clock);
+  const server = await listening(given, () => serveWorkspace(context, { ...given, log }));
+  const { runsJobs, logLevel } = given;
+  const ownership = await ownWorkspace(context, flags, { runsJobs, parse, logLevel, log }).catch(sayNotOwned);
+  if (ownership !== null && ownership.owner !== null) {
+    const { command, pid } = ownership.owner;
+    say(`Jobs run in \`sightline ${command}\` (process ${pid}), which owns the workspace, until it ends.`);
+  }
+  if (json) {
+    const { baseUrl, mcpUrl, metricsUrl, statusUrl } = server;
+    printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, statusUrl }));
+  } else {
+    describe(server, context.config.name);
+    if (ownership?.owner === null && runsJobs) say(await describeJobs(context));
+  }
+  warnOfReach(given.host);
+  if (server.keys === 0) say('No keys yet: create one with `sightline keys create NAME`; no restart is needed.');
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await Promise.all([ownership?.close(), server.close()]);
+  // Flush after all parts have ended, because each may write a last line.
+  log.stream.flush();
+  return EXIT.done;
+}
+
+function sayNotOwned(thrown: unknown): null {
+  if (!(thrown instanceof SightlineError) || !NOT_OWNED.includes(thrown.code)) throw thrown;
+  say(`This process runs no jobs: ${thrown.message}`);
+  return null;
+}
+
+async function describeJobs({ config, clock }: Context): Promise<string> {
+  const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
+  const { upcoming } = await import('../../../scheduler/schedule.ts');
+  const [next] = upcoming(jobsOf(config), clock.now(), 1);
+  if (next === undefined) return 'All jobs are disabled.';
+  return `The next job is ${next.job.name}, at ${new Date(next.atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+}
+
+function describe({ baseUrl, mcpUrl, metricsUrl, statusUrl }: ServedWorkspace, workspace: string): void {
+  say(`Serving workspace ${workspace} at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
+  if (statusUrl !== null) say(`Status page: ${statusUrl}`);
+  if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
+}
+
+function toHost(given: string, name: string): string {
+  if (/^[a-z0-9.:%-]+$/i.test(given)) return given;
+  throw refused(name, given, 'an address or host name, without a port');
+}
+
+function toHostName(given: string, name: string): string {
+  if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(given)) return given;
+  throw refused(name, given, 'a host name, without a port');
+}
+
+function toOrigin(given: string, name: string): string {
+  const isOrigin = /^https?:/.test(given) && URL.canParse(given) && new URL(given).origin === given;
+  if (isOrigin) return given;
+  throw refused(name, given, 'an origin in the form that browsers send, such as https://app.example.com');
+}
+
+function toRateLimit(given: string, name: string): number | 'off' {
+  if (given === 'off') return given;
+  const rate = /^\d+$/.test(given) ? Number(given) : 0;
+  if (rate >= 1 && rate <= RATE_MAX) return rate;
+  throw refused(name, given, `off, or a whole number from 1 to ${RATE_MAX}`);
+}

@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { MEMORY_MB_MIN } from '../../../warehouse/sql/guarded-protocol.ts';
+import { applyUserUmask, plural, printData, say } from '../../output/output.ts';
+import { FORMATS, formatRows } from '../../output/row-format.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand } from '../../program/define-command.ts';
+import { argument, integer, oneOf, text } from '../../program/option-kinds.ts';
+
+/** Longest timeout: a day, in seconds. A timer of more than 24 days would fire at once. */
+const TIMEOUT_S_MAX = 86_400;
+/** 1 TB. */
+const MEMORY_MB_MAX = 1_048_576;
+
+const WRITTEN = [...FORMATS, 'parquet'] as const;
+type Written = (typeof WRITTEN)[number];
+
+/** Format of an output file by its extension. */
+const ENDINGS: Readonly<Record<string, Written>> = {
+  '.csv': 'csv',
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.parquet': 'parquet',
+};
+
+/** Without a query, `sql` reads one from standard input, or starts a shell. */
+export const sql = defineCommand({
+  arguments: {
+    query: argument(
+      '[query]',
+      'reading DuckDB statements, such as SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN or SET VARIABLE; all others are rejected before any statement runs. The table format shows the result of each statement, other formats accept one (default: read from standard input)',
+    ),
+  },
+  options: {
+    ...workspaceOptions,
+    file: text('<file>', 'read the query from a file'),
+    format: oneOf('<format>', 'format of the rows (default: from the extension of --output, or table)', WRITTEN),
+    output: text('<file>', 'write the rows to a file'),
+    timeout: integer('<seconds>', 'time limit of the query (default: 3600)', 1, TIMEOUT_S_MAX),
+    maxMemory: integer(
+      '<MB>',
+      'memory limit of the query (default: 4096, at most half of the memory)',
+      MEMORY_MB_MIN,
+      MEMORY_MB_MAX,
+    ),
+  },
+  run: async ({ query, file, format: asked, output: named, timeout, maxMemory, ...unread }, begin) => {
+    const { config: load, json, signal } = begin(unread);
+    const byName = named === null ? undefined : ENDINGS[extname(named).toLowerCase()];
+    const format = asked ?? (json ? 'json' : (byName ?? 'table'));
+    if (query !== null && file !== null) throw new SightlineError('usage', 'a query cannot be combined with --file');
+    const operation = await import('../../../operations/query.ts');
+    const limits = operation.ownerLimits({
+      ...(timeout === null ? {} : { timeoutMs: timeout * 1_000 }),
+      ...(maxMemory === null ? {} : { memoryMb: maxMemory }),
+    });
+    const config = await load();
+    if (query === null && file === null && process.stdin.isTTY === true) {
+      if (named !== null || format === 'parquet') {
+        throw new SightlineError('usage', '--output and --format parquet require a query or --file');
+      }
+      const { runShell } = await import('../../shell/shell.ts');
+      const open = () => operation.openSession(config, limits);
+      const historyFile = join(config.folder, '.sql_history');
+      await runShell({ open, format, historyFile, input: process.stdin, output: process.stdout, signal });
+      return EXIT.done;
+    }
+    const statement = query ?? (await readStatement(file ?? '-'));
+    if (statement.trim() === '') throw new SightlineError('usage', 'the query is empty');
+    const output = named === '-' ? null : named;
+    if (output !== null) await operation.checkOutputFile(config, output, '--output');
+    if (format === 'parquet' && output === null) {
+      if (process.stdout.isTTY === true) {
+        throw new SightlineError('usage', 'parquet cannot be printed on a terminal; name a file with --output');
+      }
+      await operation.streamQuery(config, statement, process.stdout, { signal, limits });
+      return EXIT.done;
+    }
+    if (format === 'parquet' && output !== null) {
+      await sayWritten(output, await operation.saveQuery(config, statement, output, { signal, limits }));
+      return EXIT.done;
+    }
+    const shown = format as Exclude<Written, 'parquet'>;
+    // Only the table format may contain several results; other formats would not be parseable.
+    const most = shown === 'table' ? {} : { resultsMax: 1 };
+    const found = await operation.queryWorkspace(config, statement, { signal, limits, ...most });
+    const results = shown === 'table' || found.length > 0 ? found : [{ columns: [], rows: [] }];
+    const rows = results.map((result) => formatRows(result, shown)).join('\n\n');
+    if (output === null) printData(rows, { isExact: shown === 'csv' });
+    else {
+      await operation.saveText(output, rows);
+      await sayWritten(
+        output,
+        results.reduce((sum, result) => sum + result.rows.length, 0),
+      );
+    }
+    return EXIT.done;
+  },
+});
+
+async function sayWritten(output: string, rows: number): Promise<void> {
+  await applyUserUmask([output]);
+  say(`${plural(rows, 'row')} in ${resolve(output)}`);
+}
+
+async function readStatement(file: string): Promise<string> {
+  if (file === '-') return readAll(process.stdin);
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new SightlineError('usage', `--file ${file} cannot be read: ${reason}`, { cause: thrown });
+  }
+}

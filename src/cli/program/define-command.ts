@@ -1,0 +1,156 @@
+import { Argument, type Command, Option } from 'commander';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { SightlineError } from '../../base/errors.ts';
+import type { Context } from '../../session/workspace.ts';
+import type { WorkspaceFlags } from '../context.ts';
+import type { Choose, Parse } from '../invocation.ts';
+import type { Given, Kind } from './option-kinds.ts';
+
+/** Adds the arguments, options and action of a command. */
+export type AddTo = (command: Command, parts: ProgramParts) => void;
+
+/** What commands need of the program. */
+export interface ProgramParts {
+  /** Called with the command that a parsed command line selects. */
+  readonly choose: Choose;
+  readonly parse: Parse;
+  /** Builds the program for the completion of a command line. */
+  readonly programFor: (words: readonly string[]) => Promise<Command>;
+}
+
+/** Surroundings of a running command. */
+export interface Call extends Omit<ProgramParts, 'choose'> {
+  /** The options that select the workspace and its settings. */
+  readonly flags: WorkspaceFlags;
+  /** Whether to print the result as JSON. */
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+  /** Loads the settings of the workspace. Throws `config_invalid` and `usage`. */
+  config(): Promise<WorkspaceConfig>;
+  /** Loads the settings of the workspace for an operation on it, and prints their notices. */
+  context(): Promise<Context>;
+}
+
+type Kinds = Readonly<Record<string, Kind<unknown>>>;
+
+/** The values of the options and arguments, without those of `WorkspaceFlags`. */
+export type Values<Declared extends Kinds> = {
+  readonly [Key in Exclude<keyof Declared, keyof WorkspaceFlags>]: Declared[Key] extends Kind<infer Value>
+    ? Value
+    : never;
+};
+
+/** Values that a command left unread: none. */
+export type NoneUnread = Readonly<Record<string, never>>;
+
+/** Declaration of a command. */
+export interface CommandDeclaration<Options extends Kinds, Arguments extends Kinds> {
+  readonly options: Options;
+  readonly arguments?: Arguments;
+  /** Text after the list of options in the help. */
+  readonly help?: string;
+  /** Returns how the owner of the workspace runs the command, or null if it runs in this process. */
+  carried?(values: Values<Options & Arguments>): { readonly needsWarehouse: boolean } | null;
+  /**
+   * Runs the command and returns its exit code. It takes the values it reads and passes the rest to `begin`, which compiles only
+   * if nothing is left. Operations are imported here, so that help and completion do not load them.
+   */
+  run(values: Values<Options & Arguments>, begin: (unread: NoneUnread) => Call): Promise<number>;
+}
+
+/**
+ * Declares a command. Its option values are validated while the command line is parsed.
+ *
+ * @example
+ * export const backup = defineCommand({
+ *   options: { ...workspaceOptions, force: flag('overwrite an existing file') },
+ *   arguments: { file: argument('<file>', 'path of a new file') },
+ *   run: async ({ file, force, ...unread }, begin) => {
+ *     const { context, json } = begin(unread);
+ *   },
+ * });
+ */
+export function defineCommand<Options extends Kinds, Arguments extends Kinds = Record<never, never>>(
+  declaration: CommandDeclaration<Options, Arguments>,
+): AddTo {
+  const { options, arguments: taken = {} as Arguments, help, carried, run } = declaration;
+  return (command, { choose, ...parts }) => {
+    for (const kind of Object.values(taken)) command.addArgument(toArgument(kind));
+    const added = Object.entries(options).map(([key, kind]) => ({ key, kind, option: toOption(key, kind) }));
+    for (const { option } of added) command.addOption(option);
+    if (help !== undefined) command.addHelpText('after', `\n${help}`);
+    command.action((...given: unknown[]) => {
+      // Commander passes the arguments, the options and the command.
+      const named = given.at(-2) as Readonly<Record<string, Given>>;
+      const all = Object.fromEntries([
+        ...Object.entries(taken).map(([key, kind], index) => [key, kind.parse(given[index] as Given, key)]),
+        ...added.map(({ key, kind, option }) => [key, kind.parse(named[option.attributeName()], option.long ?? key)]),
+      ]);
+      const { flags, values } = separate(all);
+      const json = flags.json === true;
+      const own = values as Values<Options & Arguments>;
+      const carry = carried?.(own) ?? null;
+      const action = (signal: AbortSignal) => run(own, () => toCall(pathOf(command), flags, signal, parts));
+      choose(json, action, carry === null ? undefined : { flags, ...carry });
+    });
+  };
+}
+
+/** Declares a command with subcommands. Without the name of one, `standard` runs. */
+export function defineGroup(
+  commands: Readonly<Record<string, { readonly about: string; readonly add: AddTo }>>,
+  standard?: string,
+): AddTo {
+  return (group, parts) => {
+    const refuse = (given: string | undefined): void => {
+      if (given === undefined && standard !== undefined) return;
+      const problem = given === undefined ? 'requires a command' : `has no command ${JSON.stringify(given)}`;
+      const allowed = Object.keys(commands).join(', ');
+      throw new SightlineError('usage', `${group.name()} ${problem}; allowed: ${allowed}`);
+    };
+    for (const [name, { about, add }] of Object.entries(commands)) {
+      const command = group.command(name, { isDefault: name === standard }).description(about);
+      add(command, parts);
+      // Unknown names are arguments of the default command.
+      if (name === standard) command.argument('[command]').hook('preAction', () => refuse(command.args[0]));
+    }
+    if (standard === undefined) group.argument('[command]').action(refuse);
+  };
+}
+
+/** The names of a command and of those above it, such as `state import`. */
+export function pathOf(command: Command): string {
+  const above = command.parent?.parent == null ? [] : [pathOf(command.parent)];
+  return [...above, command.name()].join(' ');
+}
+
+function toOption(key: string, { placeholder, about, long, short, choices, standard }: Kind<unknown>): Option {
+  const name = long ?? key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const flags = `${short === undefined ? '' : `-${short}, `}--${name}${placeholder === '' ? '' : ` ${placeholder}`}`;
+  const option = new Option(flags, about);
+  if (choices !== undefined) option.argChoices = [...choices];
+  return standard === undefined ? option : option.default(standard);
+}
+
+function toArgument({ placeholder, about, choices }: Kind<unknown>): Argument {
+  const argument = new Argument(placeholder, about);
+  if (choices !== undefined) argument.argChoices = [...choices];
+  return argument;
+}
+
+function separate(all: Readonly<Record<string, unknown>>): { flags: WorkspaceFlags; values: object } {
+  const { workspace = null, dataDir = null, baseUrl = null, json = false, ...values } = all;
+  const given = Object.entries({ workspace, dataDir, baseUrl }).filter(([, value]) => value !== null);
+  return { flags: { ...Object.fromEntries(given), ...(json === true ? { json } : {}) }, values };
+}
+
+function toCall(path: string, flags: WorkspaceFlags, signal: AbortSignal, parts: Omit<ProgramParts, 'choose'>): Call {
+  return {
+    ...parts,
+    flags,
+    json: flags.json === true,
+    signal,
+    config: async () => (await import('../context.ts')).readConfig(flags),
+    context: async () => (await import('../context.ts')).commandContext(path, flags, signal),
+  };
+}

@@ -1,0 +1,101 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import type { WorkspaceFlags } from '../../src/cli/context.ts';
+import type { Invocation } from '../../src/cli/invocation.ts';
+import { workspaceOptions } from '../../src/cli/program/common-options.ts';
+import { type AddTo, defineCommand } from '../../src/cli/program/define-command.ts';
+import { argument, flag, integer, list, oneOf, text, withDefault } from '../../src/cli/program/option-kinds.ts';
+
+const options = {
+  ...workspaceOptions,
+  limit: withDefault(integer('<number>', 'rows', 1, 100), '20'),
+  only: list('<names...>', 'only these'),
+  format: oneOf('<format>', 'format', ['csv', 'json']),
+  force: flag('overwrite'),
+};
+
+/** Parses a command line of a command named `sample` and returns the invocation. */
+async function parse(sample: AddTo, ...argv: string[]): Promise<Invocation> {
+  const chosen: Invocation[] = [];
+  const program = new Command().exitOverride();
+  const parts = { parse: async () => null, programFor: async () => program };
+  const choose = (json: boolean, action: Invocation['action'], carried: Invocation['carried'] = null) => {
+    chosen.push({ json, action, carried });
+  };
+  sample(program.command('sample'), { ...parts, choose });
+  await program.parseAsync(['sample', ...argv], { from: 'user' });
+  return chosen[0] as Invocation;
+}
+
+test('the types of the values follow from the declaration', async () => {
+  let read: unknown;
+  const sample = defineCommand({
+    arguments: { file: argument('<file>', 'file'), other: argument('[other]', 'another file') },
+    options,
+    run: async ({ file, other, limit, only, format, force, ...unread }, begin) => {
+      const { flags, json } = begin(unread);
+      const typed: {
+        file: string;
+        other: string | null;
+        limit: number;
+        only: readonly string[] | null;
+        format: 'csv' | 'json' | null;
+        force: boolean;
+        flags: WorkspaceFlags;
+        json: boolean;
+      } = { file, other, limit, only, format, force, flags, json };
+      // @ts-expect-error A limit is a number.
+      const wrong: string = limit;
+      read = { ...typed, wrong };
+      return 0;
+    },
+  });
+  const { action, json } = await parse(sample, 'a.csv', '--only', 'x,y', '--format', 'csv', '-w', 'acme', '--json');
+  expect(await action(AbortSignal.timeout(60_000))).toBe(0);
+  const expected = { file: 'a.csv', other: null, limit: 20, wrong: 20, only: ['x', 'y'], format: 'csv', force: false };
+  expect(read).toEqual({ ...expected, flags: { workspace: 'acme', json: true }, json: true });
+  expect(json).toBe(true);
+});
+
+const unreadOption = defineCommand({
+  options: { ...options, name: text('<name>', 'name') },
+  run: async ({ limit, only, format, force, ...unread }, begin) => {
+    // @ts-expect-error `name` is declared but not read.
+    begin(unread);
+    return [limit, only, format, force].length;
+  },
+});
+
+const unreadArgument = defineCommand({
+  arguments: { file: argument('<file>', 'file') },
+  options: workspaceOptions,
+  run: async (unread, begin) => {
+    // @ts-expect-error `file` is declared but not read.
+    begin(unread);
+    return 0;
+  },
+});
+
+const undeclared = defineCommand({
+  options: workspaceOptions,
+  // @ts-expect-error `missing` is read but not declared.
+  run: async ({ missing, ...unread }, begin) => {
+    begin(unread);
+    return missing === undefined ? 0 : 1;
+  },
+});
+
+test('commands that do not compile, because they leave a value unread, are parsed like others', async () => {
+  const signal = AbortSignal.timeout(60_000);
+  expect(await (await parse(unreadOption, '--name', 'x')).action(signal)).toBe(4);
+  expect(await (await parse(unreadArgument, 'a.csv')).action(signal)).toBe(0);
+  expect(await (await parse(undeclared)).action(signal)).toBe(0);
+});
+
+test.each([
+  [['--limit', '0'], '--limit is "0"; allowed: a whole number from 1 to 100'],
+  [['--only', ','], '--only is empty; allowed: one or more names'],
+  [['--format', 'xml'], '--format is "xml"; allowed: csv, json'],
+])('%j is rejected while the command line is parsed', async (argv, message) => {
+  await expect(parse(unreadOption, ...argv)).rejects.toMatchObject({ code: 'usage', message });
+});
