@@ -6,10 +6,10 @@ import { publishAllowed } from '../src/base/config/publish-settings.ts';
 import { errorTable } from '../src/base/errors.ts';
 import { commands } from '../src/cli/program/command-list.ts';
 import { createProgram } from '../src/cli/program/program.ts';
-import { particularExits, toReference } from '../src/cli/program/reference.ts';
 import { createCatalogue } from '../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../src/operations/dictionary.ts';
 import { docsPages } from './support/docs.ts';
+import { particularExits, toReference } from './support/reference.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = read('README.md');

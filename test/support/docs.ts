@@ -4,10 +4,10 @@ import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
-import { toReference } from '../../src/cli/program/reference.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
 import { STEP_KINDS, type Step } from '../../src/scheduler/job.ts';
+import { toReference } from './reference.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
-import { EXIT } from '../../base/errors.ts';
-import { defaultOf } from '../completion/completion-candidates.ts';
-import { pathOf } from './define-command.ts';
+import { EXIT } from '../../src/base/errors.ts';
+import { defaultOf } from '../../src/cli/completion/completion-candidates.ts';
+import { pathOf } from '../../src/cli/program/define-command.ts';
 
 /** Meaning of each exit code, for all commands. */
 const meanings: Readonly<Record<keyof typeof EXIT, string>> = {
