@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { type Budget, createBudget } from './budget.ts';
-import type { DatabaseAddress, Say } from './budget-database.ts';
 import { openBudgetFile } from './file-store.ts';
 import { openSharedBudget } from './postgres-store.ts';
 
@@ -25,7 +25,7 @@ export interface OpenBudgetOptions {
   readonly share: number;
   readonly clock: Clock;
   /** Receives a sentence when the budget's database becomes unreachable and when it is reachable again. */
-  readonly say?: Say;
+  readonly say?: (sentence: string) => void;
   /** Aborts opening while it waits for the database. */
   readonly signal?: AbortSignal;
 }
