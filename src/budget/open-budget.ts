@@ -2,7 +2,6 @@ import type { Clock } from '../base/clock.ts';
 import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { type Budget, createBudget } from './budget.ts';
 import { openBudgetFile } from './file-store.ts';
-import { openSharedBudget } from './postgres-store.ts';
 
 /** Storage of the request budgets. */
 export type BudgetHome =
@@ -44,6 +43,7 @@ export interface OpenedBudget {
 export async function openBudgetAt(home: BudgetHome, options: OpenBudgetOptions): Promise<OpenedBudget> {
   const { clock, share } = options;
   if (home.kind === 'postgres') {
+    const { openSharedBudget } = await import('./postgres-store.ts');
     const { log, pace, close } = await openSharedBudget({ ...options, ...home });
     return { budget: createBudget({ clock, share, log, pace }), close };
   }
