@@ -1,11 +1,13 @@
-// Compiles the sources into dist/ and copies the files that the compiler leaves out, such as pages and marts. Without the
-// development dependencies the compiler is fetched for this run alone and types are not checked.
+// Compiles the sources into dist/ and copies the files that the compiler leaves out, such as pages and marts. Of the type
+// declarations it keeps those that the exports of the package need. Without the development dependencies the compiler is fetched
+// for this run alone and types are not checked.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
-const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+const { devDependencies, exports: entries } = JSON.parse(readFileSync('package.json', 'utf8'));
 rmSync('dist', { recursive: true, force: true });
 if (existsSync('node_modules/typescript')) run('node', ['node_modules/typescript/bin/tsc']);
 else {
@@ -17,6 +19,21 @@ else {
 }
 cpSync('src', 'dist/src', { recursive: true, filter: (path) => !/\.ts$|tsconfig\.json$/.test(path) });
 chmodSync('dist/src/cli/main.js', 0o755);
+const declarations = new Set();
+for (const { types } of Object.values(entries)) if (types !== undefined) follow(join(types));
+for (const path of readdirSync('dist', { recursive: true })) {
+  const file = join('dist', path);
+  if (file.endsWith('.d.ts') && !declarations.has(file)) rmSync(file);
+}
+
+// Adds a declaration file and those that it imports.
+function follow(file) {
+  if (declarations.has(file)) return;
+  declarations.add(file);
+  for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:\bfrom |\bimport\()['"](\.[^'"]+)\.[jt]s['"]/g)) {
+    follow(join(dirname(file), `${path}.d.ts`));
+  }
+}
 
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit' });

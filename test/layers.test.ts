@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseAst } from 'vitest/node';
 import { declarations } from '../schemas/catalogue.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -28,6 +29,44 @@ const layers = [
   'contract',
   'base',
 ];
+
+/** A file with fewer lines needs two importers; otherwise it belongs in its importer. */
+const SMALL_LINES = 40;
+const FUNCTION_LINES_MAX = 80;
+
+/** Small files with one importer or none, and why they stay. */
+const small: Readonly<Record<string, string>> = {
+  'src/base/trace/trace-start.ts': 'it loads trace-sdk.ts, which imports trace-settings.ts and trace.ts, on use only',
+  'src/lake/iceberg/manifest-child.ts': 'the main module of a process',
+  'src/cli/commands/': 'one file per command, loaded when the command runs',
+  'src/cli/program/': 'one file per group of commands',
+  'src/cli/tracing.ts': 'loaded after the arguments are valid',
+  'src/cli/worker-task.ts': 'part of the command line',
+  'src/cli/output/': 'part of the command line',
+  'src/cli/shell/shell-text.ts': 'part of the command line',
+  'src/remote/local-remote.ts': 'the remote warehouse of tests and trials, loaded on use',
+  'src/scheduler/queue/queue-packages.ts': 'the only place that loads the packages of queues',
+};
+
+/** Files with functions that are still to be split. */
+const long: readonly string[] = ['src/remote/log-shipping.ts', 'src/scheduler/queue/queue-worker.ts'];
+
+/** Modules with state, and why it belongs to the process. */
+const stateful: Readonly<Record<string, string>> = {
+  'src/base/trace/trace.ts tracer':
+    'spans begin in every layer, and a process has one tracer, like OpenTelemetry itself',
+  'src/budget/budget-database.ts shared': 'budgets of many keys share the few connections that a process may open',
+  'src/cli/output/terminal.ts given': 'the surroundings of the running command, per asynchronous context',
+  'src/operations/notify/notify-state.ts turns': 'jobs and requests of a process deliver messages one at a time',
+  'src/operations/notify/notify-state.ts unwritten': 'if the disk is full, only the memory of the process remains',
+  'src/scheduler/job-log.ts lastWrites': 'all opened logs of a file write in turn',
+  'src/scheduler/zone.ts formats': 'Intl formats take milliseconds to create and depend only on the name of the zone',
+  'src/session/newest-replica.ts ownedHere': 'DuckDB opens a file once per process',
+  'src/session/owner-server.ts ownSockets': 'sockets at which this process listens',
+  'src/session/remote-session.ts checkOuts': 'all uses of a remote warehouse in a process share one lease',
+  'src/warehouse/file/open-files.ts descriptors': 'POSIX locks belong to the process',
+  'src/warehouse/file/open-files.ts opened': 'POSIX locks belong to the process',
+};
 
 interface Source {
   readonly path: string;
@@ -171,6 +210,43 @@ describe('the layers of src', () => {
   });
 });
 
+describe('the files of src', () => {
+  it('have names that occur once, except errors.ts of a layer', () => {
+    const names = inSrc.map(({ path }) => basename(path)).filter((name) => name !== 'errors.ts');
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  it('with fewer than 40 lines have two importers', () => {
+    const lonely = inSrc.filter(({ path, text }) => {
+      const importers = sources.filter(({ imports }) => imports.includes(path));
+      return text.split('\n').length <= SMALL_LINES && importers.length < 2;
+    });
+    const isKept = (path: string): boolean =>
+      Object.keys(small).some((kept) => (kept.endsWith('/') ? path.startsWith(kept) : path === kept));
+    expect(lonely.map(({ path }) => path).filter((path) => !isKept(path))).toEqual([]);
+  });
+
+  it('keep no state at the top level of a module', () => {
+    const found = inSrc.flatMap(({ path, text }) => stateOf(text).map((name) => `${path} ${name}`));
+    expect(found.filter((each) => stateful[each] === undefined)).toEqual([]);
+    const samples = [
+      'let a = 1;',
+      'const a = new Map(); export const f = (k) => a.set(k, 1);',
+      'const a = []; a[0] = 1;',
+    ];
+    expect(samples.map(stateOf)).toEqual([['a'], ['a'], ['a']]);
+    expect(stateOf('const a = new Set([1]); const f = () => { const b = new Map(); b.set(1, a.has(1)); };')).toEqual(
+      [],
+    );
+  });
+
+  it('have no function of more than 80 lines', () => {
+    const found = inSrc.flatMap(({ path, text }) => longFunctionsOf(text).map((line) => ({ path, line })));
+    expect(found.filter(({ path }) => !long.includes(path))).toEqual([]);
+    expect(longFunctionsOf(`const f = () => {\n${'f();\n'.repeat(FUNCTION_LINES_MAX)}};`)).toEqual([1]);
+  });
+});
+
 function walk(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -220,4 +296,78 @@ function literalsOf(text: string): string[] {
   return [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(
     (match) => match[1] ?? match[2] ?? match[3] ?? '',
   );
+}
+
+type SyntaxNode = Readonly<Record<string, unknown>> & { readonly type: string };
+
+function syntaxOf(text: string): SyntaxNode {
+  return parseAst(text, { lang: 'ts' }) as unknown as SyntaxNode;
+}
+
+// Calls `see` with a node and all nodes below it.
+function visit(node: unknown, see: (node: SyntaxNode) => void): void {
+  if (Array.isArray(node)) for (const each of node) visit(each, see);
+  else if (typeof node === 'object' && node !== null) {
+    if ('type' in node && typeof node.type === 'string') see(node as SyntaxNode);
+    for (const value of Object.values(node)) visit(value, see);
+  }
+}
+
+const MUTATION = /^(set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill)$/;
+/** Classes whose instances have no state, or whose methods that change it are in MUTATION. */
+const PLAIN = ['Map', 'Set', 'Array', 'RegExp', 'URL', 'Intl'];
+
+// Names of the variables at the top level of a module that are reassigned or whose contents change.
+function stateOf(text: string): string[] {
+  const program = syntaxOf(text);
+  const changed = new Set<string>();
+  visit(program, (node) => {
+    const callee = node['callee'] as SyntaxNode | undefined;
+    if (node.type === 'CallExpression' && callee?.type === 'MemberExpression') {
+      const method = nameOf(callee['property']);
+      const [first] = node['arguments'] as SyntaxNode[];
+      if (MUTATION.test(method)) changed.add(nameOf(callee['object']));
+      if (nameOf(callee['object']) === 'Object' && method === 'assign') changed.add(rootOf(first));
+    }
+    if (node.type === 'AssignmentExpression' && isMember(node['left'])) changed.add(rootOf(node['left']));
+    if (node.type === 'UpdateExpression' && isMember(node['argument'])) changed.add(rootOf(node['argument']));
+    if (node.type === 'UnaryExpression' && node['operator'] === 'delete') changed.add(rootOf(node['argument']));
+  });
+  return (program['body'] as SyntaxNode[]).flatMap((statement) => {
+    const declaration = (statement['declaration'] ?? statement) as SyntaxNode;
+    if (declaration.type !== 'VariableDeclaration') return [];
+    return (declaration['declarations'] as SyntaxNode[]).flatMap(({ id, init }) => {
+      const name = nameOf(id);
+      const isInstance =
+        (init as SyntaxNode | null)?.type === 'NewExpression' &&
+        !PLAIN.includes(rootOf((init as SyntaxNode)['callee']));
+      return declaration['kind'] !== 'const' || isInstance || changed.has(name) ? [name] : [];
+    });
+  });
+}
+
+function nameOf(node: unknown): string {
+  return String((node as { name?: string } | undefined)?.name ?? '');
+}
+
+function isMember(node: unknown): boolean {
+  return (node as SyntaxNode).type === 'MemberExpression';
+}
+
+// The variable of an expression such as a.b[c].
+function rootOf(node: unknown): string {
+  let at = node as SyntaxNode | undefined;
+  while (at?.type === 'MemberExpression') at = at['object'] as SyntaxNode;
+  return nameOf(at);
+}
+
+// First lines of the functions, methods and closures that are too long.
+function longFunctionsOf(text: string): number[] {
+  const lineOf = (offset: unknown): number => text.slice(0, offset as number).split('\n').length;
+  const found: number[] = [];
+  visit(syntaxOf(text), ({ type, start, end, body }) => {
+    const isFunction = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type) && body !== null;
+    if (isFunction && lineOf(end) - lineOf(start) >= FUNCTION_LINES_MAX) found.push(lineOf(start));
+  });
+  return found;
 }

@@ -1,5 +1,6 @@
 import type { Pool, QueryResult } from 'pg';
 import type { Clock } from '../base/clock.ts';
+import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { codeOf, retryConflicts, toDatabaseFailure } from '../base/postgres-errors.ts';
 
@@ -45,12 +46,6 @@ const TABLES = `
     expire bigint
   );`;
 
-/** Connection URL, which is a secret, and the name of its variable, which identifies it in messages. */
-export interface DatabaseAddress {
-  readonly url: string;
-  readonly urlVariable: string;
-}
-
 /** A parameterized query; `name` makes it a prepared statement. */
 export interface Question {
   readonly text: string;
@@ -68,9 +63,6 @@ export interface BudgetDatabase {
   query(question: Question, hasty?: AbortSignal): Promise<QueryResult>;
   close(): Promise<void>;
 }
-
-/** Receives a sentence when the database becomes unreachable and when it is reachable again. */
-export type Say = (sentence: string) => void;
 
 interface Shared {
   users: number;
@@ -94,7 +86,7 @@ const shared = new Map<string, Shared>();
 export async function openBudgetDatabase(
   address: DatabaseAddress,
   clock: Clock,
-  { say = () => undefined, signal }: { readonly say?: Say; readonly signal?: AbortSignal } = {},
+  { say = () => undefined, signal }: { readonly say?: (sentence: string) => void; readonly signal?: AbortSignal } = {},
 ): Promise<BudgetDatabase> {
   const entry = shared.get(address.url) ?? {
     users: 0,

@@ -112,19 +112,13 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
     }
     throw new SightlineError('internal', `it has more than ${MOVES_MAX} files`);
   };
-  const discard = (): void => {
-    const now = moment();
-    const isExpired = ({ seal }: Sealed): boolean => ageOf(seal, now) > SEALED_KEEP_MS;
-    for (const { path } of sealed.filter(isExpired)) removeIfPossible(path);
-    sealed = sealed.filter((candidate) => !isExpired(candidate));
-  };
   const sealIfLong = (): void => {
     if (files.bytesRead() < bytesMax) return;
     files.write(formatRecord({ kind: 'seal', id: '-', value: 0, ...moment() }));
     readOn();
     // Repeat the limit with its original time, for processes that start after the sealed files are deleted.
     if (limit !== null) files.write(formatRecord(limit));
-    discard();
+    sealed = removeExpired(sealed, moment());
   };
   // Reads from the first file to the last. All files before the last are sealed, unless a user copied one there.
   const begin = (): void => {
@@ -134,7 +128,7 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
       files.next();
       readOn();
     }
-    discard();
+    sealed = removeExpired(sealed, moment());
   };
   const append = (line: string): void => {
     // If the files were deleted, all processes start again in the same new file.
@@ -148,22 +142,13 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
     }
     throw new SightlineError('internal', `the record could not be added in ${MOVES_MAX} attempts`);
   };
-  const named = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (thrown) {
-      const { code, message } = toSightlineError(thrown);
-      const text = `cannot read or write the budget log ${files.path()}: ${message}`;
-      throw new SightlineError(code, text, { cause: thrown });
-    }
-  };
   const close = (): void => {
     isClosed = true;
     files.close();
   };
 
   try {
-    named(begin);
+    named(files, begin);
   } catch (thrown) {
     close();
     throw thrown;
@@ -171,14 +156,32 @@ function openLog(folder: string, name: string, bytesMax: number, moment: () => M
   return {
     append: (record) => {
       if (isClosed) throw new SightlineError('internal', 'the budget log is closed');
-      named(() => append(formatRecord(record)));
+      named(files, () => append(formatRecord(record)));
     },
     read: () => {
-      if (!isClosed) named(() => readOn());
+      if (!isClosed) named(files, () => readOn());
       return unread.splice(0);
     },
     close,
   };
+}
+
+// Deletes the expired files and returns the others.
+function removeExpired(sealed: readonly Sealed[], now: Moment): Sealed[] {
+  const isExpired = ({ seal }: Sealed): boolean => ageOf(seal, now) > SEALED_KEEP_MS;
+  for (const { path } of sealed.filter(isExpired)) removeIfPossible(path);
+  return sealed.filter((candidate) => !isExpired(candidate));
+}
+
+// Adds the path of the current file to the errors of the work.
+function named<T>(files: { path(): string }, work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    const text = `cannot read or write the budget log ${files.path()}: ${message}`;
+    throw new SightlineError(code, text, { cause: thrown });
+  }
 }
 
 // Deletes logs of unused keys. A process that still has one open starts a new file.

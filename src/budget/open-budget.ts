@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock.ts';
+import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { type Budget, createBudget } from './budget.ts';
-import type { DatabaseAddress, Say } from './budget-database.ts';
 import { openBudgetFile } from './file-store.ts';
-import { openSharedBudget } from './postgres-store.ts';
 
 /** Storage of the request budgets. */
 export type BudgetHome =
@@ -25,7 +24,7 @@ export interface OpenBudgetOptions {
   readonly share: number;
   readonly clock: Clock;
   /** Receives a sentence when the budget's database becomes unreachable and when it is reachable again. */
-  readonly say?: Say;
+  readonly say?: (sentence: string) => void;
   /** Aborts opening while it waits for the database. */
   readonly signal?: AbortSignal;
 }
@@ -44,6 +43,7 @@ export interface OpenedBudget {
 export async function openBudgetAt(home: BudgetHome, options: OpenBudgetOptions): Promise<OpenedBudget> {
   const { clock, share } = options;
   if (home.kind === 'postgres') {
+    const { openSharedBudget } = await import('./postgres-store.ts');
     const { log, pace, close } = await openSharedBudget({ ...options, ...home });
     return { budget: createBudget({ clock, share, log, pace }), close };
   }

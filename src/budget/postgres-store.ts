@@ -1,16 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../plausibility/rate-headers.ts';
-import {
-  type BudgetDatabase,
-  DATABASE_NOW,
-  type DatabaseAddress,
-  deleteUnlocked,
-  LOG_TABLE,
-  openBudgetDatabase,
-  type Say,
-} from './budget-database.ts';
+import { type BudgetDatabase, DATABASE_NOW, deleteUnlocked, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
 import { openPace } from './postgres-pace.ts';
 import { COUNTED_MS_MAX } from './send-ledger.ts';
 import type { Pace } from './send-queue.ts';
@@ -74,7 +67,7 @@ export interface SharedBudgetOptions extends DatabaseAddress {
   readonly key: string;
   readonly baseUrl: string;
   readonly clock: Clock;
-  readonly say?: Say;
+  readonly say?: (sentence: string) => void;
   /** Aborts opening while the database is unreachable. */
   readonly signal?: AbortSignal;
 }

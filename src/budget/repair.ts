@@ -1,7 +1,8 @@
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { type DatabaseAddress, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
+import type { DatabaseAddress } from '../base/config/budget-settings.ts';
+import { LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
 import { ANY_LOG } from './file-store.ts';
 import { type BudgetRecord, parseImplausibleRecord, VALUE_BOUNDS } from './send-record.ts';
 

@@ -78,13 +78,8 @@ export interface Ledger {
  * `delayMsMax` is the maximum time in milliseconds between a claim's record and the sending of its request.
  */
 export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
-  const unendedMs = COUNTED_MS_MAX + delayMsMax;
-  // The records of the claim and of its answer may each be delayed.
-  const firstAnswerMs = FIRST_ANSWER_MS + 2 * delayMsMax;
-  // A Map keeps insertion order, which is the order of the log.
-  const entries = new Map<string, Entry>();
-  // At most one element per response, and never more requests than the limit.
-  let foreign: Foreign[] = [];
+  const claims = createClaims(delayMsMax);
+  const foreign = createForeign();
   let latencies: number[] = [];
   let limit: { readonly value: number; readonly at: number } | null = null;
   let gateUntil = Number.NEGATIVE_INFINITY;
@@ -98,44 +93,12 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
   const capacity = (share: number): number => Math.max(1, Math.floor(usable() * share));
   const relief = (at: number): number =>
     at < cautiousUntil || latencies.length < LATENCIES_MIN ? 0 : LATENCY_SHARE * Math.min(...latencies);
-  const heldUntil = (entry: Entry, reliefMs: number): number => {
-    if (entry.endedAt === null) return entry.claimedAt + unendedMs;
-    return entry.endedAt + WINDOW_MS + SKEW_MS - Math.min(reliefMs, entry.latencyMs);
-  };
-
-  // Keep an expired entry while a request that was sent during its hold may still be in flight: `countedSince` needs it.
+  const before = (id: string | null, at: number) => claims.before(id, at, relief(at), at - heardAt < HEARD_MS);
   const prune = (at: number): void => {
     if (at - prunedAt < PRUNE_MS) return;
     prunedAt = at;
-    for (const [id, { claimedAt, endedAt }] of entries) {
-      const forgottenAt = endedAt === null ? claimedAt + unendedMs : endedAt + WINDOW_MS + SKEW_MS + REQUEST_MS_MAX;
-      if (forgottenAt <= at) entries.delete(id);
-    }
-    foreign = foreign.filter((seen) => seen.at + WINDOW_MS + REQUEST_MS_MAX > at);
-  };
-  const activeOthers = (at: number): Foreign[] => foreign.filter((seen) => seen.at + WINDOW_MS > at);
-
-  // Ends of the holds of all earlier claims, and whether one of them may still bring the first answer.
-  const before = (id: string | null, at: number): { ends: number[]; isFirstPending: boolean } => {
-    const reliefMs = relief(at);
-    const isHeard = at - heardAt < HEARD_MS;
-    const ends: number[] = [];
-    let isFirstPending = false;
-    for (const [other, entry] of entries) {
-      if (other === id) break;
-      const end = heldUntil(entry, reliefMs);
-      if (end <= at) continue;
-      // A request in flight will be held for about another minute after its answer.
-      ends.push(entry.endedAt === null ? at + WINDOW_MS : end);
-      if (entry.endedAt === null && !isHeard && at - entry.claimedAt < firstAnswerMs) isFirstPending = true;
-    }
-    return { ends, isFirstPending };
-  };
-
-  const end = (id: string, at: number, latencyMs: number): void => {
-    const entry = entries.get(id);
-    if (entry === undefined) entries.set(id, { claimedAt: at, endedAt: at, latencyMs });
-    else Object.assign(entry, { endedAt: at, latencyMs });
+    claims.prune(at);
+    foreign.prune(at);
   };
 
   return {
@@ -143,16 +106,13 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
       const moment = now();
       const at = moment.monotonicMs - ageOf(record, moment);
       const { kind, id, value } = record;
-      if (kind === 'claim') {
-        const known = entries.get(id);
-        if (known === undefined) entries.set(id, { claimedAt: at, endedAt: null, latencyMs: 0 });
-        else known.claimedAt = Math.max(known.claimedAt, at);
-      } else if (kind === 'answer') {
-        end(id, at, value);
+      if (kind === 'claim') claims.claim(id, at);
+      else if (kind === 'answer') {
+        claims.end(id, at, value);
         heardAt = Math.max(heardAt, at);
         latencies = [...latencies.slice(1 - LATENCIES_MAX), value];
-      } else if (kind === 'fail') end(id, at, 0);
-      else if (kind === 'leave') entries.delete(id);
+      } else if (kind === 'fail') claims.end(id, at, 0);
+      else if (kind === 'leave') claims.leave(id);
       else if (kind === 'limit') {
         // A repeated limit has its original time and does not replace a newer one.
         if (limit === null || at >= limit.at) limit = { value, at };
@@ -160,17 +120,15 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
         gateUntil = Math.max(gateUntil, at + value);
         cautiousUntil = Math.max(cautiousUntil, at + CAUTION_MS);
       } else if (kind === 'others') {
-        // Two processes may report the same foreign requests: add only the excess over the known ones.
-        const fresh = Math.min(value, limitValue()) - total(activeOthers(time()));
-        if (fresh > 0) foreign.push({ count: fresh, at });
+        foreign.add(Math.min(value, limitValue()), at, time());
       }
     },
     waitMs: (id, share) => {
       const at = time();
       prune(at);
-      if (!entries.has(id)) return null;
+      if (claims.madeAt(id) === null) return null;
       const { ends, isFirstPending } = before(id, at);
-      const others = activeOthers(at);
+      const others = foreign.active(at);
       return Math.max(
         0,
         gateUntil - at,
@@ -179,22 +137,87 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
         others.length === 0 ? 0 : untilFewer(ends, others, usable(), at),
       );
     },
-    claimAgeMs: (id) => time() - (entries.get(id)?.claimedAt ?? Number.NEGATIVE_INFINITY),
-    countedSince: (sentAt) => {
-      let count = total(foreign.filter((seen) => seen.at + WINDOW_MS > sentAt));
-      for (const { endedAt } of entries.values()) {
-        if (endedAt === null || endedAt + WINDOW_MS + SKEW_MS > sentAt) count += 1;
-      }
-      return count;
-    },
-    others: () => total(activeOthers(time())),
+    claimAgeMs: (id) => time() - (claims.madeAt(id) ?? Number.NEGATIVE_INFINITY),
+    countedSince: (sentAt) => foreign.countedSince(sentAt) + claims.countedSince(sentAt),
+    others: () => total(foreign.active(time())),
     limit: () => limit?.value ?? null,
     state: (share) => {
       const at = time();
       prune(at);
       const held = before(null, at).ends.length;
-      const left = Math.min(capacity(share) - held, usable() - held - total(activeOthers(at)));
+      const left = Math.min(capacity(share) - held, usable() - held - total(foreign.active(at)));
       return { limit: limitValue(), capacity: capacity(share), left: Math.max(0, left) };
+    },
+  };
+}
+
+// The claims of all processes and their requests.
+function createClaims(delayMsMax: number) {
+  const unendedMs = COUNTED_MS_MAX + delayMsMax;
+  // The records of the claim and of its answer may each be delayed.
+  const firstAnswerMs = FIRST_ANSWER_MS + 2 * delayMsMax;
+  // A Map keeps insertion order, which is the order of the log.
+  const entries = new Map<string, Entry>();
+  const heldUntil = (entry: Entry, reliefMs: number): number => {
+    if (entry.endedAt === null) return entry.claimedAt + unendedMs;
+    return entry.endedAt + WINDOW_MS + SKEW_MS - Math.min(reliefMs, entry.latencyMs);
+  };
+  return {
+    claim: (id: string, at: number): void => {
+      const known = entries.get(id);
+      if (known === undefined) entries.set(id, { claimedAt: at, endedAt: null, latencyMs: 0 });
+      else known.claimedAt = Math.max(known.claimedAt, at);
+    },
+    end: (id: string, at: number, latencyMs: number): void => {
+      const entry = entries.get(id);
+      if (entry === undefined) entries.set(id, { claimedAt: at, endedAt: at, latencyMs });
+      else Object.assign(entry, { endedAt: at, latencyMs });
+    },
+    leave: (id: string): void => {
+      entries.delete(id);
+    },
+    /** Time at which a claim was made or renewed; null if it is unknown or has expired. */
+    madeAt: (id: string): number | null => entries.get(id)?.claimedAt ?? null,
+    /** Ends of the holds of all claims before `id`, and whether one of them may still bring the first answer. */
+    before: (id: string | null, at: number, reliefMs: number, isHeard: boolean) => {
+      const ends: number[] = [];
+      let isFirstPending = false;
+      for (const [other, entry] of entries) {
+        if (other === id) break;
+        const end = heldUntil(entry, reliefMs);
+        if (end <= at) continue;
+        // A request in flight will be held for about another minute after its answer.
+        ends.push(entry.endedAt === null ? at + WINDOW_MS : end);
+        if (entry.endedAt === null && !isHeard && at - entry.claimedAt < firstAnswerMs) isFirstPending = true;
+      }
+      return { ends, isFirstPending };
+    },
+    countedSince: (sentAt: number): number =>
+      [...entries.values()].filter(({ endedAt }) => endedAt === null || endedAt + WINDOW_MS + SKEW_MS > sentAt).length,
+    // Keep an expired entry while a request that was sent during its hold may still be in flight: `countedSince` needs it.
+    prune: (at: number): void => {
+      for (const [id, { claimedAt, endedAt }] of entries) {
+        const forgottenAt = endedAt === null ? claimedAt + unendedMs : endedAt + WINDOW_MS + SKEW_MS + REQUEST_MS_MAX;
+        if (forgottenAt <= at) entries.delete(id);
+      }
+    },
+  };
+}
+
+// The requests of other users of the key: at most one element per response, and never more requests than the limit.
+function createForeign() {
+  let seen: Foreign[] = [];
+  const active = (at: number): Foreign[] => seen.filter((one) => one.at + WINDOW_MS > at);
+  return {
+    active,
+    // Two processes may report the same foreign requests: add only the excess over the known ones.
+    add: (count: number, at: number, now: number): void => {
+      const fresh = count - total(active(now));
+      if (fresh > 0) seen.push({ count: fresh, at });
+    },
+    countedSince: (sentAt: number): number => total(seen.filter((one) => one.at + WINDOW_MS > sentAt)),
+    prune: (at: number): void => {
+      seen = seen.filter((one) => one.at + WINDOW_MS + REQUEST_MS_MAX > at);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
+import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../plausibility/rate-headers.ts';
-import { DATABASE_NOW, type DatabaseAddress, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
+import { DATABASE_NOW, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
 import { budgetName } from './postgres-store.ts';
 
 const MINUTE_MS = 60_000;

@@ -115,19 +115,14 @@ export function createRowReader(catalogue: Catalogue, resource: Resource): RowRe
 
 function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTable) {
   const { declaration } = table;
-  const item = z.looseObject(declaration.fields);
   const beside = z.looseObject(declaration.beside ?? {});
-  const known = new Set([...Object.keys(declaration.fields), ...listFields(catalogue, resource, table)]);
-  if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
   const itemColumns = table.columns.filter((column) => column.source.from === 'item');
-  const readItem = valueReader(itemColumns);
   const readBeside = valueReader(table.columns.filter((column) => column.source.from === 'body'));
   const readKey = keyReader(table, itemColumns);
-  const readExtra = extraReader(known, declaration.fields);
-  const readChildren = table.children.map(childReader);
-  const hashOf = createHasher(table);
+  const readRow = rowReader(catalogue, resource, table, valueReader(itemColumns));
 
-  return (body: unknown, fixed: Values, { itemsMax, bytes, isDamaged, check = () => null }: ReadOptions): TableRows => {
+  return (body: unknown, fixed: Values, options: ReadOptions): TableRows => {
+    const { itemsMax } = options;
     const listed = itemsOf(resource, table, body);
     const items = listed ?? [];
     if (items.length > itemsMax) {
@@ -141,11 +136,6 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
     const repeated: Values[] = [];
     let rejectedCount = 0;
     let implausibleCount = 0;
-    const reject = (refusal: Pick<Rejected, 'reason' | 'implausible'>, raw: unknown): void => {
-      rejectedCount += 1;
-      if (refusal.implausible !== undefined) implausibleCount += 1;
-      if (rejected.length < REJECTED_MAX) rejected.push({ table: table.name, ...refusal, item: writable(raw) });
-    };
     const seen = new Map<string, Values>();
     // Null can mean an empty list, but does not prove that all rows were deleted.
     let unidentified = listed === null ? 1 : 0;
@@ -156,34 +146,14 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       if (key === null) unidentified += 1;
       else if (!seen.has(keyText)) seen.set(keyText, key);
       else if (repeated.length < REPEATED_MAX) repeated.push(key);
-      if (!isRecord(shaped)) {
-        reject({ reason: 'the item is not an object' }, raw);
+      const read = readRow({ raw, shaped, key, common }, options);
+      if (!('reason' in read)) {
+        rows.set(keyText, read);
         continue;
       }
-      const exact = item.safeParse(shaped);
-      // Convert exact numbers in declared fields to doubles, then validate again.
-      const plain = exact.success ? shaped : withDoubles(shaped);
-      const parsed = plain === shaped ? exact : item.safeParse(plain);
-      if (!parsed.success || key === null) {
-        const reason = parsed.success ? `the key (${declaration.key.join(', ')}) is missing` : firstIssue(parsed.error);
-        reject({ reason }, raw);
-        continue;
-      }
-      // Serialize items again only if the page is long or damaged.
-      const unfit = bytes > ITEM_CHARACTERS_MAX || isDamaged ? unfitness(raw, isDamaged) : null;
-      if (unfit !== null) {
-        reject({ reason: unfit }, raw);
-        continue;
-      }
-      const values = Object.assign(readItem(parsed.data), common);
-      const refusal = check(table, values);
-      if (refusal !== null) {
-        reject(refusal, raw);
-        continue;
-      }
-      const children = readChildren.map((read) => read(parsed.data, values));
-      const extra = readExtra(raw);
-      rows.set(keyText, { values, key, extra, children, hash: hashOf(values, children, extra) });
+      rejectedCount += 1;
+      if (read.implausible !== undefined) implausibleCount += 1;
+      if (rejected.length < REJECTED_MAX) rejected.push({ table: table.name, ...read, item: writable(raw) });
     }
     checkUnique(resource, declaration.fields, fixed, items);
     return {
@@ -196,6 +166,46 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
       seen: [...seen.values()],
       unidentified,
     };
+  };
+}
+
+// An item as it was sent and in its declared form, its key, and the values that all rows of the page share.
+interface ListedItem {
+  readonly raw: unknown;
+  readonly shaped: unknown;
+  readonly key: Values | null;
+  readonly common: Values;
+}
+
+type Refused = Pick<Rejected, 'reason' | 'implausible'>;
+
+// Compiles the reader of one item, which returns the item's row or why it is rejected.
+function rowReader(catalogue: Catalogue, resource: Resource, table: ResourceTable, readItem: (item: Item) => Item) {
+  const { declaration } = table;
+  const item = z.looseObject(declaration.fields);
+  const known = new Set([...Object.keys(declaration.fields), ...listFields(catalogue, resource, table)]);
+  if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
+  const readExtra = extraReader(known, declaration.fields);
+  const readChildren = table.children.map(childReader);
+  const hashOf = createHasher(table);
+
+  return ({ raw, shaped, key, common }: ListedItem, { bytes, isDamaged, check }: ReadOptions): Row | Refused => {
+    if (!isRecord(shaped)) return { reason: 'the item is not an object' };
+    const exact = item.safeParse(shaped);
+    // Convert exact numbers in declared fields to doubles, then validate again.
+    const plain = exact.success ? shaped : withDoubles(shaped);
+    const parsed = plain === shaped ? exact : item.safeParse(plain);
+    if (!parsed.success) return { reason: firstIssue(parsed.error) };
+    if (key === null) return { reason: `the key (${declaration.key.join(', ')}) is missing` };
+    // Serialize items again only if the page is long or damaged.
+    const unfit = bytes > ITEM_CHARACTERS_MAX || isDamaged ? unfitness(raw, isDamaged) : null;
+    if (unfit !== null) return { reason: unfit };
+    const values = Object.assign(readItem(parsed.data), common);
+    const refusal = check?.(table, values) ?? null;
+    if (refusal !== null) return refusal;
+    const children = readChildren.map((read) => read(parsed.data, values));
+    const extra = readExtra(raw);
+    return { values, key, extra, children, hash: hashOf(values, children, extra) };
   };
 }
 

@@ -1,5 +1,4 @@
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
-import { toColumnName } from './names.ts';
 import type { Extent, ResourceDeclaration, TableDeclaration } from './resource.ts';
 
 /** Source of a column's value. */
@@ -200,4 +199,12 @@ function singular(table: string): string {
 
 function engine(name: string, kind: ColumnKind, about: string): Column {
   return { name, kind, about, source: { from: 'engine' } };
+}
+
+// Turns an API field name into its column name: `brandMentioned` becomes `brand_mentioned`.
+function toColumnName(field: string): string {
+  return field
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase();
 }

@@ -1,9 +1,31 @@
 import { SightlineError } from '../base/errors.ts';
 
+/** Requests planned at a time for one brand, or for the workspace. */
+interface PlannedRequests {
+  readonly brandId: string | null;
+  readonly expected: number;
+}
+
 /** A plan of up to this many requests is always accepted: about 17 minutes at 120 requests per minute. */
 export const PLAN_REQUESTS_MIN = 2_000;
 /** A larger plan may have up to this many times the requests of the last complete run. */
 export const PLAN_GROWTH_MAX = 20;
+
+/**
+ * Creates the check of everything that a sync plans: it adds up the requests for brands of `known`, which an earlier run has read, and
+ * rejects a sum far larger than `last`.
+ * @throws `plan_too_large` from the check
+ */
+export function createPlanSizeCheck(
+  last: number | null,
+  known: { has(brandId: string): boolean },
+): (planned: readonly PlannedRequests[]) => void {
+  let sum = 0;
+  return (planned) => {
+    for (const { brandId, expected } of planned) if (brandId !== null && known.has(brandId)) sum += expected;
+    checkPlanSize(sum, last);
+  };
+}
 
 /**
  * Checks the number of requests that a sync plans for brands it has read before. A much larger plan means that a count or a

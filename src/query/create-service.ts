@@ -18,9 +18,12 @@ import { type AnswerRequest, computeAnswer, notFound } from './answer.ts';
 import { type Covered, coveredBy, worstOf } from './coverage.ts';
 import { createCursorSigner, type Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
-import { createRemembered } from './remembered.ts';
 import { createReplicaHolder } from './replica-holder.ts';
 import type { Freshness, Question, Service } from './service.ts';
+
+/** Parsed requests that are cached, and the maximum length of their keys. */
+const ENTRIES_MAX = 1_000;
+const KEY_CHARACTERS_MAX = 2_048;
 
 /** Dependencies and settings of the query layer. */
 export interface ServiceOptions {
@@ -199,4 +202,26 @@ function sinceOf(replica: ServedReplica, brandId: string | null): string | null 
 function toInvalid(thrown: unknown): unknown {
   if (!(thrown instanceof ParameterError)) return thrown;
   return new SightlineError('invalid_parameter', thrown.message, { cause: thrown });
+}
+
+/** Returns the cached value of a key, or creates it. Values of another scope or another day are dropped. */
+type Remembered<T> = (scope: object, day: string, key: string, make: () => T) => T;
+
+/** Creates an empty cache. If `make` throws, nothing is cached. */
+export function createRemembered<T>(): Remembered<T> {
+  const known = new Map<string, T>();
+  let current: { readonly scope: object; readonly day: string } | null = null;
+  return (scope, day, key, make) => {
+    if (current?.scope !== scope || current.day !== day) {
+      known.clear();
+      current = { scope, day };
+    }
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = make();
+    if (key.length > KEY_CHARACTERS_MAX) return made;
+    if (known.size >= ENTRIES_MAX) known.delete(known.keys().next().value as string);
+    known.set(key, made);
+    return made;
+  };
 }

@@ -34,6 +34,7 @@ export function pick<T>(random: Random, values: readonly T[]): T {
 
 /** Returns a UUID of version 4. */
 export function uuidOf(random: Random): string {
+  const letters = Buffer.alloc(UUID_LENGTH);
   for (let place = 0; place < UUID_LENGTH; place++) {
     if (HYPHENS.includes(place)) letters[place] = HYPHEN;
     else if (place === VERSION_PLACE) letters[place] = HEX.charCodeAt(4);
@@ -47,7 +48,6 @@ const HEX = '0123456789abcdef';
 const HYPHEN = 0x2d;
 const HYPHENS: readonly number[] = [8, 13, 18, 23];
 const [UUID_LENGTH, VERSION_PLACE, VARIANT_PLACE] = [36, 14, 19];
-const letters = Buffer.alloc(UUID_LENGTH);
 
 // Four runs of FNV-1a from different starts, because sfc32 needs 128 bits of state.
 function hash(text: string): [number, number, number, number] {

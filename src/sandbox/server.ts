@@ -13,7 +13,6 @@ import { deliver } from './reply.ts';
 import type { Shape } from './sandbox-answer.ts';
 import { type KeyState, keyOf } from './sandbox-keys.ts';
 import { createLimiter, type Window } from './sandbox-limiter.ts';
-import { createTimers } from './timers.ts';
 
 const KEY_CHARACTERS_LOGGED = 8;
 const CHUNK_DELAY_MS = 25;
@@ -161,4 +160,27 @@ function entryOf(arrival: Arrival, { reply, blow, delivery }: Outcome): LoggedRe
     key: keyOf(arrival.headers)?.slice(0, KEY_CHARACTERS_LOGGED) ?? null,
     fault: blow?.fault.kind ?? null,
   };
+}
+
+/** Delayed steps that can be cancelled. */
+interface Timers {
+  later(step: () => void, delayMs: number): void;
+  clear(): void;
+}
+
+// Creates timers that can be cleared together, so that a closed server leaves none behind.
+function createTimers(): Timers {
+  const running = new Set<NodeJS.Timeout>();
+  const later = (step: () => void, delayMs: number): void => {
+    const timer = setTimeout(() => {
+      running.delete(timer);
+      step();
+    }, delayMs);
+    running.add(timer);
+  };
+  const clear = (): void => {
+    for (const timer of running) clearTimeout(timer);
+    running.clear();
+  };
+  return { later, clear };
 }

@@ -78,7 +78,7 @@ export async function serveApi(
   };
   const keys = directory.count();
   const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
-  const replica = (name: string): string => servedReplicaOf(workspaces().get(name));
+  const replica = createReplicaNames(workspaces);
   const server = await startRoutedServer({ catalogue, clock, log, directory, open, replica }, { ...options, limits });
   const refreshOpen = async (): Promise<void> => {
     const current = workspaces();
@@ -103,14 +103,16 @@ async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: 
   }
 }
 
-const replicas = new WeakMap<WorkspaceConfig, string>();
-
 // Identifies the settings that cannot change while a workspace is open.
-function servedReplicaOf(config: WorkspaceConfig | undefined): string {
-  if (config === undefined) return '';
-  const known = replicas.get(config) ?? JSON.stringify([config.folder, config.conventions]);
-  replicas.set(config, known);
-  return known;
+function createReplicaNames(workspaces: ApiOptions['workspaces']): (name: string) => string {
+  const names = new WeakMap<WorkspaceConfig, string>();
+  return (workspace) => {
+    const config = workspaces().get(workspace);
+    if (config === undefined) return '';
+    const name = names.get(config) ?? JSON.stringify([config.folder, config.conventions]);
+    names.set(config, name);
+    return name;
+  };
 }
 
 // Rebuilt only when the settings change, because every request calls it.

@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import { jobsOf, listJobs } from '../operations/jobs/job-list.ts';
 import type { Freshness } from '../query/service.ts';
+import { toShown } from '../query/shown-text.ts';
+import type { JobRun } from '../scheduler/job-log.ts';
 import { refreshReplica } from '../session/remote-session.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
-import type { StatusAccess } from '../web/operations/page-parts.ts';
+import type { StatusAccess, StatusParts } from '../web/operations/page-parts.ts';
 import { openKeyring } from './auth/keys.ts';
 import { type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
-import { type Streams, serveStdio } from './mcp/stdio.ts';
+import type { Streams } from './mcp/stdio.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
 import type { LogTarget } from './telemetry/server-log.ts';
 import { monitoredOf } from './workspace-observer.ts';
-import { statusPageOf } from './workspace-status-page.ts';
 
 /** Options of `mcpWorkspace`. */
 export interface McpWorkspaceOptions {
@@ -33,6 +36,7 @@ export async function mcpWorkspace({ config, clock, signal }: Context, options: 
     options.queryTimeoutMs,
   );
   try {
+    const { serveStdio } = await import('./mcp/stdio.ts');
     options.onStart(await service.freshness());
     await serveStdio(service, options.streams, signal, options);
   } finally {
@@ -82,4 +86,24 @@ export async function serveWorkspace(
     await service.close();
     throw thrown;
   }
+}
+
+// The data of a workspace's status page that the page cannot read itself. Throws `config_invalid`.
+function statusPageOf(config: WorkspaceConfig, access: StatusAccess, runsJobs: boolean): StatusParts {
+  // Validate the jobs now, so that wrong settings fail at startup and not on the first request.
+  jobsOf(config);
+  const jobs: StatusParts['jobs'] = async (nowMs) =>
+    (await listJobs(config, nowMs)).map(({ job, next, last }) => {
+      const { name, about, cron, timeZone, enabled, steps } = job;
+      const listed = { name, about, cron: cron.text, timeZone, enabled, steps: steps.map((step) => step.do), next };
+      if (last === null) return { ...listed, last };
+      const { status, startedAt, endedAt } = last;
+      return { ...listed, last: { status, startedAt, endedAt, error: errorOf(last) } };
+    });
+  return { access, workspace: config.name, folder: config.folder, runsJobs, jobs };
+}
+
+function errorOf({ status, steps }: JobRun): string | null {
+  const failed = steps.find((step) => step.status === status && step.error !== null);
+  return failed === undefined ? null : toShown(`${failed.step}: ${failed.error}`);
 }

@@ -10,7 +10,7 @@ import { createCatalogue } from '../contract/catalogue.ts';
 import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
-import { opensAsReplica, publishAnalytics } from '../warehouse/publish-replica.ts';
+import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { borrowWarehouse } from './borrow.ts';

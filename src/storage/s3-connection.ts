@@ -9,7 +9,8 @@ export const ATTEMPTS_MAX = 5;
 const CONNECT_MS = 10_000;
 /** A connection without traffic for this long is closed. */
 const SILENT_MS = 60_000;
-const answered = new WeakMap<object, number>();
+/** Property of a response with its `Date` header in epoch milliseconds. */
+const ANSWERED_AT = Symbol('Date header');
 
 /** The parts of the AWS SDK that are used. */
 export type Sdk = typeof import('@aws-sdk/client-s3') & Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'>;
@@ -70,7 +71,7 @@ export function withDates(client: S3Client): S3Client {
       const result = await next(args);
       const { headers } = result.response as { headers?: Readonly<Record<string, string>> };
       const at = Date.parse(headers?.['date'] ?? '');
-      if (typeof result.output === 'object' && !Number.isNaN(at)) answered.set(result.output, at);
+      if (typeof result.output === 'object' && !Number.isNaN(at)) Object.assign(result.output, { [ANSWERED_AT]: at });
       return result;
     },
     { step: 'deserialize', priority: 'high' },
@@ -80,5 +81,5 @@ export function withDates(client: S3Client): S3Client {
 
 /** Returns when the store sent a response, by its own clock, epoch milliseconds; null if it is unknown. */
 export function answeredAt(answer: object): number | null {
-  return answered.get(answer) ?? null;
+  return (answer as { readonly [ANSWERED_AT]?: number })[ANSWERED_AT] ?? null;
 }

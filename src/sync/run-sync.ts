@@ -6,7 +6,7 @@ import { inSpan, inThisSpan } from '../base/trace/trace.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import { EARLIEST_DAY, firstReadDay, plausibleSince } from '../plausibility/item-times.ts';
-import { checkPlanSize } from '../plausibility/plan-size.ts';
+import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
@@ -23,7 +23,6 @@ import {
   readOpenSlices,
 } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { auditWindow } from './audit.ts';
 import type { PageDestinations } from './commit-page.ts';
 import type { DriftCounts } from './drift-watch.ts';
 import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './plan/plan-context.ts';
@@ -175,7 +174,7 @@ async function readAll(
   const { catalogue, warehouse } = parts;
   const { database } = warehouse;
   const { reader, opening, context } = await openRun(parts, options, run, stats);
-  const checkPlan = await createPlanCheck(parts, options, context);
+  const checkPlan = createPlanSizeCheck(await lastRequests(parts, options), context.read);
   const perform = createSliceRunner(parts, reader, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
   const queue = createSliceQueue(parts, stats, stop);
@@ -215,6 +214,7 @@ async function readAll(
   const { runId } = run;
   const { lackingDays } = reader;
   for (const window of follower.windows()) {
+    const { auditWindow } = await import('./audit.ts');
     await auditWindow({ catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew }, window);
   }
 }
@@ -349,22 +349,10 @@ async function readPlausibleBrands(
   return plausible;
 }
 
-// Counts the requests planned for brands that an earlier pass has read, and rejects a plan far larger than the last
-// run. A full read and an explicit range are always accepted.
-async function createPlanCheck(
-  { warehouse }: SyncParts,
-  options: SyncOptions,
-  { read }: PlanContext,
-): Promise<(chains: readonly Slice[]) => void> {
-  const isFree = options.acceptPlan === true || options.full === true || options.range !== null;
-  const last = isFree
-    ? null
-    : await warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
-  let planned = 0;
-  return (chains) => {
-    for (const { brandId, expected } of chains) if (brandId !== null && read.has(brandId)) planned += expected;
-    checkPlanSize(planned, last);
-  };
+// Requests of the last run with the same options. Null for a full read, an explicit range or an accepted plan, which have no limit.
+async function lastRequests({ warehouse }: SyncParts, options: SyncOptions): Promise<number | null> {
+  if (options.acceptPlan === true || options.full === true || options.range !== null) return null;
+  return warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
 }
 
 // Windows and paged scans are planned from all earlier reads, daily totals from whether they were read. For other

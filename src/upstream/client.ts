@@ -12,7 +12,6 @@ import { believeRetryAfter, readRateHeaders } from '../plausibility/rate-headers
 import { decodeBody } from './decode-body.ts';
 import { type Refusal, statusError, UpstreamError } from './errors.ts';
 import { networkError } from './network.ts';
-import { toDate, toRetryAfterMs } from './request-headers.ts';
 
 /** Maximum attempts of a request, not counting 429 responses. */
 const ATTEMPTS_MAX = 5;
@@ -30,6 +29,9 @@ const REFUSED_MS_MAX = 60_000;
 const REFUSAL_BYTES_MAX = 64 * 1024;
 /** Maximum length of an upstream message in our messages. */
 const SAID_CHARACTERS_MAX = 200;
+
+/** HTTP date in the form that servers must send. */
+const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /** Limits of one request and its response. */
 export interface ClientLimits {
@@ -94,8 +96,7 @@ export interface ClientOptions {
 
 /** Creates a client. Sockets are opened on the first request. */
 export function createClient(options: ClientOptions): Client {
-  const { budget, clock, key } = options;
-  const limits = options.limits ?? CLIENT_LIMITS;
+  const { budget, clock, key, limits = CLIENT_LIMITS } = options;
   const base = new URL(options.baseUrl);
   const pool = new Pool(base.origin, {
     connections: options.connections,
@@ -110,86 +111,7 @@ export function createClient(options: ClientOptions): Client {
     ...(options.keyHeader === 'x-api-key' ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }),
   };
   const redact = (text: string): string => text.replaceAll(key, 'gsk_…');
-
-  const attemptOnce = async <T>(
-    request: Request,
-    read: (body: unknown, text: BodyText) => T,
-    run: Run,
-  ): Promise<Outcome<T>> => {
-    const { signal, onAttempt, attempt } = run;
-    const slot = await budget.acquire(signal);
-    const sentAt = clock.now();
-    const startedAt = clock.monotonic();
-    let status: number | null = null;
-    let bytes = 0;
-    let error: UpstreamError | null = null;
-    let reading = false;
-    const implausible: Implausible[] = [];
-    try {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
-      const target = targetOf(base, request);
-      const head = await pool.request({ method: 'GET', path: target, headers, signal: deadline });
-      status = head.statusCode;
-      const { limit, remaining, implausible: ignored } = readRateHeaders(head.headers);
-      implausible.push(...ignored);
-      slot.answered({ limit, remaining: status === 200 ? remaining : null });
-      const received = await head.body.bytes();
-      bytes = received.length;
-      const body = await decodeBody(received, head.headers['content-encoding'], limits.bodyBytesMax);
-      reading = true;
-      const date = toDate(head.headers['date']);
-      implausible.push(...malformedDate(head.headers['date'], date));
-      if (status === 200) {
-        const { value, isDamaged } = parseBody(body);
-        if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'invalid UTF-8' });
-        return { value: read(value, { bytes: body, isDamaged }), date };
-      }
-      const retryAfter = head.headers['retry-after'];
-      const { waitMs, implausible: ignoredWait } = believeRetryAfter(
-        retryAfter,
-        toRetryAfterMs(retryAfter, date ?? clock.now()),
-      );
-      implausible.push(...ignoredWait);
-      throw statusError(status, redact(request.path), refusalOf(body, redact), waitMs);
-    } catch (thrown) {
-      slot.failed();
-      signal.throwIfAborted();
-      error = toUpstreamError(thrown, redact(request.path));
-      if (error === null && reading) throw thrown;
-      error ??= networkError(thrown, base);
-      return { error };
-    } finally {
-      const { waitedMs } = slot;
-      const tookMs = clock.monotonic() - startedAt;
-      const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null };
-      onAttempt?.(implausible.length === 0 ? sent : { ...sent, implausible });
-    }
-  };
-
-  const ask = async <T>(
-    request: Request,
-    read: (body: unknown, text: BodyText) => T,
-    { signal, onAttempt }: { signal: AbortSignal; onAttempt?: ((attempt: Attempt) => void) | undefined },
-  ): Promise<Answer<T>> => {
-    let failures = 0;
-    let refusals = 0;
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await attemptOnce(request, read, { signal, onAttempt, attempt });
-      if (!('error' in outcome)) return outcome;
-      const { error } = outcome;
-      const waitMs = error.retryAfterMs ?? 0;
-      if (error.status === 429) {
-        refusals += 1;
-        closeGate(error, refusals);
-      } else failures += 1;
-      const givenUp = failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX || waitMs > RETRY_AFTER_MS_MAX;
-      if (!error.retryable || givenUp) throw error;
-      if (error.status === 429) continue;
-      const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
-      await clock.sleep(Math.max(waitMs, clock.random() * bound), signal);
-    }
-  };
-
+  const connection = { pool, base, headers, limits, budget, clock, redact };
   return {
     // Trace headers are not sent to upstream.
     get: (request, read, { signal, onAttempt }) => {
@@ -199,20 +121,115 @@ export function createClient(options: ClientOptions): Client {
           noteAttempt(span, attempt);
           onAttempt?.(attempt);
         };
-        return ask(request, read, { signal, onAttempt: note });
+        return send(connection, request, read, { signal, onAttempt: note });
       };
       return inSpan(`GET ${request.route ?? ''}`.trim(), values, work, 'client');
     },
     close: () => pool.destroy(),
   };
+}
 
-  // Stops all requests of the key after a 429, with jitter. Repeated 429s of a request double the minimum wait regardless of
-  // Retry-After, because other users of the key may use the freed requests.
-  function closeGate({ retryAfterMs }: UpstreamError, refusals: number): void {
-    const asked = retryAfterMs ?? RETRY_AFTER_MS_DEFAULT;
-    const waitMs = Math.max(asked, Math.min(REFUSED_MS_MAX, REFUSED_MS_FIRST * 2 ** (refusals - 1)));
-    if (asked <= RETRY_AFTER_MS_MAX) budget.closeGate(waitMs + clock.random() * GATE_JITTER_MS);
+interface Connection {
+  readonly pool: Pool;
+  readonly base: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly limits: ClientLimits;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  /** Removes the API key from a text. */
+  readonly redact: (text: string) => string;
+}
+
+type Read<T> = (body: unknown, text: BodyText) => T;
+
+// Sends a request until it succeeds, cannot be retried, or has used up its attempts.
+async function send<T>(
+  connection: Connection,
+  request: Request,
+  read: Read<T>,
+  { signal, onAttempt }: Omit<Run, 'attempt'>,
+): Promise<Answer<T>> {
+  const { clock } = connection;
+  let failures = 0;
+  let refusals = 0;
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await sendOnce(connection, request, read, { signal, onAttempt, attempt });
+    if (!('error' in outcome)) return outcome;
+    const { error } = outcome;
+    const waitMs = error.retryAfterMs ?? 0;
+    if (error.status === 429) {
+      refusals += 1;
+      closeGate(connection, error, refusals);
+    } else failures += 1;
+    const givenUp = failures >= ATTEMPTS_MAX || refusals >= RATE_LIMITED_MAX || waitMs > RETRY_AFTER_MS_MAX;
+    if (!error.retryable || givenUp) throw error;
+    if (error.status === 429) continue;
+    const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (failures - 1));
+    await clock.sleep(Math.max(waitMs, clock.random() * bound), signal);
   }
+}
+
+async function sendOnce<T>(
+  { pool, base, headers, limits, budget, clock, redact }: Connection,
+  request: Request,
+  read: Read<T>,
+  { signal, onAttempt, attempt }: Run,
+): Promise<Outcome<T>> {
+  const slot = await budget.acquire(signal);
+  const sentAt = clock.now();
+  const startedAt = clock.monotonic();
+  let status: number | null = null;
+  let bytes = 0;
+  let error: UpstreamError | null = null;
+  let reading = false;
+  const implausible: Implausible[] = [];
+  try {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
+    const target = targetOf(base, request);
+    const head = await pool.request({ method: 'GET', path: target, headers, signal: deadline });
+    status = head.statusCode;
+    const { limit, remaining, implausible: ignored } = readRateHeaders(head.headers);
+    implausible.push(...ignored);
+    slot.answered({ limit, remaining: status === 200 ? remaining : null });
+    const received = await head.body.bytes();
+    bytes = received.length;
+    const body = await decodeBody(received, head.headers['content-encoding'], limits.bodyBytesMax);
+    reading = true;
+    const date = toDate(head.headers['date']);
+    implausible.push(...malformedDate(head.headers['date'], date));
+    if (status === 200) {
+      const { value, isDamaged } = parseBody(body);
+      if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'invalid UTF-8' });
+      return { value: read(value, { bytes: body, isDamaged }), date };
+    }
+    const retryAfter = head.headers['retry-after'];
+    const { waitMs, implausible: ignoredWait } = believeRetryAfter(
+      retryAfter,
+      toRetryAfterMs(retryAfter, date ?? clock.now()),
+    );
+    implausible.push(...ignoredWait);
+    throw statusError(status, redact(request.path), refusalOf(body, redact), waitMs);
+  } catch (thrown) {
+    slot.failed();
+    signal.throwIfAborted();
+    error = toUpstreamError(thrown, redact(request.path));
+    if (error === null && reading) throw thrown;
+    error ??= networkError(thrown, base);
+    return { error };
+  } finally {
+    const { waitedMs } = slot;
+    const tookMs = clock.monotonic() - startedAt;
+    const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null };
+    onAttempt?.(implausible.length === 0 ? sent : { ...sent, implausible });
+  }
+}
+
+// Stops all requests of the key after a 429, with jitter. Repeated 429s of a request double the minimum wait regardless of
+// Retry-After, because other users of the key may use the freed requests.
+function closeGate({ budget, clock }: Connection, { retryAfterMs }: UpstreamError, refusals: number): void {
+  const asked = retryAfterMs ?? RETRY_AFTER_MS_DEFAULT;
+  const waitMs = Math.max(asked, Math.min(REFUSED_MS_MAX, REFUSED_MS_FIRST * 2 ** (refusals - 1)));
+  if (asked <= RETRY_AFTER_MS_MAX) budget.closeGate(waitMs + clock.random() * GATE_JITTER_MS);
 }
 
 function noteAttempt(span: Span, { status, attempt, waitedMs, tookMs, bytes, error }: Attempt): void {
@@ -271,4 +288,23 @@ function excerpt(message: string): string {
     .replace(/\p{Cc}+/gu, ' ')
     .trim()
     .slice(0, SAID_CHARACTERS_MAX);
+}
+
+/**
+ * Parses an HTTP date in the form that servers must send (IMF-fixdate, RFC 9110, 5.6.7), such as
+ * `Sun, 22 Nov 2026 07:00:00 GMT`. Returns epoch milliseconds, or null for obsolete forms, wrong weekdays and invalid days.
+ */
+export function toDate(header: string | string[] | undefined): number | null {
+  if (typeof header !== 'string' || !IMF_FIXDATE.test(header)) return null;
+  const date = Date.parse(header);
+  // Date.parse() accepts 31 February and any weekday; comparing with toUTCString() rejects both.
+  return !Number.isNaN(date) && new Date(date).toUTCString() === header ? date : null;
+}
+
+/** Parses a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Returns milliseconds from `now`, or null. */
+export function toRetryAfterMs(header: string | string[] | undefined, now: number): number | null {
+  if (typeof header !== 'string') return null;
+  if (/^\d+(\.\d+)?$/.test(header.trim())) return Math.ceil(Number(header) * 1000);
+  const date = toDate(header);
+  return date === null ? null : Math.max(0, date - now);
 }

@@ -5,7 +5,7 @@ import { calibrateConventions } from '../../src/analytics/calibration/calibrate.
 import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';

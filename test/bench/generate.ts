@@ -4,7 +4,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { Session } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 

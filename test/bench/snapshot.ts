@@ -6,7 +6,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue, type WarehouseTable } from '../../src/contract/catalogue.ts';
 import { parquetColumns } from '../../src/snapshot/parquet.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { firstLine, peakOf, startCli } from './children.ts';
 import { type Generated, generate } from './generate.ts';
 

@@ -13,8 +13,8 @@ import {
   parseRecord,
   VALUE_BOUNDS,
 } from '../../src/budget/send-record.ts';
-import { checkBudget } from '../../src/operations/doctor/check-budget.ts';
 import type { CheckContext } from '../../src/operations/doctor/check-context.ts';
+import { checkBudget } from '../../src/operations/doctor/check-requests.ts';
 import { type VirtualClock, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 

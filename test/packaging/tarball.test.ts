@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
@@ -14,6 +15,7 @@ interface Manifest {
   readonly name?: string;
   readonly license?: string;
   readonly scripts?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<'types' | 'default', string>>>>;
   readonly engines?: { readonly node?: string };
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
@@ -30,6 +32,9 @@ const production = Object.entries(
   .filter(([path, { dev }]) => path !== '' && dev !== true && existsSync(join(root, path)))
   .map(([path]) => path);
 
+/** Maximum size of the tarball; type declarations are 60 kB of it. */
+const TARBALL_BYTES_MAX = 850_000;
+
 /** Licences that permit use by anyone. */
 const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
 
@@ -38,6 +43,7 @@ const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0
 let folder = '';
 let installed = '';
 let packed: readonly string[] = [];
+let bytes = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sightline-tarball-'));
   const env = {
@@ -51,8 +57,11 @@ beforeAll(async () => {
     env,
     maxBuffer: 16 * 1024 * 1024,
   });
-  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  const [{ filename, files, size }] = JSON.parse(stdout) as [
+    { filename: string; files: { path: string }[]; size: number },
+  ];
   packed = files.map(({ path }) => path);
+  bytes = size;
   await run('tar', ['--extract', '--gzip', '--file', join(folder, filename), '--directory', folder]);
   installed = join(folder, 'node_modules', 'sightline');
   await mkdir(dirname(installed));
@@ -74,10 +83,13 @@ describe('the npm tarball', () => {
           .join('/'),
       ),
     );
-    expect([...tops].sort()).toEqual(['README.md', 'dist/jobs', 'dist/schemas', 'dist/src', 'docs', 'package.json']);
-    expect(
-      packed.filter((path) => /\.(map|ts|duckdb|parquet|env|key|pem)$|(^|\/)\.(?!dockerignore)/.test(path)),
-    ).toEqual([]);
+    const folders = ['dist/jobs', 'dist/schemas', 'dist/src', 'docs', 'examples'];
+    expect([...tops].sort()).toEqual(['README.md', ...folders, 'package.json']);
+    expect(packed.filter((path) => /\.(map|duckdb|parquet|env|key|pem)$|(^|\/)\.(?!dockerignore)/.test(path))).toEqual(
+      [],
+    );
+    expect(packed.filter((path) => path.endsWith('.ts')).sort()).toEqual(declarationsOfExports());
+    expect(bytes).toBeLessThan(TARBALL_BYTES_MAX);
     expect(readFileSync(join(installed, 'dist/src/cli/main.js'), 'utf8')).not.toContain('sourceMappingURL');
     for (const page of packed.filter((path) => path.endsWith('.md'))) {
       const text = readFileSync(join(installed, page), 'utf8');
@@ -132,6 +144,81 @@ describe('the npm tarball', () => {
   });
 });
 
+describe('a program', () => {
+  // Uses the package from outside its folder, as `npm install sightline` makes it available.
+  let program = '';
+  beforeAll(async () => {
+    program = join(folder, 'program');
+    await mkdir(program);
+    await cp(join(installed, 'examples'), program, { recursive: true });
+  });
+
+  test('runs the example on a generated workspace', async () => {
+    const main = join(installed, 'dist/src/cli/main.js');
+    const small = ['--brands', '1', '--prompts', '4', '--days', '20', '--rate-limit', 'off'];
+    const sandbox = spawn(process.execPath, [main, 'sandbox', '--json', '--port', '0', ...small], {
+      env: { PATH: process.env['PATH'], HOME: folder },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      const [line] = (await once(sandbox.stdout, 'data')) as [Buffer];
+      const { baseUrl, key } = JSON.parse(line.toString()) as { baseUrl: string; key: string };
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        SIGHTLINE_BASE_URL: baseUrl,
+        SIGHTLINE_API_KEY: key,
+      };
+      const { stdout, stderr } = await run(process.execPath, ['digest.mjs'], { cwd: program, env });
+      expect(stderr).toBe('');
+      expect(stdout).toMatch(/^table keywords: brand_id, id, keyword, _synced_at/);
+      expect(stdout).toMatch(/^planned: [1-9]\d* requests$/m);
+      expect(stdout).toMatch(/^synced: complete, [1-9]\d* requests$/m);
+      expect(stdout).toMatch(/^brand [\w-]+: 0 of 8 days differ$/m);
+      expect(stdout).toMatch(/^\S+: [1-9]\d* responses, \d+ mention the brand$/m);
+      expect(stdout).toMatch(/^backup: [1-9]\d* rows in /m);
+      expect(stdout).toMatch(/^rejected: sql_rejected$/m);
+      const data = join(program, 'data/default');
+      expect(await readdir(data)).toEqual(expect.arrayContaining(['analytics.duckdb', 'reports', 'snapshots']));
+      expect(existsSync(join(program, 'data/default-backup.duckdb'))).toBe(true);
+    } finally {
+      sandbox.kill('SIGTERM');
+      await once(sandbox, 'exit');
+    }
+  });
+
+  test('is type-checked against the declarations of the exports', async () => {
+    const compilerOptions = {
+      allowJs: true,
+      checkJs: true,
+      noEmit: true,
+      strict: true,
+      target: 'es2023',
+      module: 'nodenext',
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+    };
+    const check = async (file: string): Promise<string> => {
+      await writeFile(join(program, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
+      const tsc = join(root, 'node_modules/typescript/bin/tsc');
+      const failed = (thrown: { stdout: string }) => thrown;
+      return (await run(process.execPath, [tsc, '-p', program], { cwd: program }).catch(failed)).stdout;
+    };
+    expect(await check('digest.mjs')).toBe('');
+    await writeFile(
+      join(program, 'wrong.mjs'),
+      "import { openContext, sync } from 'sightline';\nawait sync(openContext(), { only: 'brands' });\n",
+    );
+    expect(await check('wrong.mjs')).toMatch(/^wrong\.mjs\(2,29\): error TS2322/);
+  });
+
+  test('cannot import other modules of the package', async () => {
+    const script = "await import('sightline/dist/src/base/files.js')";
+    const imported = run(process.execPath, ['--input-type=module', '-e', script], { cwd: program });
+    await expect(imported).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  });
+});
+
 describe('the production dependencies', () => {
   test('have no install scripts, support Node 20.19 and have permissive licences', () => {
     expect(production.length).toBeGreaterThan(80);
@@ -149,6 +236,21 @@ describe('the production dependencies', () => {
     for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(name);
   });
 });
+
+// The declaration files that the exports name, and those that they import.
+function declarationsOfExports(): string[] {
+  const found = new Set<string>();
+  const add = (path: string): void => {
+    if (found.has(path)) return;
+    found.add(path);
+    const imports = readFileSync(join(installed, path), 'utf8').matchAll(/from ['"](\.[^'"]+)\.[jt]s['"]/g);
+    for (const [, target] of imports) add(join(dirname(path), `${target}.d.ts`));
+  };
+  for (const entry of Object.values(manifestIn(installed).exports ?? {})) {
+    if (typeof entry !== 'string') add(normalize(entry.types));
+  }
+  return [...found].sort();
+}
 
 // Returns whether a version range includes Node 20.19. Handles only the syntax used by packages here.
 function takesOldest(range: string): boolean {

@@ -8,8 +8,7 @@ import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
 import { createService } from '../../src/query/create-service.ts';
 import type { Question, Service } from '../../src/query/service.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
-import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 

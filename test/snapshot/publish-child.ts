@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { exportSnapshot } from '../../src/snapshot/snapshot-export.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 
 const [folder = '', times = '0'] = process.argv.slice(3);

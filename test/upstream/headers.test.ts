@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toDate } from '../../src/upstream/request-headers.ts';
+import { toDate } from '../../src/upstream/client.ts';
 
 test('toDate accepts only the IMF-fixdate form', () => {
   expect(toDate('Sun, 22 Nov 2026 07:00:00 GMT')).toBe(Date.parse('2026-11-22T07:00:00Z'));

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { DamagedFile, toDatabaseError, toOpenError, toReadError } from '../../src/warehouse/errors.ts';
 import { openReadOnly } from '../../src/warehouse/file/read-only.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const PATH = '/data/warehouse.duckdb';

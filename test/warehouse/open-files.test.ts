@@ -137,7 +137,7 @@ describe('the source', () => {
       'src/storage/s3-receive.ts: open',
       'src/warehouse/file/open-files.ts: openSync',
       // The new replica, before it is renamed.
-      'src/warehouse/publish-replica.ts: syncToDisk',
+      'src/warehouse/replica.ts: syncToDisk',
       // Memory of the child process, from /proc.
       'src/warehouse/sql/guarded-sql.ts: readFileSync',
     ]);

@@ -2,9 +2,8 @@ import { mkdir, readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
-import { openReplica, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { openReplica, publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 /** Sorts more than 64 MB. */

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { WorkspaceConfig } from '../../src/base/config/config.ts';
 import { reportWorkspace } from '../../src/operations/write-report.ts';
 import { catalogue } from '../../src/session/workspace.ts';
-import { publishAnalytics } from '../../src/warehouse/publish-replica.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { readBrandReport } from '../../src/web/report/brand-report.ts';

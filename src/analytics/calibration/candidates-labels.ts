@@ -3,6 +3,7 @@ import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './candidates.t
 import { fitMean } from './candidates-numbers.ts';
 import type { Rounding } from './conventions.ts';
 import {
+  decimalsOf,
   type LabelRow,
   type LabelWeights,
   meansOf,
@@ -28,8 +29,12 @@ export function fitLabels(
 ): LabelFindings {
   const occurring = labels.flatMap((_, index) => (rows.some(({ times }) => (times[index] ?? 0) > 0) ? [index] : []));
   const priorWeights: LabelWeights = labels.map((label) => weightIn(prior.labels, label));
+  const decimals = decimalsOf(rows);
   const tried = [priorWeights, ...searchLabelWeights(occurring, rows, labels.length)].map((weights) => {
-    return { weights, agreed: Math.max(...ROUNDING_MODES.map((mode) => score(weights, rows, mode).agreed)) };
+    return {
+      weights,
+      agreed: Math.max(...ROUNDING_MODES.map((mode) => score(weights, rows, { decimals, mode }).agreed)),
+    };
   });
   const most = Math.max(...tried.map(({ agreed }) => agreed));
   const enough = most === rows.length ? most : NEARLY * most;

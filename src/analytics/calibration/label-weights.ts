@@ -1,6 +1,7 @@
 import { round } from '../numbers/definitions.ts';
 import { isSame, spread } from './candidates.ts';
 import type { MeanRow } from './candidates-numbers.ts';
+import type { Rounding } from './conventions.ts';
 
 /** A mean sentiment that upstream reported, and the stored count of each label, in the labels' order. */
 export interface LabelRow {
@@ -13,7 +14,6 @@ export type LabelWeights = readonly (number | null)[];
 
 /** Rounding modes that differ for more values than exact halves, most likely first. */
 export const ROUNDING_MODES = ['half-away', 'down'] as const;
-type Mode = (typeof ROUNDING_MODES)[number];
 
 /** Grid steps to search, coarsest first; the last one approximates any worth. */
 const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
@@ -41,17 +41,19 @@ export function searchLabelWeights(
   width: number,
 ): LabelWeights[] {
   const searched = spread(rows, SEARCHED_MAX);
+  const decimals = decimalsOf(searched);
   const found: LabelWeights[] = [];
-  const isExplained = (included: readonly number[], mode: Mode): boolean => {
+  const isExplained = (included: readonly number[], mode: Rounding['mode']): boolean => {
+    const rounding = { decimals, mode };
     let explained = 0;
     for (const trims of [0, TRIMS]) {
-      const nearest = nearestWeights(included, searched, width, mode, trims);
+      const nearest = nearestWeights(included, searched, width, rounding, trims);
       if (nearest === null || explained >= EXPLAINED_LEAST) break;
-      const guesses = [nearest.weights, withinBounds(nearest.weights, nearest.rows, mode)];
+      const guesses = [nearest.weights, withinBounds(nearest.weights, nearest.rows, rounding)];
       for (const grid of GRIDS) {
         for (const guess of guesses) {
-          const climbed = climb(onGrid(guess, grid), grid, searched, mode);
-          const { agreed } = score(climbed, searched, mode);
+          const climbed = climb(onGrid(guess, grid), grid, searched, rounding);
+          const { agreed } = score(climbed, searched, rounding);
           found.push(climbed);
           if (agreed === searched.length) return true;
           explained = Math.max(explained, agreed / searched.length);
@@ -67,8 +69,11 @@ export function searchLabelWeights(
 }
 
 /** Returns the number of rows the worths explain, and the summed absolute error of the others. */
-export function score(weights: LabelWeights, rows: readonly LabelRow[], mode: Mode): { agreed: number; error: number } {
-  const rounding = { decimals: decimalsOf(rows), mode };
+export function score(
+  weights: LabelWeights,
+  rows: readonly LabelRow[],
+  rounding: Rounding,
+): { agreed: number; error: number } {
   let agreed = 0;
   let error = 0;
   for (const { times, reported } of rows) {
@@ -107,24 +112,23 @@ function nearestWeights(
   included: readonly number[],
   rows: readonly LabelRow[],
   width: number,
-  mode: Mode,
+  rounding: Rounding,
   trims: number,
 ): { weights: LabelWeights; rows: readonly LabelRow[] } | null {
   let kept = rows;
-  let weights = leastSquares(included, kept, width, mode);
+  let weights = leastSquares(included, kept, width, rounding);
   for (let round = 0; round < trims && weights !== null; round++) {
-    const far = distances(weights, rows, mode);
+    const far = distances(weights, rows, rounding);
     const most = far.toSorted((a, b) => a - b)[Math.floor(KEPT * (rows.length - 1))] ?? 0;
     kept = rows.filter((_, index) => (far[index] ?? 0) <= most);
-    decimalsKnown.set(kept, decimalsOf(rows));
-    weights = leastSquares(included, kept, width, mode);
+    weights = leastSquares(included, kept, width, rounding);
   }
   return weights === null ? null : { weights, rows: kept };
 }
 
 // Distances of the means from the reported values or, if digits were truncated, from the middle of the interval.
-function distances(weights: LabelWeights, rows: readonly LabelRow[], mode: Mode): number[] {
-  const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
+function distances(weights: LabelWeights, rows: readonly LabelRow[], rounding: Rounding): number[] {
+  const cut = cutOf(rounding);
   return rows.map((row) => {
     const [mean] = meansOf(weights, [row]);
     return mean === undefined ? 0 : Math.abs(mean.sum / mean.count - row.reported - Math.sign(row.reported) * cut);
@@ -136,12 +140,11 @@ function leastSquares(
   included: readonly number[],
   rows: readonly LabelRow[],
   width: number,
-  mode: Mode,
+  rounding: Rounding,
 ): LabelWeights | null {
   const size = included.length;
   const matrix = included.map(() => new Array<number>(size + 1).fill(0));
-  // Truncation removes half a unit on average.
-  const cut = mode === 'down' ? 0.5 / 10 ** (decimalsOf(rows) ?? DECIMALS_MAX) : 0;
+  const cut = cutOf(rounding);
   for (const { times, reported } of rows) {
     const parts = included.map((index) => times[index] ?? 0);
     const total = parts.reduce((a, b) => a + b, 0);
@@ -161,8 +164,7 @@ function leastSquares(
 }
 
 // Adjusts worths until every mean lies within its rounding interval. Each row is a lower and an upper bound.
-function withinBounds(start: LabelWeights, rows: readonly LabelRow[], mode: Mode): LabelWeights {
-  const decimals = decimalsOf(rows);
+function withinBounds(start: LabelWeights, rows: readonly LabelRow[], { decimals, mode }: Rounding): LabelWeights {
   if (decimals === null) return start;
   const half = 0.5 / 10 ** decimals;
   const weights = [...start];
@@ -212,9 +214,9 @@ function solve(matrix: number[][]): number[] | null {
 }
 
 // Hill climbing: moves to neighbours on the grid while they explain more rows, or as many with a smaller error.
-function climb(start: LabelWeights, grid: number, rows: readonly LabelRow[], mode: Mode): LabelWeights {
+function climb(start: LabelWeights, grid: number, rows: readonly LabelRow[], rounding: Rounding): LabelWeights {
   let best = start;
-  let reached = score(best, rows, mode);
+  let reached = score(best, rows, rounding);
   for (let pass = 0; pass < CLIMBS_MAX && reached.agreed < rows.length; pass++) {
     const before = reached;
     for (const [index, weight] of start.entries()) {
@@ -223,7 +225,7 @@ function climb(start: LabelWeights, grid: number, rows: readonly LabelRow[], mod
         const moved = best.map((value, at) =>
           at === index && value !== null ? snap(value + steps * grid, grid) : value,
         );
-        const result = score(moved, rows, mode);
+        const result = score(moved, rows, rounding);
         if (result.agreed < reached.agreed || (result.agreed === reached.agreed && result.error >= reached.error))
           continue;
         best = moved;
@@ -235,19 +237,19 @@ function climb(start: LabelWeights, grid: number, rows: readonly LabelRow[], mod
   return best;
 }
 
-const decimalsKnown = new WeakMap<readonly LabelRow[], number | null>();
+// Truncation removes half a unit on average.
+function cutOf({ decimals, mode }: Rounding): number {
+  return mode === 'down' ? 0.5 / 10 ** (decimals ?? DECIMALS_MAX) : 0;
+}
 
-// Returns the most decimal places of any reported value; null if a value is not rounded.
-function decimalsOf(rows: readonly LabelRow[]): number | null {
-  const known = decimalsKnown.get(rows);
-  if (known !== undefined) return known;
+/** Returns the most decimal places of any reported value; null if a value is not rounded. */
+export function decimalsOf(rows: readonly LabelRow[]): number | null {
   let decimals: number | null = 0;
   for (const { reported } of rows) {
     while (decimals !== null && !isSame(round({ decimals, mode: 'half-away' }, reported), reported)) {
       decimals = decimals === DECIMALS_MAX ? null : decimals + 1;
     }
   }
-  decimalsKnown.set(rows, decimals);
   return decimals;
 }
 

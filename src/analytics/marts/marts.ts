@@ -25,20 +25,17 @@ const ENDING = '.sql';
 const HEADER_LINE = /^--(?: (.*))?$/;
 const ENTRY = /^(formula|source|column ([a-z0-9_]+) ([A-Z]+)): (.+)$/;
 
-let loaded: readonly Mart[] | undefined;
-
 /**
- * Returns all marts, each after the marts it reads from. Loads them from the SQL files in this folder on the first call.
+ * Returns all marts, each after the marts it reads from. Reads them from the SQL files in this folder.
  * @throws TypeError with the name of the file if a header is invalid.
  */
 export function marts(): readonly Mart[] {
-  loaded ??= inOrder(
+  return inOrder(
     readdirSync(FOLDER)
       .filter((file) => file.endsWith(ENDING))
       .sort()
       .map((file) => parseMart(file.slice(0, -ENDING.length), readFileSync(join(FOLDER, file), 'utf8'))),
   );
-  return loaded;
 }
 
 /**

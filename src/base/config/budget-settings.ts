@@ -14,10 +14,14 @@ export const budgetSchema = z.discriminatedUnion('kind', [
 /** Allowed values of `budget`, for error messages. */
 export const budgetAllowed = 'an object with "kind": "file", or with "kind": "postgres" and urlVariable';
 
-/** Storage of the request budgets. `url` contains a password: never show, log or write it. */
-export type BudgetSettings =
-  | { readonly kind: 'file' }
-  | { readonly kind: 'postgres'; readonly url: string; readonly urlVariable: string };
+/** Connection URL and the name of its variable. The URL contains a password: messages name the variable, never the URL. */
+export interface DatabaseAddress {
+  readonly url: string;
+  readonly urlVariable: string;
+}
+
+/** Storage of the request budgets. */
+export type BudgetSettings = { readonly kind: 'file' } | ({ readonly kind: 'postgres' } & DatabaseAddress);
 
 /**
  * Resolves the `budget` setting and reads the database URL from its variable.

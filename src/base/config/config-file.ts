@@ -121,14 +121,8 @@ export function readConfigFile(folder: string): FileConfig {
   const path = join(folder, CONFIG_FILE);
   const text = readText(path);
   if (text === undefined) return {};
-  if (lastRead?.path === path && lastRead.text === text) return lastRead.config;
-  const config = parseConfig(path, text);
-  lastRead = { path, text, config };
-  return config;
+  return parseConfig(path, text);
 }
-
-// One file may declare thousands of workspaces, and loading each of them reads it: cache the last parse.
-let lastRead: { readonly path: string; readonly text: string; readonly config: FileConfig } | null = null;
 
 function parseConfig(path: string, text: string): FileConfig {
   let json: unknown;

@@ -189,8 +189,8 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
  * Names of all configured workspaces: those of the file, and `default` if the environment configures it.
  * @throws `config_invalid` if the configuration file cannot be read
  */
-export function listWorkspaces({ environment, folder }: Omit<ConfigSources, 'flags'>): string[] {
-  const names = Object.keys(readConfigFile(folder).workspaces ?? {});
+export function listWorkspaces({ environment, folder, file }: Omit<ConfigSources, 'flags'>): string[] {
+  const names = Object.keys((file ?? readConfigFile(folder)).workspaces ?? {});
   const isDescribed = nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined;
   const others = names.filter((name) => name !== DEFAULT_WORKSPACE);
   return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;

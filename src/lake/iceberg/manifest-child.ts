@@ -8,18 +8,22 @@ interface Engine {
 }
 
 const [enginePath = '', folder = ''] = process.argv.slice(2);
-let engine: Engine | null = null;
+process.on('message', createAnswerer(enginePath, folder));
 
-process.on('message', (sql: string) => {
-  try {
-    engine ??= open();
-    process.send?.({ result: engine.query(sql) });
-  } catch (thrown) {
-    process.send?.({ error: thrown instanceof Error ? thrown.message : String(thrown) });
-  }
-});
+// Opens the engine at the first statement.
+function createAnswerer(path: string, data: string): (sql: string) => void {
+  let engine: Engine | null = null;
+  return (sql) => {
+    try {
+      engine ??= openEngine(path, data);
+      process.send?.({ result: engine.query(sql) });
+    } catch (thrown) {
+      process.send?.({ error: thrown instanceof Error ? thrown.message : String(thrown) });
+    }
+  };
+}
 
-function open(): Engine {
-  const { Session } = createRequire(enginePath)('chdb') as { Session: new (path: string) => Engine };
-  return new Session(folder);
+function openEngine(path: string, data: string): Engine {
+  const { Session } = createRequire(path)('chdb') as { Session: new (folder: string) => Engine };
+  return new Session(data);
 }

@@ -4,15 +4,13 @@ import { type Owner, readOwner } from '../../session/workspace.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
-import { checkBudget } from './check-budget.ts';
 import { type CheckContext, type Finding, isAlive } from './check-context.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './check-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './check-files.ts';
 import { checkRecords } from './check-implausible.ts';
-import { checkPublishing } from './check-publishing.ts';
 import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks } from './check-records.ts';
-import { checkRemote } from './check-remote.ts';
-import { checkUpstream } from './check-upstream.ts';
+import { checkBudget, checkUpstream } from './check-requests.ts';
+import { checkPublishing, checkRemote } from './check-stores.ts';
 
 /** A finding and the name of the check that reported it. */
 export interface CheckResult {

@@ -92,13 +92,8 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
     if (!allowed) throw tooMany('Too many requests.', retryAfterSeconds);
   };
 
-  const isFree = ({ headers, raw }: FastifyRequest): boolean => {
-    const { httpVersion, socket } = raw;
-    return page.access === 'loopback' && isDirect({ headers, remoteAddress: socket.remoteAddress, httpVersion });
-  };
-
   const checkPage = (request: FastifyRequest): void => {
-    if (!isFree(request)) identify(request);
+    if (!isFree(page, request)) identify(request);
   };
 
   const admitPage = (request: FastifyRequest, endpoint: Endpoint): void => {
@@ -116,7 +111,7 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
   const isLinked = (request: FastifyRequest, path: string): boolean =>
     isBelow(SNAPSHOTS_PATH, path) &&
     keyOf(request.headers) === undefined &&
-    isFree(request) &&
+    isFree(page, request) &&
     !isForeign(request.headers, false);
 
   const admit = (request: FastifyRequest, routed: Endpoint | undefined): void => {
@@ -136,6 +131,12 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
   };
 
   return { arrive, admit, checkPage };
+}
+
+// Whether a request needs no key: it comes directly from this machine, and the status page is open to this machine.
+function isFree({ access }: PageRules, { headers, raw }: FastifyRequest): boolean {
+  const { httpVersion, socket } = raw;
+  return access === 'loopback' && isDirect({ headers, remoteAddress: socket.remoteAddress, httpVersion });
 }
 
 function isBelowBase(path: string): boolean {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Service } from '../../query/service.ts';
-import { createOpenApi } from '../openapi/openapi-document.ts';
 import { compress } from './content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
 import { type Encoding, encodingOf } from './content/negotiation.ts';
@@ -21,14 +20,15 @@ interface Document {
 }
 
 /**
- * Creates the handler of the OpenAPI document. The document is public, so it is written once, and again only when the
- * data reveal a new parameter name.
+ * Creates the handler of the OpenAPI document. The document is public, so it is written once, at the first request, and again
+ * only when the data reveal a new parameter name.
  */
 export function createDocumentHandler(parts: DocumentParts) {
   const { service, baseUrl, rateLimit } = parts;
   const { catalogue } = service;
   let document: Document | null = null;
-  const write = (names: string): Document => {
+  const write = async (names: string): Promise<Document> => {
+    const { createOpenApi } = await import('../openapi/openapi-document.ts');
     const limit = rateLimit === 'off' ? null : rateLimit;
     const value = createOpenApi({ catalogue, namesOf: service.namesOf, baseUrl: baseUrl(), rateLimit: limit });
     const plain = Buffer.from(JSON.stringify(value));
@@ -39,7 +39,7 @@ export function createDocumentHandler(parts: DocumentParts) {
     // Parameter names learned from the data are known only after the replica was opened.
     await service.freshness();
     const names = JSON.stringify(catalogue.resources.map((resource) => service.namesOf(resource)));
-    if (document?.names !== names) document = write(names);
+    if (document?.names !== names) document = await write(names);
     return document;
   };
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -6,11 +6,13 @@ import { createLimiter } from '../auth/limiter.ts';
 import { createMetricsServer, METRICS_PATH } from '../telemetry/metrics-listener.ts';
 import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
-import { stopServer } from './drain.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { BASE_PATH, MCP_PATH, PAGE_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
+
+/** How often idle connections are closed while others are still active. */
+const SWEEP_MS = 25;
 
 /** Dependencies of a server. */
 export interface ServerParts extends SiteParts {
@@ -116,4 +118,19 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   // A wildcard address cannot be used in a URL, so use loopback.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`;
+}
+
+// Stops listening, waits for requests in progress, and closes the remaining connections after `drainMs`.
+async function stopServer(server: Server, drainMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // A keep-alive connection becomes idle after its response and would stay open, so close idle ones repeatedly.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+  try {
+    await closed;
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
 }

@@ -8,7 +8,7 @@ import { createAuthenticate } from '../auth/authentication.ts';
 import { createHostRules, isLoopback } from '../auth/hosts.ts';
 import type { Keyring } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
-import { createMcpHandler } from '../mcp/mcp-http.ts';
+import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createStatusPage, type StatusPage } from '../pages/status-page.ts';
 import { createLogRequest, type Log } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -107,7 +107,7 @@ export async function createSite(
     endpoints,
     baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
     rateLimit: options.rateLimit,
-    mcp: createMcpHandler(service, { onError: (error) => app.log.warn({ err: error }) }),
+    mcp: createLazyMcp(service, (error) => app.log.warn({ err: error })),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     accessControl,
@@ -119,4 +119,13 @@ export async function createSite(
   });
   await app.ready();
   return { app, page };
+}
+
+// Loads MCP with the first request to it: many servers never get one.
+function createLazyMcp(service: Service, onError: (error: Error) => void): McpHandler {
+  let handler: Promise<McpHandler> | null = null;
+  return async (request, response, body) => {
+    handler ??= import('../mcp/mcp-http.ts').then(({ createMcpHandler }) => createMcpHandler(service, { onError }));
+    await (await handler)(request, response, body);
+  };
 }

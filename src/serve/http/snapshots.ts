@@ -2,7 +2,6 @@ import { type FileHandle, open, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
-import { rangeOf } from './content/byte-ranges.ts';
 import { isNotModified, matchesAnything } from './content/etag.ts';
 import { SNAPSHOTS_PATH } from './paths.ts';
 import { nothingThere, Refusal } from './refusal.ts';
@@ -16,6 +15,12 @@ const IMMUTABLE = 'private, max-age=31536000, immutable';
 const PARQUET = 'application/vnd.apache.parquet';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** A byte range of a file, inclusive, starting at 0. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
 
 /** Handlers of the list of snapshots, of a manifest, and of the files listed in a manifest. */
 export interface SnapshotHandlers {
@@ -170,4 +175,24 @@ function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown):
   return reply
     .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
     .send(bytes);
+}
+
+/**
+ * Returns the range that a Range header requests of a file of `bytes` (RFC 9110, 14.1). Returns null if the complete
+ * file is to be sent: without a header, for another unit, an invalid range, or several ranges, which a server may
+ * ignore.
+ */
+export function rangeOf(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' | null {
+  const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '');
+  if (match === null) return null;
+  const [, first = '', last = ''] = match;
+  if (first === '') {
+    if (last === '') return null;
+    const length = Math.min(Number(last), bytes);
+    return length === 0 ? 'unsatisfiable' : { start: bytes - length, end: bytes - 1 };
+  }
+  const start = Number(first);
+  if (last !== '' && Number(last) < start) return null;
+  if (start >= bytes) return 'unsatisfiable';
+  return { start, end: last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1) };
 }

@@ -7,15 +7,14 @@ import {
   ResourceNotFoundError,
   Server,
 } from '@modelcontextprotocol/server';
-import { toSightlineError } from '../../base/errors.ts';
+import { errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
-import { providerOf } from '../../contract/catalogue.ts';
+import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Freshness, Service } from '../../query/service.ts';
 import { callTool, RESULT_CHARACTERS_MAX } from './call-tool.ts';
 import { describeData } from './data-dictionary.ts';
-import { toErrorResult } from './error-result.ts';
-import type { ToolSet } from './tool.ts';
+import { listerOf, type Tool, type ToolSet } from './tool.ts';
 import { createTools } from './tools.ts';
 
 /** Resources that clients can read. */
@@ -145,4 +144,35 @@ function instructionsOf({ catalogue }: Service): string {
       'X-Data-Coverage: partial if some data were never read completely; mention this when you report such numbers.',
     `${DICTIONARY_URI} explains every field, ${FRESHNESS_URI} shows how current each resource is.`,
   ].join('\n');
+}
+
+// Converts an error to a result for a model: what is wrong, what is allowed, the next step. Text only.
+function toErrorResult(error: SightlineError, catalogue: Catalogue, tool: Tool): CallToolResult {
+  const text = `${error.code}: ${sentenceOf(error)}\n${adviceOn(error, catalogue, tool)}`;
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+// The message of an internal error goes to the log only, because it may contain details that clients must not see.
+function sentenceOf({ code, message }: SightlineError): string {
+  return code === 'internal' ? errorTable.internal.about : message;
+}
+
+function adviceOn({ code, hint }: SightlineError, catalogue: Catalogue, tool: Tool): string {
+  switch (code) {
+    case 'invalid_parameter': {
+      const names = [...tool.inPath.map((name) => `${name} (required)`), ...tool.inQuery.map(({ name }) => name)];
+      if (tool.skipName !== null) names.push(tool.skipName);
+      const takes = names.length === 0 ? 'no arguments' : names.join(', ');
+      return `${hint} ${tool.definition.name} takes ${takes}.`;
+    }
+    // The hint of the error table is for operators of a sync.
+    case 'not_found': {
+      const sources = tool.inPath.map((name) => `${name} from ${listerOf(catalogue, tool.resource, name).tool}`);
+      return sources.length === 0 ? 'There is no such resource.' : `Take ${sources.join(', ')}.`;
+    }
+    case 'overloaded':
+      return 'Try again in a few seconds.';
+    default:
+      return hint;
+  }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Service } from '../../query/service.ts';
 import { type Asset, readAssets } from '../../web/operations/assets.ts';
-import { createCharts, toWidth } from '../../web/operations/drawn-charts.ts';
+import type { DrawCharts } from '../../web/operations/drawn-charts.ts';
 import type { StatusParts } from '../../web/operations/page-parts.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
@@ -45,8 +45,7 @@ export interface StatusPage {
 /** Creates the status page. Its files are read now, everything else on request. */
 export function createStatusPage({ status, service, clock, usedAt }: PageParts): StatusPage {
   const assets = new Map(readAssets().map((asset) => [pathOf(asset), asset]));
-  const charts = createCharts(service);
-  const open: { feed: Feed | null } = { feed: null };
+  const open: { feed: Feed | null; charts: DrawCharts | null } = { feed: null, charts: null };
   const handlers: StatusPage['handlers'] = (accessControl, snapshots) => {
     const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
     const feed = createFeed(reporter, clock, LISTENERS_MAX);
@@ -59,7 +58,9 @@ export function createStatusPage({ status, service, clock, usedAt }: PageParts):
       if (brandId === null)
         throw new SightlineError('invalid_parameter', 'brand is missing; allowed: the id of a brand');
       const days = { from: given.get('from'), to: given.get('to') };
-      return sendJson(request, reply, await charts({ brandId, ...days, width: toWidth(given.get('width')) }));
+      const { createCharts, toWidth } = await import('../../web/operations/drawn-charts.ts');
+      open.charts ??= createCharts(service);
+      return sendJson(request, reply, await open.charts({ brandId, ...days, width: toWidth(given.get('width')) }));
     };
     return new Map<string, Handler>([
       ...[...assets].map(([path, asset]): [string, Handler] => [path, createAssetHandler(asset)]),

@@ -72,36 +72,10 @@ export interface Reporter {
 /** Creates a reporter. The part that depends only on the replica is read once per replica and day. */
 export function createReporter(parts: ReporterParts): Reporter {
   const { service, clock, folder } = parts;
-  const { catalogue } = service;
   const layout = layoutOf(folder);
   const watch = createBudgetWatch();
-  const reports = new WeakMap<ServedReplica, { readonly day: string; readonly report: Promise<ReplicaReport> }>();
-  // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
-  // use.
-  const files = new WeakMap<ServedReplica, string>();
-
-  const reportOf = (replica: ServedReplica, nowMs: number): Promise<ReplicaReport> => {
-    const day = dayOf(nowMs);
-    const known = reports.get(replica);
-    if (known?.day === day) return known.report;
-    const report = readCopy(replica, catalogue, nowMs);
-    reports.set(replica, { day, report });
-    report.catch(() => reports.delete(replica));
-    return report;
-  };
-
-  const newest = async (): Promise<{ state: ReplicaState; replica: ServedReplica | null; why?: string }> => {
-    const file = identityOf(layout.analytics);
-    try {
-      const replica = await service.newest();
-      if (!files.has(replica)) files.set(replica, file);
-      const isCurrent = file === '' || files.get(replica) === file;
-      return { state: isCurrent ? 'current' : 'outdated', replica };
-    } catch (thrown) {
-      if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
-      return { state: file === '' ? 'none' : 'unreadable', replica: null, why: thrown.message };
-    }
-  };
+  const newest = createNewest(service, layout.analytics);
+  const reportOf = createReports(service);
 
   // Publishing or deleting a snapshot changes the folder, so the list is cached by the folder's identity.
   let listed: { readonly folder: string; readonly list: ReturnType<ReporterParts['snapshotList']> } | null = null;
@@ -117,23 +91,12 @@ export function createReporter(parts: ReporterParts): Reporter {
     return found;
   };
 
-  const keysOf = (): StatusReport['keys'] => {
-    try {
-      return listKeys(folder).map((key) => {
-        const usedAt = parts.usedAt.get(key.id);
-        return { ...key, lastUsedAt: usedAt === undefined ? null : new Date(usedAt).toISOString() };
-      });
-    } catch {
-      return null;
-    }
-  };
-
   const read = async (): Promise<StatusReport> => {
     const nowMs = clock.now();
     const { state, replica, why = null } = await newest();
     const copy = replica === null ? null : await reportOf(replica, nowMs);
     const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
-    const keys = keysOf();
+    const keys = readKeys(parts);
     const status = copy?.status ?? null;
     const readAt = status?.resources.flatMap((one) => (one.readAt === null ? [] : [Date.parse(one.readAt)])) ?? [];
     const readAtMs = readAt.length === 0 ? null : Math.max(...readAt);
@@ -175,7 +138,7 @@ export function createReporter(parts: ReporterParts): Reporter {
 
   const marks: Reporter['marks'] = async () => {
     const lines = await parts.jobs(clock.now());
-    const keys = keysOf()?.map(({ lastUsedAt: _, ...key }) => key);
+    const keys = readKeys(parts)?.map(({ lastUsedAt: _, ...key }) => key);
     return {
       data: `${identityOf(layout.analytics)} ${identityOf(layout.latest)}`,
       jobs: JSON.stringify(lines.map(({ name, last }) => [name, last])),
@@ -183,6 +146,56 @@ export function createReporter(parts: ReporterParts): Reporter {
     };
   };
   return { read, progress, marks };
+}
+
+// Null if the key file is damaged.
+function readKeys({ folder, usedAt }: ReporterParts): StatusReport['keys'] {
+  try {
+    return listKeys(folder).map((key) => {
+      const at = usedAt.get(key.id);
+      return { ...key, lastUsedAt: at === undefined ? null : new Date(at).toISOString() };
+    });
+  } catch {
+    return null;
+  }
+}
+
+// Caches the report of a replica for a day.
+function createReports({ catalogue }: Service): (replica: ServedReplica, nowMs: number) => Promise<ReplicaReport> {
+  const reports = new WeakMap<ServedReplica, { readonly day: string; readonly report: Promise<ReplicaReport> }>();
+  return (replica, nowMs) => {
+    const day = dayOf(nowMs);
+    const known = reports.get(replica);
+    if (known?.day === day) return known.report;
+    const report = readCopy(replica, catalogue, nowMs);
+    reports.set(replica, { day, report });
+    report.catch(() => reports.delete(replica));
+    return report;
+  };
+}
+
+interface NewestReplica {
+  readonly state: ReplicaState;
+  readonly replica: ServedReplica | null;
+  /** Why there is no replica. */
+  readonly why?: string;
+}
+
+// Opens the newest readable replica, and compares the file from which it was opened with the current one.
+function createNewest(service: Service, path: string): () => Promise<NewestReplica> {
+  const files = new WeakMap<ServedReplica, string>();
+  return async () => {
+    const file = identityOf(path);
+    try {
+      const replica = await service.newest();
+      if (!files.has(replica)) files.set(replica, file);
+      const isCurrent = file === '' || files.get(replica) === file;
+      return { state: isCurrent ? 'current' : 'outdated', replica };
+    } catch (thrown) {
+      if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
+      return { state: file === '' ? 'none' : 'unreadable', replica: null, why: thrown.message };
+    }
+  };
 }
 
 function identityOf(path: string): string {

@@ -1,10 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
-import { createObserver, type Monitored } from '../../query/observer.ts';
+import { createObserver, type Monitored, type Observation } from '../../query/observer.ts';
 import type { Service } from '../../query/service.ts';
 import type { Answers } from '../http/responses.ts';
 import type { Visit } from '../http/visit.ts';
-import { addWorkspaceMetrics } from './workspace-metrics.ts';
+import { dataMetrics } from './data-metrics.ts';
+import { syncMetrics } from './sync-metrics.ts';
 
 /** Histogram buckets in seconds: from a cached response to a query close to its timeout. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -100,4 +101,24 @@ function addGauges(registry: Registry, service: Service, answers: Answers, clock
     const { syncedAt } = await service.freshness();
     return syncedAt === null ? Number.NaN : (clock.now() - syncedAt) / 1000;
   });
+}
+
+// Registers a workspace's metrics and returns a function that sets them from an observation.
+function addWorkspaceMetrics(registry: Registry): (observation: Observation) => void {
+  const made = [...dataMetrics, ...syncMetrics].map(({ kind, name, help, labels = [], read }) => {
+    const options = { name, help, labelNames: [...labels], registers: [registry] };
+    return { metric: kind === 'counter' ? new Counter(options) : new Gauge(options), labels, read };
+  });
+  return (observation) => {
+    for (const { metric, labels, read } of made) {
+      metric.reset();
+      // Metrics without a value are left out instead of reported as 0.
+      if (labels.length === 0) metric.remove();
+      for (const [value, labelled = {}] of read(observation)) {
+        if (value === null || value === undefined) continue;
+        if (metric instanceof Counter) metric.inc(labelled, value);
+        else metric.set(labelled, value);
+      }
+    }
+  };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { rangeOf } from '../../../src/serve/http/content/byte-ranges.ts';
+import { rangeOf } from '../../../src/serve/http/snapshots.ts';
 import { type Layout, layoutOf } from '../../../src/snapshot/layout.ts';
 import { exportSnapshot, type Snapshot } from '../../../src/snapshot/snapshot-export.ts';
 import { makeFolder } from '../../cli/helpers.ts';

@@ -22,7 +22,7 @@ export const runs = defineCommand({
     if (id !== null && limit !== null) {
       throw new SightlineError('usage', '--limit cannot be combined with a run ID');
     }
-    const { listRuns, readRun } = await import('../../../operations/runs.ts');
+    const { listRuns, readRun } = await import('../../../operations/list-runs.ts');
     if (id === null) {
       const { value, stale } = await listRuns(await config(), limit ?? LIMIT_DEFAULT);
       printData(json ? JSON.stringify(value) : toTable(value));
