@@ -6,7 +6,7 @@ import { shiftedLikeTests } from '../support/shifted.ts';
 
 const CHILD = fileURLToPath(new URL('warm-child.mjs', import.meta.url));
 /** Resident memory above which a process runs no further command, in MB: it would count as memory of that command. */
-const RESIDENT_MB_MAX = 300;
+const RESIDENT_MB_MAX = 220;
 /** Processes that wait for a command. Others end. */
 const IDLE_MAX = 2;
 
