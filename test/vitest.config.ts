@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { ShareReport } from './support/share-report.ts';
 
 /** Starts a process, a server, a database server or a browser. */
 const SLOW =
@@ -27,7 +28,8 @@ function isSlow(path: string, seen: Set<string>): boolean {
 }
 
 // Small files that run long. The default order, by size, starts them last, when the other workers are idle.
-const LONG = /\/(hostile\/|cli\/kills|cli\/signals|extending)/;
+const LONG =
+  /\/(hostile\/|damage\/files|cli\/(kills|signals|verify|jobs|home|worker)|extending|analytics\/calibrate|sync\/(again|proof|stops|nights)|query\/differential)/;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -41,6 +43,9 @@ export default defineConfig(({ mode }) => ({
   test: {
     include: mode === 'fast' ? fastTests() : ['test/**/*.test.ts'],
     ...(mode === 'fast' ? {} : { globalSetup: ['test/global-setup.ts'] }),
+    setupFiles: ['test/setup.ts'],
+    // The report comes first, so that the closing lines of the runner remain last.
+    reporters: [new ShareReport(), 'default'],
     // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
     testTimeout: 240_000,
     hookTimeout: 240_000,

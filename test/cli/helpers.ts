@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import { shiftedLikeTests } from '../support/shifted.ts';
+import { type Ended, warmPool } from './warm-process.ts';
 
 /** Path of the built command line. */
 export const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -37,9 +39,10 @@ export interface Surroundings {
 
 /** Starts the built command line in a separate process. */
 export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'ignore' }: Surroundings): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const shifted = shiftedLikeTests();
+  const child = spawn(process.execPath, [...shifted.args, MAIN, ...args], {
     cwd,
-    env: { PATH: process.env['PATH'], HOME: cwd, ...env },
+    env: { PATH: process.env['PATH'], HOME: cwd, ...shifted.env, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   }) as ChildProcess & { stdout: Readable; stderr: Readable };
   const out: Buffer[] = [];
@@ -55,14 +58,30 @@ export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'igno
   return { process: child, finished };
 }
 
-/** Runs the built command line until it ends. */
+const pool = warmPool(MAIN);
+
+/** Runs the built command line until it ends, in a process that ran other commands before if none of its variables forbids it. */
 export function runCli(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
-  return startCli(args, surroundings).finished;
+  const { env = {}, stdin = 'ignore' } = surroundings;
+  // Node, libraries and the system read their variables only when a process starts.
+  const isOwn = stdin === 'ignore' && Object.keys(env).every((name) => name.startsWith('SIGHTLINE_'));
+  return (isOwn ? startWarm : startCli)(args, surroundings).finished;
 }
+
+/** Starts the built command line in a process that may have run other commands before. */
+export function startWarm(
+  args: readonly string[],
+  { cwd, env = {} }: Surroundings,
+): { readonly process: ChildProcess; readonly finished: Promise<Ended> } {
+  return pool.start({ args, cwd, env: { PATH: process.env['PATH'], HOME: cwd, ...env } });
+}
+
+/** Polls of `until`, which only catch hangs: a busy machine takes minutes for what an idle one does in seconds. */
+const POLLS_MAX = 20_000;
 
 /** Resolves as soon as `holds` returns true. Fails with `what` if it does not in time. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let polls = 0; polls < 3_000; polls++) {
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -111,7 +130,7 @@ export async function openCliFor(
     started.push(running);
     return running;
   };
-  const run = (...args: string[]): Promise<Finished> => start(...args).finished;
+  const run = (...args: string[]): Promise<Finished> => runCli(args, { cwd: folder, env });
   const rows = async (sql: string): Promise<Record<string, unknown>[]> => {
     const { code, stdout, stderr } = await run('sql', sql, '--json');
     if (code !== 0) throw new Error(`sql ended with ${code}: ${stderr}`);

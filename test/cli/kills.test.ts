@@ -1,18 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
-import { type CliWorkspace, openCli } from './helpers.ts';
+import { type CliWorkspace, openCli, until } from './helpers.ts';
 
 /** Number of kills; `KILLS=200` for the long proof. */
 const KILLS = Number(process.env['KILLS'] ?? 4);
-/** Kill times from the start of the process to about its end, so that some processes end by themselves. */
-const LIFE_MS = { least: 60, most: 3_500 };
+/** Requests after which a process is killed. A sync sends 40 to 60, so that some processes end by themselves. */
+const LIFE_REQUESTS = { least: 1, most: 65 };
 /** Concurrent requests, plus the request for the description, which is not a page. */
 const IN_FLIGHT = 8 + 1;
 
@@ -30,7 +29,9 @@ test(`kill -9 of the command, ${KILLS} times: no rows are lost or duplicated, an
   for (let round = 1; counts.killed < KILLS; round++) {
     const before = sandbox.requests.length;
     const { process: child, finished } = start('sync', '--json');
-    await Promise.race([finished, delay(momentOf(round))]);
+    const life = requestsOf(round);
+    const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+    await until(`${life} requests are sent`, () => hasEnded() || sandbox.requests.length - before >= life);
     child.kill('SIGKILL');
     const { code, signal, stderr } = await finished;
     const sent = sandbox.requests.length - before;
@@ -72,9 +73,9 @@ const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JO
   WHERE resource = 'responses' AND sync.requests.status = 200 GROUP BY pass_id, path, query HAVING count(*) > 1`;
 
 // Spreads the values evenly for any count: multiples of the golden ratio.
-function momentOf(round: number): number {
+function requestsOf(round: number): number {
   const share = (round * 0.618_033_988_749_894_9) % 1;
-  return LIFE_MS.least + share * (LIFE_MS.most - LIFE_MS.least);
+  return Math.round(LIFE_REQUESTS.least + share * (LIFE_REQUESTS.most - LIFE_REQUESTS.least));
 }
 
 // Checks the warehouse after the command.

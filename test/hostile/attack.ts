@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
-import { type Finished, makeFolder, startCli } from '../cli/helpers.ts';
+import { type Finished, makeFolder, startWarm } from '../cli/helpers.ts';
+import type { Ended } from '../cli/warm-process.ts';
 import { type Exchange, startLiar } from './liar.ts';
 
 /** One way in which upstream lies, and how the attacked sync must end. */
@@ -22,6 +22,8 @@ export interface Lie {
   readonly says?: RegExp;
   /** Whether the sync that follows a healthy first sync is attacked (default), or the first one. */
   readonly attacks?: 'second' | 'first';
+  /** Brands of the workspace; default 1. */
+  readonly brands?: number;
   /** Arguments of the attacked sync; default none. */
   readonly args?: readonly string[];
   /** Longest time for the attacked sync, which only catches hangs; default 120 s. */
@@ -53,30 +55,24 @@ export type Tables = Readonly<Record<string, readonly string[]>>;
 export function describeLies(area: string, lies: readonly Lie[], world: WorkspaceOptions = {}): void {
   describe(`an upstream that lies about ${area}`, () => {
     const now = Date.now();
-    const open = (): Promise<WorkspaceSandbox> =>
-      startSandboxWorkspace({ brands: 2, prompts: 4, days: 6, rateLimit: 10_000, clock: () => now, ...world });
-    let synced = '';
-    let undisturbed: Tables = {};
-
-    beforeAll(async () => {
-      const sandbox = await open();
-      synced = await makeFolder();
-      const folder = await makeFolder();
-      try {
-        expectDone(await syncAt(synced, sandbox.baseUrl));
-        await cp(synced, folder, { recursive: true });
-        sandbox.advance(CHANGES);
-        expectDone(await syncAt(folder, sandbox.baseUrl));
-        undisturbed = await readTables(folder);
-      } finally {
-        await sandbox.close();
-        await rm(folder, { recursive: true, force: true });
+    const open = (brands: number): Promise<WorkspaceSandbox> =>
+      startSandboxWorkspace({ prompts: 4, days: 6, rateLimit: 10_000, clock: () => now, ...world, brands });
+    const references = new Map<number, Promise<Reference>>();
+    const referenceOf = (brands: number): Promise<Reference> => {
+      const reference = references.get(brands) ?? makeReference(open(brands));
+      references.set(brands, reference);
+      return reference;
+    };
+    afterAll(async () => {
+      for (const { synced } of await Promise.all(references.values())) {
+        await rm(synced, { recursive: true, force: true });
       }
-    }, 120_000);
-    afterAll(() => rm(synced, { recursive: true, force: true }));
+    });
 
     test.for(lies.map((lie) => [lie.title, lie] as const))('upstream %s', { timeout: 240_000 }, async ([, lie]) => {
-      const sandbox = await open();
+      const brands = lie.brands ?? world.brands ?? 1;
+      const { synced, undisturbed } = await referenceOf(brands);
+      const sandbox = await open(brands);
       onTestFinished(() => sandbox.close());
       sandbox.advance(CHANGES);
       const liar = await startLiar(sandbox.baseUrl);
@@ -103,29 +99,42 @@ export function describeLies(area: string, lies: readonly Lie[], world: Workspac
   });
 }
 
+/** Workspaces that were never lied to, for all lies that use the same world. */
+interface Reference {
+  /** Folder after the first sync. */
+  readonly synced: string;
+  /** Tables after upstream's changes and the second sync. */
+  readonly undisturbed: Tables;
+}
+
+async function makeReference(opened: Promise<WorkspaceSandbox>): Promise<Reference> {
+  const sandbox = await opened;
+  const [synced, folder] = [await makeFolder(), await makeFolder()];
+  try {
+    expectDone(await syncAt(synced, sandbox.baseUrl));
+    await cp(synced, folder, { recursive: true });
+    sandbox.advance(CHANGES);
+    expectDone(await syncAt(folder, sandbox.baseUrl));
+    return { synced, undisturbed: await readTables(folder) };
+  } finally {
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 /** Runs `sightline sync` in `folder`; `peakMb` is the peak resident memory, 0 on systems without /proc. */
 export async function syncAt(
   folder: string,
   baseUrl: string,
   args: readonly string[] = [],
   timeoutMs = TIMEOUT_MS,
-): Promise<Finished & { readonly peakMb: number }> {
+): Promise<Ended> {
   const env = { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: KEY };
-  const running = startCli(['sync', ...args], { cwd: folder, env });
-  let peakMb = 0;
-  const look = setInterval(() => {
-    try {
-      const status = readFileSync(`/proc/${running.process.pid}/status`, 'utf8');
-      peakMb = Math.max(peakMb, Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
-    } catch {
-      // The process has ended, or the system has no /proc.
-    }
-  }, 25);
+  const running = startWarm(['sync', ...args], { cwd: folder, env });
   const hang = setTimeout(() => running.process.kill('SIGKILL'), timeoutMs);
   try {
-    return { ...(await running.finished), peakMb };
+    return await running.finished;
   } finally {
-    clearInterval(look);
     clearTimeout(hang);
   }
 }

@@ -6,8 +6,8 @@ import { describeLies, expectSameTables, readTables, syncAt } from './attack.ts'
 import { startLiar } from './liar.ts';
 import { dateHeaderLies, itemTimeLies } from './lies/times.ts';
 
-describeLies('the times of items', itemTimeLies);
-describeLies('its clock', dateHeaderLies);
+describeLies('the times of items', itemTimeLies, { brands: 2 });
+describeLies('its clock', dateHeaderLies, { brands: 2 });
 
 test('an item with an implausible time that upstream never corrects makes one run partial, and not every run', async () => {
   const now = Date.now();

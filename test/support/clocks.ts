@@ -22,6 +22,32 @@ export function hurriedClock(now: () => number): Clock {
   };
 }
 
+/** A clock whose sleeps end at once and advance it by their length. `now` stands still. */
+export interface LeapingClock extends Clock {
+  /** Advances the clock, for work that takes time. */
+  advance(ms: number): void;
+}
+
+/** Creates a clock for tests that wait for nothing but their own sleeps. */
+export function leapingClock(nowMs: number): LeapingClock {
+  let monotonic = 0;
+  return {
+    advance: (ms) => {
+      monotonic += ms;
+    },
+    now: () => nowMs,
+    monotonic: () => monotonic,
+    sleep: async (ms, signal) => {
+      const at = monotonic + ms;
+      signal?.throwIfAborted();
+      await new Promise((resolve) => setImmediate(resolve));
+      signal?.throwIfAborted();
+      monotonic = Math.max(monotonic, at);
+    },
+    random: () => 0.5,
+  };
+}
+
 /** A clock that advances only in `advanceTo`. */
 export interface VirtualClock extends Clock {
   /** Advances to `until` (monotonic) and wakes every sleeper at its time. */

@@ -9,9 +9,12 @@ import type { Attempt } from '../../src/contract/request.ts';
 import { CLIENT_LIMITS, type ClientLimits, type ClientOptions, createClient } from '../../src/upstream/client.ts';
 import { toWorkspaceError, UpstreamError } from '../../src/upstream/errors.ts';
 import { PAGES_MAX, walkPages } from '../../src/upstream/page-chain.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { leapingClock, virtualClock } from '../support/clocks.ts';
 
 const KEY = 'gsk_secret_0123456789abcdef';
+
+/** Time that a request takes, by the clock of the client. */
+const REQUEST_MS = 100;
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
@@ -24,8 +27,10 @@ interface Setup {
 // Starts a server with the test's handler and a client, and records requests and attempts.
 async function open(handler: Handler, { limits = {}, options = {}, base = '/v1' }: Setup = {}) {
   const requests: IncomingMessage[] = [];
+  const leaping = leapingClock(Date.parse('2026-03-15T12:00:00Z'));
   const server = createServer((request, response) => {
     requests.push(request);
+    leaping.advance(REQUEST_MS);
     handler(request, response, requests.length);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -34,13 +39,12 @@ async function open(handler: Handler, { limits = {}, options = {}, base = '/v1' 
     server.close();
   });
   const slept: number[] = [];
-  const hurried = hurriedClock(() => Date.parse('2026-03-15T12:00:00Z'));
   const clock: Clock = {
-    ...hurried,
+    ...leaping,
     random: () => 0.999,
     sleep: (ms, signal) => {
       slept.push(ms);
-      return hurried.sleep(ms, signal);
+      return leaping.sleep(ms, signal);
     },
   };
   const client = createClient({
@@ -66,7 +70,7 @@ async function open(handler: Handler, { limits = {}, options = {}, base = '/v1' 
     expect(thrown).toBeInstanceOf(UpstreamError);
     return thrown as UpstreamError;
   };
-  return { client, get, failure, requests, attempts, slept, server };
+  return { client, get, failure, requests, attempts, slept, server, clock };
 }
 
 function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
@@ -165,10 +169,8 @@ describe('waiting between attempts', () => {
   });
 
   test('after repeated 429s with a short Retry-After grows to the length of a window that others filled', async () => {
-    const since = performance.now();
     const setup = await open((_request, response) => {
-      // A minute of the hurried clock takes 60 ms.
-      const isFull = performance.now() - since < 90;
+      const isFull = setup.clock.monotonic() < 90_000;
       json(response, isFull ? 429 : 200, refusal('wait'), isFull ? { 'retry-after': '0' } : {});
     });
     await setup.get();
@@ -192,11 +194,21 @@ describe('waiting between attempts', () => {
   });
 
   test('ends at once when the signal is aborted', async () => {
-    const { client } = await open((_request, response) => json(response, 503, {}, { 'retry-after': '800' }));
     const stop = new AbortController();
+    const still = virtualClock();
+    const clock: Clock = {
+      ...still,
+      sleep: (ms, signal) => {
+        queueMicrotask(() => stop.abort(new Error('stopped')));
+        return still.sleep(ms, signal);
+      },
+    };
+    const { client } = await open((_request, response) => json(response, 503, {}, { 'retry-after': '800' }), {
+      options: { clock },
+    });
     const asked = client.get({ path: '/', query: {} }, (body) => body, {
       signal: stop.signal,
-      onAttempt: () => setTimeout(() => stop.abort(new Error('stopped')), 5),
+      onAttempt: () => undefined,
     });
     await expect(asked).rejects.toThrow('stopped');
   });
@@ -401,7 +413,7 @@ describe('rate headers outside their bounds', () => {
     ['more left than the limit', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '61' }, 60],
     ['less than nothing left', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '-1' }, 60],
   ])('%s is ignored and reported', async ([, headers, limit]) => {
-    const clock = hurriedClock(() => Date.parse('2026-03-15T12:00:00Z'));
+    const clock = leapingClock(Date.parse('2026-03-15T12:00:00Z'));
     const budget = createBudget({ clock });
     const { get, attempts } = await open(
       (_request, response) => {

@@ -82,6 +82,7 @@ export const headerLies: readonly Lie[] = [
   },
   {
     title: 'returns 404 for one list of an existing brand',
+    brands: 2,
     tell: (exchange) => {
       if (isAlerts(exchange)) replaced(exchange, 404);
     },
@@ -90,6 +91,7 @@ export const headerLies: readonly Lie[] = [
   },
   {
     title: 'returns 404 for everything of a listed brand',
+    brands: 2,
     tell: (exchange, state) => {
       const brand = /^\/brands\/([^/]+)/.exec(exchange.path)?.[1];
       if (brand !== undefined && brand === (state.get('brand') ?? brand)) {
