@@ -3,7 +3,7 @@ import type { Attempt } from '../contract/request.ts';
 import type { Values } from '../contract/rows.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { clearCheckpoints, readDataVersion, type SliceRef, toTimestampText, writeRequests } from './ledger/ledger.ts';
-import { beginRun, endRun, type RunRef, type RunTotals } from './ledger/runs.ts';
+import { beginRun, endRun, type RunOrigin, type RunRef, type RunTotals } from './ledger/runs.ts';
 import { writeShapes } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
 import { removeImplausible } from './write/implausible-rows.ts';
@@ -14,7 +14,12 @@ import { writePage } from './write/write-page.ts';
 /** A workspace's warehouse, opened by the process that owns it. */
 export interface Warehouse {
   readonly database: Database;
-  beginRun(run: { runId: string; options: string; now: number }): Promise<RunRef & { continues: boolean }>;
+  beginRun(run: {
+    runId: string;
+    options: string;
+    now: number;
+    origin?: RunOrigin;
+  }): Promise<RunRef & { continues: boolean }>;
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
   /**
    * Writes a page in one transaction.

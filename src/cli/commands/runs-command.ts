@@ -1,6 +1,7 @@
+import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
-import { readNewestReplica } from '../../operations/status.ts';
+import { readNewestRuns } from '../../operations/status.ts';
 import {
   findRuns,
   type ResourceCost,
@@ -40,11 +41,13 @@ export async function runs(id: string | undefined, flags: RunsFlags): Promise<nu
 }
 
 async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): Promise<number> {
-  const { value, stale } = await readNewestReplica(config, (query) => readRuns(query, limit));
+  const { value, stale } = await readNewestRuns(config, systemClock, (query) => readRuns(query, limit));
   if (json) printData(JSON.stringify(value));
   else {
     const names = [
       'run',
+      'kind',
+      'trigger',
       'started',
       'status',
       'took',
@@ -58,6 +61,8 @@ async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): 
     ];
     const rows = value.map((run) => [
       run.runId.slice(0, SHORT_CHARACTERS),
+      run.kind,
+      run.trigger,
       `${run.startedAt.slice(0, 19).replace('T', ' ')}`,
       run.status,
       run.durationMs === null ? '' : duration(run.durationMs),
@@ -76,7 +81,7 @@ async function listRuns(config: WorkspaceConfig, limit: number, json: boolean): 
 }
 
 async function describeRun(config: WorkspaceConfig, id: string, json: boolean): Promise<number> {
-  const { value, stale } = await readNewestReplica(config, async (query) => {
+  const { value: found, stale } = await readNewestRuns(config, systemClock, async (query) => {
     const found = await findRuns(query, id);
     const [run] = found;
     if (run === undefined) throw new SightlineError('usage', `unknown run ${id}; \`sightline runs\` lists them`);
@@ -84,10 +89,11 @@ async function describeRun(config: WorkspaceConfig, id: string, json: boolean): 
       const ids = found.map(({ runId }) => runId).join(' and ');
       throw new SightlineError('usage', `several runs begin with ${id}: ${ids}; give more characters of the ID`);
     }
-    return { run, resources: await readResourceCosts(query, run.runId) };
+    return [{ ...run, resources: await readResourceCosts(query, run.runId) }];
   });
-  if (json) printData(JSON.stringify({ ...value.run, resources: value.resources }));
-  else printRun(value.run, value.resources);
+  const { resources, ...run } = found[0] as RunCost & { resources: ResourceCost[] };
+  if (json) printData(JSON.stringify({ ...run, resources }));
+  else printRun(run, resources);
   noteStale(stale);
   return EXIT.done;
 }

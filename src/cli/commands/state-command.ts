@@ -1,6 +1,13 @@
 import { systemClock } from '../../base/clock.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
-import { exportState, importState, readState, readStateFile, resetState } from '../../operations/state.ts';
+import {
+  exportState,
+  importState,
+  readState,
+  readStateFile,
+  resetState,
+  resolveScope,
+} from '../../operations/state.ts';
 import type { ProgressState } from '../../warehouse/ledger/progress-state.ts';
 import { commandContext, readConfig, type WorkspaceFlags } from '../context.ts';
 import { confirm } from '../output/confirm.ts';
@@ -52,7 +59,7 @@ export async function importStateCommand(path: string, flags: StateFlags, signal
 /** Runs `sightline state reset` and returns its exit code. */
 export async function resetStateCommand(flags: StateFlags, signal: AbortSignal): Promise<number> {
   const context = commandContext('state reset', flags, signal);
-  const scope = scopeOf(flags);
+  const scope = await resolveScope(context.config, scopeOf(flags));
   const of = [
     ...(scope.resources === null ? [] : [scope.resources.join(', ')]),
     ...(scope.brands === null ? [] : [`brand ${scope.brands.join(', ')}`]),

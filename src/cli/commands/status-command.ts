@@ -3,17 +3,24 @@ import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../base/errors.ts';
 import { visibleLine } from '../../base/visible.ts';
 import { HELD_HINT, heldText, readWorkspaceStatus, type WorkspaceStatus } from '../../operations/status.ts';
+import type { Verdict } from '../../operations/verdict.ts';
 import type { WarehouseStatus } from '../../warehouse/ledger/warehouse-status.ts';
 import { readAllConfigs, readConfig, type WorkspaceFlags } from '../context.ts';
 import { count, duration, plural, printData, size } from '../output/output.ts';
 import { toReported } from '../reported.ts';
 
+const WORDS = { good: 'all well', busy: 'working', attention: 'attention', problem: 'problem' } as const;
+const MARKS = { good: '✓', busy: '…', attention: '!', problem: '✗' } as const;
 /** Items of a list that are shown. The JSON has all of them. */
 const SHOWN_MAX = 5;
+
+/** Exit codes of `status --check`, for monitoring. */
+const EXIT_OF = { good: EXIT.done, busy: EXIT.done, attention: EXIT.partial, problem: EXIT.failed } as const;
 
 /** Flags of `status`. */
 export interface StatusFlags extends WorkspaceFlags {
   readonly all?: boolean;
+  readonly check?: boolean;
 }
 
 /** Runs `sightline status` and returns its exit code. */
@@ -21,7 +28,7 @@ export async function status(flags: StatusFlags): Promise<number> {
   if (flags.all === true) return statusOfAll(flags);
   const one = await readWorkspaceStatus(readConfig(flags), systemClock);
   printData(flags.json === true ? JSON.stringify(one) : describe(one));
-  return EXIT.done;
+  return flags.check === true ? EXIT_OF[one.verdict.level] : EXIT.done;
 }
 
 // Continues after an unreadable workspace. A workspace that was never synced does not affect the exit code.
@@ -31,6 +38,8 @@ async function statusOfAll(flags: StatusFlags): Promise<number> {
     const result = 'error' in one ? one.error : await statusOrError(one.config);
     const isError = result instanceof SightlineError;
     if (isError && result.code !== 'no_data') worst = EXIT.failed;
+    const checked = isError || flags.check !== true ? EXIT.done : EXIT_OF[result.verdict.level];
+    if (checked === EXIT.failed || (checked === EXIT.partial && worst === EXIT.done)) worst = checked;
     if (flags.json === true) {
       const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
       printData(JSON.stringify({ ...shown, workspace: one.name }));
@@ -47,8 +56,8 @@ async function statusOrError(config: WorkspaceConfig): Promise<WorkspaceStatus |
   }
 }
 
-function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: WorkspaceStatus): string {
-  const lines = [`${workspace}  ${folder}`];
+function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data, verdict }: WorkspaceStatus): string {
+  const lines = [`${workspace}: ${WORDS[verdict.level]}`, ...describeVerdict(verdict), `  folder       ${folder}`];
   const add = (label: string, text: string): void => {
     lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
   };
@@ -65,6 +74,13 @@ function describe({ workspace, folder, owner, asOf, stale, bytes, jobs, data }: 
     add('job', `${job} ${ended} at ${toMinute(startedAt)}${why === undefined ? '' : `: ${why.step}: ${why.error}`}`);
   }
   return lines.join('\n');
+}
+
+function describeVerdict({ findings }: Verdict): string[] {
+  return findings.flatMap(({ level, sentence, command, consequences }) => [
+    `  ${MARKS[level]} ${visibleLine(sentence)}${command === null ? '' : ` Run \`${command}\`.`}`,
+    ...consequences.map((consequence) => `      ${visibleLine(consequence)}`),
+  ]);
 }
 
 function describeData(data: WarehouseStatus, add: (label: string, text: string) => void): void {

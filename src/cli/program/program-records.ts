@@ -22,7 +22,10 @@ export function addRecords(program: Command, onWorkspace: (command: Command) => 
       ),
     );
   onWorkspace(program.command('status'))
-    .description('show freshness, gaps and health of the copy, even while a sync is running')
+    .description(
+      'show whether all is well, and the freshness, gaps and health of the data, even while a sync is running',
+    )
+    .option('--check', 'exit with 0 if all is well, 3 if something should be checked, 1 if something does not work')
     .option('--all', 'show every configured workspace')
     .action((flags) =>
       choose(
