@@ -149,6 +149,7 @@ export async function importState(context: Context, file: StateFile, force: bool
       throw new SightlineError('usage', message);
     }
     await replaceProgressState(opened.warehouse.database, file);
+    await opened.warehouse.recordRun({ kind: 'import', trigger: context.trigger ?? 'command' }, context.clock.now());
     return file;
   });
 }

@@ -124,26 +124,12 @@ export async function endRun(
   );
 }
 
-/**
- * Records an operation that changed the warehouse without requests, such as a replay, as a run that has ended.
- */
-export async function recordRun(
-  session: Session,
-  run: { runId: string; origin: RunOrigin; options: string; startedAt: number; endedAt: number; dataVersion: number },
-): Promise<void> {
+/** Records an operation that replaced data without requests, such as a replay, as a run that has ended. */
+export async function recordRun(session: Session, run: RunOrigin & { runId: string; now: number }): Promise<void> {
   await session.run(
-    `INSERT INTO sync.runs (run_id, pass_id, started_at, ended_at, status, options, requests, pid, kind, trigger, data_version)
-     SELECT CAST($1 AS UUID), CAST($1 AS UUID), CAST($2 AS TIMESTAMP), CAST($3 AS TIMESTAMP), 'complete', $4, 0, $5, $6, $7, $8`,
-    [
-      run.runId,
-      toTimestampText(run.startedAt),
-      toTimestampText(run.endedAt),
-      run.options,
-      process.pid,
-      run.origin.kind,
-      run.origin.trigger,
-      run.dataVersion,
-    ],
+    `INSERT INTO sync.runs (run_id, pass_id, started_at, ended_at, status, options, requests, pid, kind, trigger)
+     SELECT CAST($1 AS UUID), CAST($1 AS UUID), CAST($2 AS TIMESTAMP), CAST($2 AS TIMESTAMP), 'complete', '{}', 0, $3, $4, $5`,
+    [run.runId, toTimestampText(run.now), process.pid, run.kind, run.trigger],
   );
 }
 
