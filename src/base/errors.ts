@@ -271,11 +271,14 @@ export function hideKeys(text: string): string {
  */
 export class SightlineError extends Error {
   readonly code: ErrorCode;
+  readonly #hint: string | null;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  /** `hint` is the next step for the user; default: the one of the code. */
+  constructor(code: ErrorCode, message: string, { hint, ...options }: ErrorOptions & { readonly hint?: string } = {}) {
     super(hideKeys(message), options);
     this.name = 'SightlineError';
     this.code = code;
+    this.#hint = hint ?? null;
   }
 
   get exit(): number {
@@ -283,7 +286,7 @@ export class SightlineError extends Error {
   }
 
   get hint(): string {
-    return errorTable[this.code].hint;
+    return this.#hint ?? errorTable[this.code].hint;
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SightlineError } from './errors.ts';
+import { isAlive } from './process-alive.ts';
 
 /** How long a change waits for the lock of another process. */
 const LOCK_WAIT_MS = 5_000;
@@ -70,12 +71,7 @@ function isStale(text: string): boolean {
     return true;
   }
   if (Date.now() - Number(held.atMs) > LOCK_STALE_MS) return true;
-  try {
-    process.kill(Number(held.pid), 0);
-    return false;
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+  return !isAlive(Number(held.pid));
 }
 
 async function textOf(path: string): Promise<string | null> {

@@ -19,13 +19,16 @@ import { pipeline } from 'node:stream/promises';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
+import { isAlive } from '../base/process-alive.ts';
 import { encodeRows } from '../query/formats/row-formats.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { type BatchWriter, type FileFormat, type PlainFile, writePlainFile } from '../snapshot/plain-files.ts';
 import { type Selection, select } from '../snapshot/selection.ts';
+import type { Query } from '../warehouse/database.ts';
 import { openCopySource } from '../warehouse/file/copy-out.ts';
+import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 
 /** Lists the files that an export wrote to a folder. A later export may replace these files only. */
 const LISTING = 'export.json';
@@ -115,7 +118,9 @@ async function writeFiles(
   const layout = layoutOf(config.folder);
   const { opened: source, stale } = await openNewestReplicaWith(config, layout, (path) => openCopySource(path, folder));
   try {
-    const selected = await select(source, catalogue, request);
+    const query: Query = async (sql) => (await source.query(sql)).map((row) => [...row]);
+    const brands = chooseBrandIds(await readBrandNames(query, { deleted: true }), request.brands);
+    const selected = await select(source, catalogue, { ...request, brands });
     const files: PlainFile[] = [];
     for (const table of selected) {
       signal.throwIfAborted();
@@ -181,14 +186,6 @@ async function removeLeftovers(folder: string): Promise<void> {
     if (pid === undefined || !/^\d+$/.test(pid) || (Number(pid) !== process.pid && isAlive(Number(pid)))) continue;
     if (name.startsWith(old) && !existsSync(folder)) await rename(join(parent, name), folder);
     else await rm(join(parent, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -1,8 +1,9 @@
 import { providerOf } from '../contract/catalogue.ts';
-import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
+import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
-import { openBudget, SYNC_RESOURCES, syncOpened } from './sync.ts';
+import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { openBudget, resolveBrands, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
 /** The plan of a sync with its estimated duration. */
 export interface PricedPlan extends SyncPlan {
@@ -27,14 +28,23 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
     const counts = [providerOf(catalogue, 'brand').name, ...dayCounts()];
+    const brands = offline
+      ? await chooseStored(opened, options.brands)
+      : await resolveBrands(context, opened, options.brands);
     const refreshed = offline
       ? undefined
       : (
-          await syncOpened(context, opened, [{ ...options, range: null, full: false, only: counts }], () => undefined)
+          await syncOpened(
+            context,
+            opened,
+            'look',
+            [{ ...options, brands, range: null, full: false, only: counts }],
+            () => undefined,
+          )
         )[0];
     if (refreshed !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
-    const plan = await planSync({ ...parts, warehouse }, options);
+    const plan = await planSync({ ...parts, warehouse }, { ...options, brands });
     const { budget, close } = await openBudget(context);
     const { capacity, left } = budget.state();
     await close();
@@ -50,6 +60,10 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
       error: refreshed?.error ?? null,
     };
   });
+}
+
+async function chooseStored({ warehouse }: Opened, wanted: readonly string[] | null): Promise<string[] | null> {
+  return chooseBrandIds(await warehouse.database.exclusive(({ query }) => readBrandNames(query)), wanted);
 }
 
 function dayCounts(): string[] {

@@ -78,6 +78,7 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
       await calibrateConventions(warehouse.database, { now: context.clock.now(), onlyIfNone: true }).catch(
         () => undefined,
       );
+      await warehouse.recordRun({ kind: 'replay', trigger: context.trigger ?? 'command' }, context.clock.now());
       await publish(warehouse, layout, copy);
     });
   }

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import { providerOf } from '../contract/catalogue.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import type { Query } from '../warehouse/database.ts';
 import {
   type ProgressState,
   readProgressState,
@@ -16,7 +16,7 @@ import {
   resetProgressState,
   type StateScope,
 } from '../warehouse/ledger/progress-state.ts';
-import { readMembers } from '../warehouse/ledger/slice-state.ts';
+import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { checkNotOwnFile } from './own-files.ts';
 import { readNewestReplica } from './status.ts';
 
@@ -62,9 +62,7 @@ type StateFile = z.infer<typeof fileSchema>;
 /** Reads a workspace's sync state, or part of it. `stale` means it is from the last replica. Throws `usage` for unknown names. */
 export async function readState(config: WorkspaceConfig, wanted: StateScope) {
   return readNewestReplica(config, async (query) => {
-    const state = await readProgressState(query, EVERYTHING);
-    const brands = [...new Set(state.coverage.flatMap(({ brandId }) => brandId ?? []))];
-    return readProgressState(query, checkScope(wanted, brands));
+    return readProgressState(query, await toScope(query, wanted));
   });
 }
 
@@ -99,6 +97,16 @@ export function summarizeState({ coverage, checkpoints }: ProgressState): StateO
       closedAt: times.at(-1) ?? null,
     };
   });
+}
+
+/** Replaces the names of a scope by ids, so that a mistake is reported before a question. Throws `usage` and `no_data`. */
+export async function resolveScope(config: WorkspaceConfig, wanted: StateScope): Promise<StateScope> {
+  return (await readNewestReplica(config, (query) => toScope(query, wanted))).value;
+}
+
+async function toScope(query: Query, { resources, brands }: StateScope): Promise<StateScope> {
+  for (const name of resources ?? []) checkResource(name);
+  return { resources, brands: chooseBrandIds(await readBrandNames(query, { deleted: true }), brands) };
 }
 
 /** Writes a workspace's sync state to a file. Throws `usage` if the file exists, unless `force`. */
@@ -164,7 +172,8 @@ export function readStateFile(path: string): StateFile {
 /** Replaces a workspace's sync state with that of a file. Throws `usage` if the file has unknown brands, unless `force`. */
 export async function replaceState(context: Context, file: StateFile, force: boolean): Promise<ProgressState> {
   return changing(context, async (opened) => {
-    const known = await readBrandIds(opened);
+    const stored = await opened.warehouse.database.exclusive(({ query }) => readBrandNames(query));
+    const known = stored.map(({ id }) => id);
     const named = new Set([...file.brands, ...file.coverage.flatMap(({ brandId }) => brandId ?? [])]);
     const strange = [...named].filter((id) => !known.includes(id.toLowerCase()));
     if (strange.length > 0 && !force) {
@@ -173,15 +182,16 @@ export async function replaceState(context: Context, file: StateFile, force: boo
       throw new SightlineError('usage', message);
     }
     await replaceProgressState(opened.warehouse.database, file);
+    await opened.warehouse.recordRun({ kind: 'import', trigger: context.trigger ?? 'command' }, context.clock.now());
     return file;
   });
 }
 
 /** Deletes the sync state of a workspace, or part of it. Returns the number of deleted slices. Throws `usage`. */
 export async function resetState(context: Context, wanted: StateScope): Promise<number> {
-  return changing(context, async (opened) => {
-    const checked = checkScope(wanted, await readBrandIds(opened));
-    return resetProgressState(opened.warehouse.database, checked);
+  return changing(context, async ({ warehouse: { database } }) => {
+    const checked = await database.exclusive(({ query }) => toScope(query, wanted));
+    return resetProgressState(database, checked);
   });
 }
 
@@ -197,21 +207,6 @@ async function change<T>(context: Context, work: (opened: Opened) => Promise<T>)
     await publish(opened.warehouse, opened.layout, opened.copy);
     return result;
   });
-}
-
-async function readBrandIds({ warehouse }: Opened): Promise<string[]> {
-  const provider = providerOf(catalogue, 'brand');
-  const members = await readMembers(warehouse.database, provider, null, { id: provider.provides?.id as string });
-  return members.map(({ id }) => id);
-}
-
-function checkScope({ resources, brands }: StateScope, known: readonly string[]): StateScope {
-  for (const name of resources ?? []) checkResource(name);
-  for (const id of brands ?? []) {
-    if (known.includes(id.toLowerCase())) continue;
-    throw new SightlineError('usage', `unknown brand ${id}; allowed: ${known.join(', ') || 'none'}`);
-  }
-  return { resources, brands: brands?.map((id) => id.toLowerCase()) ?? null };
 }
 
 function checkResource(name: string, path?: string): void {

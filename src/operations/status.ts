@@ -3,14 +3,20 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
+import { isAlive } from '../base/process-alive.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
+import { readKeyFile } from '../session/stored-keys.ts';
 import { catalogue, type Owner, readOwner } from '../session/workspace.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
+import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
 import { readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openReader } from '../warehouse/reader.ts';
+import { jobLines } from './jobs/job-list.ts';
+import { type Facts, type ReplicaState, type Verdict, verdictOf } from './verdict.ts';
 
 /** Files whose sizes are added up, at most. Beyond that the sum is too small. */
 const FILES_MAX = 100_000;
@@ -32,7 +38,11 @@ export interface WorkspaceStatus {
   };
   /** The last run of each job that has run. */
   readonly jobs: readonly JobRun[];
-  /** Null before the first sync has ended. */
+  /** The state of the workspace, the same as on the status page. */
+  readonly verdict: Verdict;
+  /** The running sync of any process; null if none runs. */
+  readonly progress: RunningSync | null;
+  /** Null before the first sync has published data. */
   readonly data: WarehouseStatus | null;
 }
 
@@ -50,16 +60,49 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
   };
   const runs = await readJobRuns(config.folder);
   const jobs = runs.filter((run, index) => runs.findIndex(({ job }) => job === run.job) === index);
-  const beside = { workspace: config.name, folder: config.folder, owner, bytes, jobs };
+  const progress = await readProgress(config.folder, clock.now());
+  const beside = { workspace: config.name, folder: config.folder, owner, bytes, jobs, progress };
+  const judge = async (copy: ReplicaState, status: WarehouseStatus | null): Promise<Verdict> => {
+    const [nowMs, lines] = [clock.now(), await jobLines(config, clock.now())];
+    const keys = readKeys(config.folder);
+    return verdictOf({ nowMs, workspace: config.name, copy, why: null, status, progress, jobs: lines, keys });
+  };
   try {
     const { value, stale, asOfMs } = await readNewestReplica(config, (query) =>
       readStatus(query, catalogue, clock.now()),
     );
-    return { ...beside, asOf: new Date(asOfMs).toISOString(), stale, data: value };
+    const isActive = progress !== null || owner !== null;
+    const data = { ...value, lastRun: value.lastRun === null ? null : withDerivedEnd(value.lastRun, isActive) };
+    const verdict = await judge('current', data);
+    return { ...beside, verdict, asOf: new Date(asOfMs).toISOString(), stale, data };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
     if (!isFirst) throw thrown;
-    return { ...beside, asOf: null, stale: false, data: null };
+    return { ...beside, verdict: await judge('none', null), asOf: null, stale: false, data: null };
+  }
+}
+
+/**
+ * Reads runs from the newest readable data. A run without a recorded end was interrupted, unless a sync is active. Throws like
+ * `readNewestReplica`.
+ */
+export async function readNewestRuns<T extends { readonly status: string; readonly error: string | null }>(
+  config: WorkspaceConfig,
+  clock: Clock,
+  read: (query: Query) => Promise<readonly T[]>,
+): Promise<NewestReplica<T[]>> {
+  const owner = await readLiveOwner(layoutOf(config.folder).owner);
+  const isActive = owner !== null || (await readProgress(config.folder, clock.now())) !== null;
+  const found = await readNewestReplica(config, read);
+  return { ...found, value: found.value.map((run) => withDerivedEnd(run, isActive)) };
+}
+
+// Null if the key file is damaged.
+function readKeys(folder: string): Facts['keys'] {
+  try {
+    return readKeyFile(folder)?.keys ?? [];
+  } catch {
+    return null;
   }
 }
 
@@ -116,13 +159,7 @@ export async function readNewestReplica<T>(
 // Ignores owner files of dead processes.
 async function readLiveOwner(path: string): Promise<Owner | null> {
   const owner = await readOwner(path);
-  if (owner === null) return null;
-  try {
-    process.kill(owner.pid, 0);
-    return owner;
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM' ? owner : null;
-  }
+  return owner !== null && isAlive(owner.pid) ? owner : null;
 }
 
 /**

@@ -4,6 +4,7 @@ import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
+import { providerOf } from '../contract/catalogue.ts';
 import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -16,7 +17,9 @@ import { createSyncStats, type SyncStats } from '../sync/sync-stats.ts';
 import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
+import type { RunKind } from '../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
@@ -36,11 +39,34 @@ export async function syncWorkspace(
   for (const name of options.only ?? []) checkResource(name);
   return withRemote(context, null, (inside) =>
     withWarehouse(inside, SYNC_RESOURCES, async (opened) => {
-      const [summary] = await syncOpened(inside, opened, [options], onProgress);
+      const brands = await resolveBrands(inside, opened, options.brands);
+      const [summary] = await syncOpened(inside, opened, 'sync', [{ ...options, brands }], onProgress);
       await publish(opened.warehouse, opened.layout, opened.copy);
       return summary as SyncSummary;
     }),
   );
+}
+
+/**
+ * Returns the ids of the selected brands; null for all. Reads the list of brands from upstream only if none is stored.
+ *
+ * @throws `usage` for an unknown brand, before any run of the selection begins.
+ */
+export async function resolveBrands(
+  context: Context,
+  opened: Opened,
+  wanted: readonly string[] | null,
+): Promise<string[] | null> {
+  if (wanted === null) return null;
+  const read = () => opened.warehouse.database.exclusive(({ query }) => readBrandNames(query));
+  let known = await read();
+  if (known.length === 0) {
+    const lists = { only: [providerOf(catalogue, 'brand').name], range: null, brands: null };
+    const [looked] = await syncOpened(context, opened, 'look', [lists], () => undefined);
+    if (looked?.error) throw looked.error;
+    known = await read();
+  }
+  return chooseBrandIds(known, wanted);
 }
 
 /** Parts of `syncAndNotify`. */
@@ -88,6 +114,7 @@ export function endingOfSync({ status, error, failures, allowance }: SyncSummary
 export async function syncOpened(
   context: Context,
   opened: Opened,
+  kind: RunKind,
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
 ): Promise<SyncSummary[]> {
@@ -98,18 +125,25 @@ export async function syncOpened(
   const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
   const client = createClient({ ...config.upstream(), budget: allowed, clock, connections: config.connections });
   try {
-    return await syncThrough(context, opened, runs, { client, budget, onProgress });
+    return await syncThrough(context, opened, runs, { kind, client, budget, onProgress });
   } finally {
     await client.close();
     await close();
   }
 }
 
+interface Through {
+  readonly kind: RunKind;
+  readonly client: Client;
+  readonly budget: Budget;
+  readonly onProgress: OnProgress;
+}
+
 async function syncThrough(
-  { config, clock, signal, command }: Context,
+  { config, clock, signal, command, trigger = 'command' }: Context,
   { warehouse, layout, durable }: Opened,
   runs: readonly SyncOptions[],
-  { client, budget, onProgress }: { readonly client: Client; readonly budget: Budget; readonly onProgress: OnProgress },
+  { kind, client, budget, onProgress }: Through,
 ): Promise<SyncSummary[]> {
   const { connections } = config;
   const summaries: SyncSummary[] = [];
@@ -138,6 +172,7 @@ async function syncThrough(
       clockPolicy: config.clock,
       connections,
       signal,
+      origin: { kind, trigger },
       onProgress: take,
     };
     for (const options of runs) {

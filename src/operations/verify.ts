@@ -3,9 +3,8 @@ import { readCalibrated, readConventions } from '../analytics/calibration/findin
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
-import { SightlineError } from '../base/errors.ts';
+import type { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
-import { providerOf } from '../contract/catalogue.ts';
 import { addDays, eachDay } from '../contract/time.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withRemote } from '../session/remote-session.ts';
@@ -13,13 +12,13 @@ import { type Context, catalogue, type Opened, publish, withWarehouse } from '..
 import { layoutOf } from '../snapshot/layout.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { DayRange } from '../sync/slice.ts';
-import { readMembers } from '../warehouse/ledger/slice-state.ts';
 import {
   distrustDays,
   readVerifiedThrough,
   type Verified,
   writeVerifications,
 } from '../warehouse/ledger/verifications.ts';
+import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
 /** Ranges of days that one repair fetches again, at most. The next repair continues. */
@@ -78,14 +77,14 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
   const work = async (opened: Opened): Promise<Verification> => {
     const { brands: wanted, range } = request;
     const errors: SightlineError[] = [];
-    const sync = async (runs: Parameters<typeof syncOpened>[2]): Promise<SyncSummary[]> => {
-      const summaries = await syncOpened(context, opened, runs, onProgress);
+    const sync = async (runs: Parameters<typeof syncOpened>[3]): Promise<SyncSummary[]> => {
+      const summaries = await syncOpened(context, opened, 'verify', runs, onProgress);
       for (const { error } of summaries) if (error !== null) errors.push(error);
       return summaries;
     };
-    const known = await readBrandIds(opened);
-    const ids = chooseIds(known, wanted);
-    if (request.fresh) await sync([{ only: REPORTS, range: null, brands: wanted, full: true }]);
+    const known = await opened.warehouse.database.exclusive(({ query }) => readBrandNames(query));
+    const ids = chooseBrandIds(known, wanted) ?? known.map(({ id }) => id);
+    if (request.fresh) await sync([{ only: REPORTS, range: null, brands: wanted === null ? null : ids, full: true }]);
     let brands = await verifyBrands(context, opened, ids, range);
     const repaired: Repaired[] = [];
     let requests = 0;
@@ -137,21 +136,6 @@ export function endingOfVerification({ brands, error }: Verification): Ending {
 
 function hasDifferences({ days, ranges }: BrandVerification): boolean {
   return days.some(({ status }) => status === 'differs') || ranges.some(({ status }) => status === 'differs');
-}
-
-async function readBrandIds({ warehouse }: Opened): Promise<string[]> {
-  const provider = providerOf(catalogue, 'brand');
-  const members = await readMembers(warehouse.database, provider, null, { id: provider.provides?.id as string });
-  return members.map(({ id }) => id);
-}
-
-function chooseIds(known: readonly string[], wanted: readonly string[] | null): readonly string[] {
-  if (wanted === null) return known;
-  for (const id of wanted) {
-    if (known.includes(id.toLowerCase())) continue;
-    throw new SightlineError('usage', `the workspace has no brand ${id}; it has: ${known.join(', ') || 'none'}`);
-  }
-  return known.filter((id) => wanted.some((other) => other.toLowerCase() === id));
 }
 
 async function verifyBrands(

@@ -2,13 +2,13 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { catalogue } from '../session/workspace.ts';
 import { readStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { readBrandReport, readBrands } from '../web/report/brand-report.ts';
 import { drawings, reportPage } from '../web/report/report-page.ts';
 import { fileTheme } from '../web/report/theme.ts';
+import { chooseBrandIds } from './choose-brands.ts';
 import { readNewestReplica } from './status.ts';
 
 /** Options of `reportWorkspace`. */
@@ -43,8 +43,10 @@ export async function reportWorkspace(
   const read = await readNewestReplica(config, async (query) => {
     const status = await readStatus(query, catalogue, clock.now());
     const reports = [];
-    for (const brand of choose(await readBrands(query), wanted))
-      reports.push(await readBrandReport(query, brand, weeks));
+    const brands = await readBrands(query);
+    const ids = chooseBrandIds(brands, wanted);
+    for (const brand of brands)
+      if (ids?.includes(brand.id) ?? true) reports.push(await readBrandReport(query, brand, weeks));
     return { status, reports };
   });
   const { status, reports } = read.value;
@@ -65,18 +67,6 @@ export async function reportWorkspace(
     written.push({ brandId: report.id, name: report.name, page, charts: charts.map(({ path }) => path) });
   }
   return written;
-}
-
-function choose<T extends { readonly id: string }>(
-  brands: readonly T[],
-  wanted: readonly string[] | null,
-): readonly T[] {
-  if (wanted === null) return brands;
-  const ids = wanted.map((id) => id.toLowerCase());
-  const unknown = ids.find((id) => !brands.some((brand) => brand.id === id));
-  if (unknown === undefined) return brands.filter((brand) => ids.includes(brand.id));
-  const known = brands.map((brand) => brand.id).join(', ') || 'none';
-  throw new SightlineError('usage', `unknown brand ${unknown}; allowed: ${known}`);
 }
 
 // Reduces a name to letters, digits and hyphens for a file name.

@@ -106,7 +106,7 @@ async function checkSchema(query: Query): Promise<void> {
 
 async function readLastRun(query: Query): Promise<LastRun | null> {
   const rows = await query(
-    "SELECT status, epoch_ms(ended_at) FROM sync.runs WHERE status <> 'running' ORDER BY started_at DESC, rowid DESC LIMIT 1",
+    "SELECT status, epoch_ms(ended_at) FROM sync.runs WHERE status <> 'running' AND kind = 'sync' ORDER BY started_at DESC, rowid DESC LIMIT 1",
   );
   const [row] = rows;
   return row === undefined ? null : { status: String(row[0]), endedAt: row[1] === null ? null : Number(row[1]) };

@@ -55,7 +55,7 @@ async function readLastRun(query: Query): Promise<RunFigures | null> {
   const [row] = await query(
     `SELECT status, CAST(epoch_ms(started_at) AS DOUBLE), CAST(epoch_ms(ended_at) AS DOUBLE), requests, retries,
        waited_ms, CAST(tables AS VARCHAR) FROM sync.runs
-     WHERE status <> 'running' ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+     WHERE status <> 'running' AND kind = 'sync' ORDER BY started_at DESC, rowid DESC LIMIT 1`,
   );
   if (row === undefined) return null;
   const [status, startedAt, endedAt, requests, retries, waitedMs, tables] = row;
@@ -77,8 +77,8 @@ async function readLastRun(query: Query): Promise<RunFigures | null> {
 
 async function readFailuresInARow(query: Query): Promise<number> {
   const [row] = await query(
-    `SELECT count(*) FROM sync.runs WHERE status = 'failed' AND started_at > coalesce(
-       (SELECT max(started_at) FROM sync.runs WHERE status IN ('complete', 'partial')), TIMESTAMP '1970-01-01')`,
+    `SELECT count(*) FROM sync.runs WHERE status = 'failed' AND kind = 'sync' AND started_at > coalesce(
+       (SELECT max(started_at) FROM sync.runs WHERE status IN ('complete', 'partial') AND kind = 'sync'), TIMESTAMP '1970-01-01')`,
   );
   return Number(row?.[0] ?? 0);
 }

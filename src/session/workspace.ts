@@ -29,6 +29,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** The command of this process, shown to other processes while this one owns the warehouse. */
   readonly command: string;
+  /** Starts of runs are recorded with it: `job` and the name of the job, or `program`. Default: `command`. */
+  readonly trigger?: string;
   /** Called with a description of the current holder if the warehouse has to be waited for. */
   readonly onWait?: (current: string) => void;
   /** Called once with a sentence when a shared service becomes unreachable, and once when it is back. */

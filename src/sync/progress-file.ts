@@ -1,7 +1,9 @@
 import { constants } from 'node:fs';
 import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
+import { isAlive } from '../base/process-alive.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Progress } from './progress.ts';
 
@@ -15,6 +17,8 @@ const amount = z.number().nonnegative();
 const content = z.object({
   command: z.string(),
   pid: z.int(),
+  /** Absent in files of earlier versions. */
+  host: z.string().optional(),
   startedAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   requests: amount,
@@ -60,7 +64,7 @@ export function keepProgress(
     if (isWriting) return;
     isWriting = true;
     const updatedAt = new Date(clock.now()).toISOString();
-    const text = JSON.stringify({ command, pid: process.pid, startedAt, updatedAt, ...read() });
+    const text = JSON.stringify({ command, pid: process.pid, host: hostname(), startedAt, updatedAt, ...read() });
     writing = replace(path, text).then(() => {
       isWriting = false;
     });
@@ -84,7 +88,9 @@ export async function readProgress(folder: string, nowMs: number): Promise<Runni
   if (!running.success) return null;
   // A timestamp far in the future was written before the clock was set back.
   const isSilent = Math.abs(nowMs - Date.parse(running.data.updatedAt)) > SILENT_MS_MAX;
-  return isSilent ? null : running.data;
+  const { pid, host, ...rest } = running.data;
+  if (isSilent || (host === hostname() && !isAlive(pid))) return null;
+  return { ...rest, pid };
 }
 
 // Polled every second, so do not block on or load anything but a small regular file.

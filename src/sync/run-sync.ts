@@ -12,7 +12,13 @@ import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
 import { readQuarantined } from '../warehouse/ledger/ledger.ts';
-import { type RunRef, type RunStatus, type RunTotals, readLastRequests } from '../warehouse/ledger/runs.ts';
+import {
+  type RunOrigin,
+  type RunRef,
+  type RunStatus,
+  type RunTotals,
+  readLastRequests,
+} from '../warehouse/ledger/runs.ts';
 import {
   type ClosedSlice,
   type Member,
@@ -57,6 +63,8 @@ export interface SyncOptions {
   readonly allowance?: Allowance;
 }
 
+const BY_COMMAND: RunOrigin = { kind: 'sync', trigger: 'command' };
+
 /** Dependencies of a run. */
 export interface SyncParts extends PageDestinations {
   readonly catalogue: Catalogue;
@@ -68,6 +76,8 @@ export interface SyncParts extends PageDestinations {
   readonly connections: number;
   /** Aborted to stop the run; pages in flight are finished or dropped, and every commit is complete. */
   readonly signal: AbortSignal;
+  /** Recorded with the run; default: a sync started by a command. */
+  readonly origin?: RunOrigin;
   /** Called after every change of the sync stats. */
   readonly onProgress?: (stats: SyncStats) => void;
 }
@@ -139,10 +149,10 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
 }
 
-async function beginRun({ warehouse, archive, clock }: SyncParts, runId: string, options: string) {
+async function beginRun({ warehouse, archive, clock, origin = BY_COMMAND }: SyncParts, runId: string, options: string) {
   const date = clock.now();
-  const run = await warehouse.beginRun({ runId, options, now: date });
-  await archive?.append({ kind: 'begin', runId, passId: run.passId, options, date });
+  const run = await warehouse.beginRun({ runId, options, now: date, origin });
+  await archive?.append({ kind: 'begin', runId, passId: run.passId, options, origin, date });
   return run;
 }
 
@@ -191,7 +201,9 @@ async function readAll(
       });
     }
   };
-  const brands = chooseBrands(await readPlausibleBrands(parts, run, stats, context), options.brands);
+  const listed = await readPlausibleBrands(parts, run, stats, context);
+  const brands = chooseBrands(listed, options.brands);
+  warnOfMissing(catalogue, listed, options.brands, stats);
   follower.brands(brands);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
   add(await follower.after(opening, true));
@@ -355,6 +367,20 @@ async function lastRequests({ warehouse }: SyncParts, options: SyncOptions): Pro
   return warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
 }
 
+// A brand that was selected by its stored row may have been deleted upstream since.
+function warnOfMissing(
+  catalogue: Catalogue,
+  listed: readonly Member[],
+  wanted: readonly string[] | null,
+  stats: SyncStats,
+): void {
+  const chain = providerOf(catalogue, 'brand').name;
+  for (const id of wanted ?? []) {
+    if (listed.some((brand) => brand.id === id.toLowerCase())) continue;
+    stats.warned({ chain, code: 'not_found', message: `upstream does not list the brand ${id}` });
+  }
+}
+
 // Windows and paged scans are planned from all earlier reads, daily totals from whether they were read. For other
 // resources only recent reads matter.
 function lastingChains(catalogue: Catalogue): { lasting: string[]; daily: string[] } {
@@ -379,17 +405,8 @@ function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
 }
 
-/**
- * Returns the selected brands.
- * @throws `usage` for an unknown brand
- */
+/** Returns the brands with these ids; all if `wanted` is null. */
 export function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
   if (wanted === null) return brands;
-  for (const id of wanted) {
-    if (!brands.some((brand) => brand.id === id.toLowerCase())) {
-      const known = brands.map((brand) => brand.id).join(', ') || 'none';
-      throw new SightlineError('usage', `the workspace has no brand ${id}; it has: ${known}`);
-    }
-  }
   return brands.filter((brand) => wanted.some((id) => id.toLowerCase() === brand.id));
 }

@@ -120,8 +120,10 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   runs: {
     started_at: 'Start (UTC, by the clock of this machine).',
-    ended_at: 'End; null while it runs or if it was killed.',
-    status: 'running, complete, partial, interrupted or failed.',
+    kind: 'sync, look (lists and day counts read for a plan), verify, replay or import.',
+    trigger: '`command`, `program`, or `job` and the name of the job; null if it is unknown.',
+    ended_at: 'End; null while it runs, and until the next run if its process was killed.',
+    status: 'running (also if its process was killed), complete, partial, interrupted or failed.',
     options: 'Options; a run resumes an unfinished run with the same options.',
     requests: 'Requests sent.',
     retries: 'Those of them that repeated another.',

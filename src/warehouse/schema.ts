@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
 /** Version of the tables in schema `sync`; resource tables are migrated to the catalogue without a version. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -100,5 +100,19 @@ CREATE VIEW sync.conventions AS SELECT * FROM sync.calibration;
 COMMENT ON VIEW sync.conventions IS 'Earlier name of sync.calibration.';
 `;
 
+// Earlier versions recorded only syncs, among them the ones that refreshed a plan.
+const runKinds = `
+ALTER TABLE sync.runs ADD COLUMN IF NOT EXISTS kind VARCHAR;
+ALTER TABLE sync.runs ADD COLUMN IF NOT EXISTS trigger VARCHAR;
+UPDATE sync.runs SET kind = 'sync';
+`;
+
 /** SQL that migrates a file from each version to the next; the first step creates the tables. */
-export const steps: readonly string[] = [firstTables, servingTables, recordTables, proofTables, calibrationTable];
+export const steps: readonly string[] = [
+  firstTables,
+  servingTables,
+  recordTables,
+  proofTables,
+  calibrationTable,
+  runKinds,
+];

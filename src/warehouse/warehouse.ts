@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Values } from '../contract/rows.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { clearCheckpoints, readDataVersion, type SliceRef, toTimestampText, writeRequests } from './ledger/ledger.ts';
-import { beginRun, endRun, type RunRef, type RunTotals } from './ledger/runs.ts';
+import { beginRun, endRun, type RunOrigin, type RunRef, type RunTotals, recordRun } from './ledger/runs.ts';
 import { writeShapes } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
 import { removeImplausible } from './write/implausible-rows.ts';
@@ -14,8 +15,15 @@ import { writePage } from './write/write-page.ts';
 /** A workspace's warehouse, opened by the process that owns it. */
 export interface Warehouse {
   readonly database: Database;
-  beginRun(run: { runId: string; options: string; now: number }): Promise<RunRef & { continues: boolean }>;
+  beginRun(run: {
+    runId: string;
+    options: string;
+    now: number;
+    origin?: RunOrigin;
+  }): Promise<RunRef & { continues: boolean }>;
   endRun(run: RunRef, totals: RunTotals, now: number): Promise<void>;
+  /** Records an operation that replaced data without requests. */
+  recordRun(origin: RunOrigin, now: number): Promise<void>;
   /**
    * Writes a page in one transaction.
    * @throws LossError if the page lacks most nested rows of its stored rows and `guard` is set
@@ -54,6 +62,8 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   return {
     database,
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
+    recordRun: (origin, now) =>
+      database.transaction((session) => recordRun(session, { ...origin, runId: randomUUID(), now })),
     endRun: (run, totals, now) =>
       database.transaction((session) => endRun(session, run, { ...totals, dataVersion: version.current }, now)),
     writePage: (page) => database.transaction((session) => writePage({ catalogue, writers, version }, session, page)),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
-import { type Finished, makeFolder, openCli, runCli, serve, until } from './helpers.ts';
+import { BRAND_HINT, expectRefusal, type Finished, makeFolder, openCli, runCli, serve, until } from './helpers.ts';
 
 // A distinctive value, so that it is found in any output.
 const KEY = 'gsk_never_to_be_seen_0123456789';
@@ -155,14 +155,15 @@ describe('a workspace that has data already', () => {
     expect(await run('sync')).toMatchObject({ code: 0 });
   });
 
-  test('rejects an unknown brand and lists the known ones', async () => {
+  test('rejects an unknown brand and lists the known ones with their names', async () => {
     const workspace = await openCli({ brands: 2, prompts: 1, days: 1 });
     const unknown = '00000000-0000-4000-8000-000000000000';
     const finished = await workspace.run('sync', '--json', '--brand', unknown);
-    expectFailure(finished, 'usage');
-    const ids = (await workspace.rows('select id from brands')).map(({ id }) => String(id));
-    expect(ids).toHaveLength(2);
-    for (const part of [unknown, ...ids]) expect(finished.stderr).toContain(part);
+    expectRefusal(finished, 'usage', true, BRAND_HINT);
+    const brands = await workspace.rows('select id, name from brands');
+    expect(brands).toHaveLength(2);
+    const known = brands.map(({ id, name }) => `${name} (${String(id).slice(0, 8)})`);
+    for (const part of [unknown, ...known]) expect(finished.stderr).toContain(part);
   });
 
   test('ends partial with exit code 3 when one list stays broken, and names it', async () => {

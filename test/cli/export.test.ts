@@ -190,7 +190,7 @@ describe('plain files', () => {
     [['--compression', 'lzo'], '--compression is "lzo"; allowed: snappy, zstd'],
     [['--from', '2026-02-30', '--output', 'x'], '--from is "2026-02-30"'],
     [['--from', '2026-02-02', '--to', '2026-02-01', '--output', 'x'], '--from 2026-02-02 is after --to 2026-02-01'],
-    [['--brand', 'me', '--output', 'x'], '--brand "me" is unknown; allowed: '],
+    [['--brand', 'me', '--output', 'x'], 'unknown brand "me"; allowed: '],
     [['--output', '-'], '--output - allows one table'],
     [['--tables', 'brands', '--output', '-', '--json'], '--output - cannot be combined with --json'],
   ])('are rejected with the arguments %j', async (args, message) => {

@@ -158,14 +158,18 @@ export async function serve(listener: RequestListener): Promise<{ origin: string
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
+/** The hint of an error about an unknown brand. */
+export const BRAND_HINT = 'A brand that was just created is known after `sightline sync --only brands`.';
+
 /** Checks the properties of every error: one sentence, its hint, the exit code of its code, no stack. */
 export function expectRefusal(
   finished: Pick<Finished, 'code' | 'stdout' | 'stderr'>,
   code: ErrorCode,
   json: boolean,
+  hint: string = errorTable[code].hint,
 ): void {
   const { stdout, stderr } = finished;
-  const { exit, hint } = errorTable[code];
+  const { exit } = errorTable[code];
   expect(finished, stderr).toMatchObject({ code: exit });
   expect(stderr).toMatch(/^sightline: \S.*\n.*\n$/);
   const [sentence = '', told] = stderr.split('\n');

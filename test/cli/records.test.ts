@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+import { BRAND_HINT, type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
 import { readCopy } from './tamper.ts';
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
@@ -151,6 +151,6 @@ describe('state', () => {
     expectRefusal(await workspace.run('state'), 'usage', false);
     expectRefusal(await workspace.run('state', 'burn'), 'usage', false);
     expectRefusal(await workspace.run('state', 'reset', '--resource', 'weather', '--yes'), 'usage', false);
-    expectRefusal(await workspace.run('state', 'reset', '--brand', 'nobody', '--yes'), 'usage', false);
+    expectRefusal(await workspace.run('state', 'reset', '--brand', 'nobody', '--yes'), 'usage', false, BRAND_HINT);
   });
 });

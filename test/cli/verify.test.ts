@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expectRefusal, openCli } from './helpers.ts';
+import { BRAND_HINT, expectRefusal, openCli } from './helpers.ts';
 import { oneOf, readCopy, tamper } from './tamper.ts';
 
 interface Verified {
@@ -126,7 +126,7 @@ test('rejects invalid arguments', async () => {
   const workspace = await openCli({ brands: 1, prompts: 3, days: 3 });
   expectRefusal(await workspace.run('verify', '--json'), 'no_data', true);
   expect((await workspace.run('sync')).code).toBe(0);
-  expectRefusal(await workspace.run('verify', '--brand', 'nobody'), 'usage', false);
+  expectRefusal(await workspace.run('verify', '--brand', 'nobody'), 'usage', false, BRAND_HINT);
   expectRefusal(await workspace.run('verify', '--from', '2026-02-30'), 'usage', false);
   expectRefusal(await workspace.run('verify', '--to', '2026-02-01', '--json'), 'usage', true);
   const nothing = await workspace.run('verify', '--from', '2020-01-01', '--to', '2020-01-31');

@@ -14,7 +14,7 @@ test.skipIf(process.platform !== 'linux')('a sync that cannot start closes its b
   const context = { config, clock: systemClock, signal, command: 'sync' };
   const work = withWarehouse(context, { memoryLimitMb: 64, threads: 1 }, async (opened) => {
     await opened.warehouse.close();
-    return syncOpened(context, opened, [{ only: null, range: null, brands: null }], () => undefined);
+    return syncOpened(context, opened, 'sync', [{ only: null, range: null, brands: null }], () => undefined);
   });
   await expect(work).rejects.toThrow();
   expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);

@@ -86,7 +86,7 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
           // The first page is uploaded to a bucket as a complete file, after which the log is empty.
           if (page > 1) expect([page, log()]).toEqual([page, true]);
         }
-        await syncOpened(context, { warehouse, layout, copy, durable }, [ALL], () => {
+        await syncOpened(context, { warehouse, layout, copy, durable }, 'sync', [ALL], () => {
           expect(hasWriteLock(layout.warehouse)).toBe(true);
         });
         await locked('sync');

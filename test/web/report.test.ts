@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CliWorkspace, expectRefusal, openCliFor } from '../cli/helpers.ts';
+import { BRAND_HINT, type CliWorkspace, expectRefusal, openCliFor } from '../cli/helpers.ts';
 import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
 import { contrast, luminance } from '../support/contrast.ts';
 
@@ -78,7 +78,8 @@ describe('sightline report', () => {
 
   test('rejects unknown brands, invalid weeks and a workspace without data', async () => {
     const { run } = workspace;
-    expectRefusal(await run('report', '--brand', '00000000-0000-4000-8000-000000000000', '--json'), 'usage', true);
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    expectRefusal(await run('report', '--brand', unknown, '--json'), 'usage', true, BRAND_HINT);
     expectRefusal(await run('report', '--weeks', '0'), 'usage', false);
     expectRefusal(await run('report', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
   });

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
+import { verdictOf } from '../../src/operations/verdict.ts';
 import { verifyWorkspace } from '../../src/operations/verify.ts';
 import { readCalendars } from '../../src/query/calendar.ts';
 import { defineJob } from '../../src/scheduler/job.ts';
@@ -14,7 +15,6 @@ import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
 import { catalogue } from '../../src/session/workspace.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import type { Charts } from '../../src/web/operations/drawn-charts.ts';
-import { findingsOf } from '../../src/web/operations/status-findings.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { NOW_MS, openWorkspace } from '../support/workspace.ts';
 import { eventsOf, openIn, serveStatus, workspaceBefore } from './support.ts';
@@ -156,7 +156,7 @@ describe('the data of the status page', () => {
       steps: [step],
     });
     await untilChanged('jobs');
-    expect((await server.data()).findings[0]).toEqual({
+    expect((await server.data()).findings[0]).toMatchObject({
       level: 'problem',
       sentence: 'The job nightly failed: export: no room left.',
       command: 'sightline jobs run nightly',
@@ -244,8 +244,13 @@ describe('the state of a workspace', () => {
     const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
     const resource = { resource: 'r', readAt: null, gaps: [], gapDays: 3, unfinished: 0 };
     const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
+    const startedAt = '2026-03-01T00:00:00.000Z';
+    const unresolved = { runId: 'r', status: 'failed', startedAt, error: 'no answer' } as const;
+    const oldest = { resource: 'r', brandId: null };
+    const freshness = { asOf: startedAt, oldest, neverRead: [], neverReadCount: 0, unresolved };
     const status = {
       lastRun,
+      freshness,
       brands: [brand],
       resources: [resource],
       quarantined: 1,
@@ -261,17 +266,14 @@ describe('the state of a workspace', () => {
       copy: 'current',
       why: null,
       status,
-      readAtMs: 0,
       progress: null,
       jobs: [],
     } as const;
     const keys = [{ name: 'old', expiresAt: new Date(NOW_MS + 1000).toISOString() }];
-    const found = findingsOf({ ...facts, keys });
-    expect(found.map(({ level }) => level)).toEqual(['problem', 'problem', ...Array(6).fill('attention')]);
+    const { findings: found } = verdictOf({ ...facts, keys });
+    expect(found.map(({ level }) => level)).toEqual(['problem', ...Array(5).fill('attention')]);
     expect(found.map(({ command }) => command)).toEqual([
       'sightline doctor --workspace acme',
-      'sightline sync --workspace acme',
-      'sightline sync --workspace acme',
       'sightline verify --repair --workspace acme',
       'sightline sync --workspace acme',
       'sightline sql "from sync.quarantine" --workspace acme',

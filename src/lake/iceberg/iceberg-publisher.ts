@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive } from '../../base/process-alive.ts';
 import type { Manifest, SnapshotFile, SnapshotTable } from '../../snapshot/manifest.ts';
 import type { Publisher } from '../../snapshot/publisher.ts';
 import { chooseExpired, type Keep } from '../../snapshot/retention.ts';
@@ -116,14 +117,6 @@ async function makeAside(sending: string): Promise<string> {
     if (isLeft) await rm(join(sending, name), { recursive: true, force: true });
   }
   return mkdtemp(join(sending, `${process.pid}-`));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 // Reads the manifests that retention keeps however much time passes. Tables may name their snapshots.

@@ -15,6 +15,8 @@ import { type Configured, validConfigs } from './workspace-list.ts';
 
 /** Job logs that are read at the same time. */
 const BOOKS_AT_A_TIME = 16;
+/** How far back the due time of a job that never completed is searched: more than a year, the longest usual interval. */
+const NEW_SEARCH_MS = 400 * 86_400_000;
 /** Leading characters of a budget's name that are shown. */
 const SHOWN_CHARACTERS = 8;
 
@@ -23,7 +25,10 @@ export interface Lag {
   readonly workspace: string;
   /** End of the last job run that completed all its steps; null if none is known. */
   readonly lastWholeRun: string | null;
-  /** Due time of the oldest run that has not happened; null if none is due. `overdue` lists its jobs. */
+  /**
+   * Due time of the oldest run that has not happened; null if none is due. `overdue` lists the jobs. A workspace whose jobs
+   * have never completed is overdue since the last time that a job with a sync was due.
+   */
   readonly overdueSince: string | null;
   readonly overdue: readonly string[];
 }
@@ -100,18 +105,24 @@ async function readLag(
 ): Promise<Lag> {
   const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
   const lastDone = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
+  const lastWholeRun = [lastDone, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a));
   const missed = jobsOf(config).flatMap((job) => {
     const through = settled.get(job.name);
     const elsewhere = ended.find((one) => one.workspace === config.name && one.job === job.name)?.endedAt;
     const sinceMs = Math.max(through ?? 0, elsewhere === undefined ? 0 : Date.parse(elsewhere));
-    if (!job.enabled || sinceMs === 0) return [];
+    const isNew = lastWholeRun === null && job.steps.some((step) => step.do === 'sync');
+    if (!job.enabled || (sinceMs === 0 && !isNew)) return [];
+    if (isNew) {
+      const dueMs = lastRun(job.cron, job.timeZone, clock.now() - NEW_SEARCH_MS, clock.now());
+      return dueMs === null ? [] : [{ name: job.name, dueMs }];
+    }
     const dueMs = lastRun(job.cron, job.timeZone, sinceMs, clock.now());
     return dueMs === null ? [] : [{ name: job.name, dueMs }];
   });
   const since = missed.reduce((first, { dueMs }) => Math.min(first, dueMs), Infinity);
   return {
     workspace: config.name,
-    lastWholeRun: [lastDone, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a)),
+    lastWholeRun,
     overdueSince: since === Infinity ? null : new Date(since).toISOString(),
     overdue: missed.map(({ name }) => name),
   };

@@ -26,15 +26,6 @@ export interface CheckContext {
   readonly owner: string | null;
 }
 
-/** Whether a process with this ID exists. */
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
 /** `3 files`, `1 file`. */
 export function counted(value: number, noun: string): string {
   return `${value.toLocaleString('en-US')} ${noun}${value === 1 ? '' : 's'}`;

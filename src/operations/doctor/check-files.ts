@@ -3,12 +3,13 @@ import { access, chmod, constants, opendir, readdir, readFile, rm, statfs } from
 import { dirname, join } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
+import { isAlive } from '../../base/process-alive.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import { claimPath, octal, parseClaim, readClaim } from '../../session/owner-file.ts';
 import { keyFilePath } from '../../session/stored-keys.ts';
 import { readOwner, withWarehouse } from '../../session/workspace.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
-import { type CheckContext, counted, type Finding, isAlive } from './check-context.ts';
+import { type CheckContext, counted, type Finding } from './check-context.ts';
 
 const MEGABYTE = 1_000_000;
 /** Free space that is required in any case. */

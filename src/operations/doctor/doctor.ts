@@ -1,10 +1,11 @@
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
+import { isAlive } from '../../base/process-alive.ts';
 import { isServed } from '../../session/borrow.ts';
 import { type Owner, readOwner } from '../../session/workspace.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
-import { type CheckContext, type Finding, isAlive } from './check-context.ts';
+import type { CheckContext, Finding } from './check-context.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './check-data.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './check-files.ts';
 import { checkRecords } from './check-implausible.ts';

@@ -5,7 +5,12 @@ import { SightlineError } from '../../base/errors.ts';
 import type { Job } from '../../scheduler/job.ts';
 import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
 import { toJobs } from '../../scheduler/job-settings.ts';
+import { lastRun } from '../../scheduler/next-run.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
+import type { JobLine } from '../../web/operations/page-parts.ts';
+
+/** Time in which a due job must start and finish before it counts as late. */
+const LATE_MS = 6 * 3_600_000;
 
 /** The jobs of a workspace with its settings applied. Throws `config_invalid`. */
 export function jobsOf({ jobs }: Pick<WorkspaceConfig, 'jobs'>): Job[] {
@@ -32,6 +37,24 @@ export async function listJobs(config: WorkspaceConfig, nowMs: number): Promise<
       job,
       next: next === undefined ? null : new Date(next.atMs).toISOString(),
       last: runs.find((run) => run.job === job.name) ?? null,
+    };
+  });
+}
+
+/** The jobs of a workspace as the verdict and the status page need them. Throws `config_invalid`. */
+export async function jobLines(config: WorkspaceConfig, nowMs: number): Promise<JobLine[]> {
+  return (await listJobs(config, nowMs)).map(({ job, next, last }) => {
+    const { name, about, cron, timeZone, enabled, steps } = job;
+    const line = { name, about, cron: cron.text, timeZone, enabled, steps: steps.map((step) => step.do), next };
+    if (last === null) return { ...line, overdueSince: null, last };
+    const failed = last.steps.find((step) => step.status === last.status && step.error !== null);
+    const error = failed === undefined ? null : `${failed.step}: ${failed.error}`;
+    const dueMs = enabled ? lastRun(cron, timeZone, Date.parse(last.startedAt), nowMs - LATE_MS) : null;
+    const overdueSince = dueMs === null ? null : new Date(dueMs).toISOString();
+    return {
+      ...line,
+      overdueSince,
+      last: { status: last.status, startedAt: last.startedAt, endedAt: last.endedAt, error },
     };
   });
 }

@@ -67,7 +67,7 @@ export async function runStep(step: Step, parts: StepParts): Promise<StepOutcome
 // Each operation is loaded only if a job runs it.
 async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
   const { job, onResult } = parts;
-  const open = (command = `jobs run ${job}`): Context => parts.open(command);
+  const open = (command = `jobs run ${job}`): Context => ({ ...parts.open(command), trigger: `job ${job}` });
   switch (step.do) {
     case 'sync': {
       const { endingOfSync, syncAndNotify } = await import('../sync.ts');

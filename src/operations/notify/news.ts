@@ -1,9 +1,10 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { JobRun } from '../../scheduler/job-log.ts';
+import { catalogue } from '../../session/workspace.ts';
 import type { SyncOptions, SyncSummary } from '../../sync/run-sync.ts';
 import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
-import { readLastWholeRun } from '../../warehouse/ledger/runs.ts';
+import { readFreshness } from '../../warehouse/ledger/freshness.ts';
 import { readNewestReplica } from '../status.ts';
 import { type Outcome, outcomeOfSync } from './judge.ts';
 import type { News } from './notify.ts';
@@ -49,10 +50,11 @@ export async function newsOfJob(config: WorkspaceConfig, run: JobRun): Promise<N
   return { outcomes, ...(await newsOfFreshness(config)) };
 }
 
-/** Reads the end of the last complete sync of all resources. */
+/** Reads the time as of which all data are complete, by the slices that were read. */
 export async function newsOfFreshness(config: WorkspaceConfig): Promise<News> {
   try {
-    return { lastCompleteMs: (await readNewestReplica(config, readLastWholeRun)).value };
+    const { value } = await readNewestReplica(config, (query) => readFreshness(query, catalogue));
+    return { lastCompleteMs: value.asOf === null ? null : Date.parse(value.asOf) };
   } catch (thrown) {
     // Nothing was ever published, so the age counts from the first check.
     if (thrown instanceof SightlineError && thrown.code === 'no_data') return { lastCompleteMs: null };

@@ -3,14 +3,16 @@ import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
+import { type Finding, type ReplicaState, verdictOf } from '../../operations/verdict.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
 import { type ReplicaReport, readCopy } from '../../query/replica-report.ts';
 import type { Service } from '../../query/service.ts';
+import { toShownTexts } from '../../query/shown-text.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
+import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
 import { type BudgetHour, createBudgetWatch } from '../../web/operations/budget-watch.ts';
 import type { JobLine, StatusParts } from '../../web/operations/page-parts.ts';
-import { type Finding, findingsOf, type ReplicaState } from '../../web/operations/status-findings.ts';
 import { type Key, listKeys } from '../auth/keys.ts';
 
 /** Maximum number of snapshots reported individually. */
@@ -94,29 +96,20 @@ export function createReporter(parts: ReporterParts): Reporter {
   const read = async (): Promise<StatusReport> => {
     const nowMs = clock.now();
     const { state, replica, why = null } = await newest();
-    const copy = replica === null ? null : await reportOf(replica, nowMs);
+    const report = replica === null ? null : await reportOf(replica, nowMs);
     const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
     const keys = readKeys(parts);
+    const copy =
+      report === null ? null : { ...report, runs: report.runs.map((run) => withDerivedEnd(run, running !== null)) };
     const status = copy?.status ?? null;
-    const readAt = status?.resources.flatMap((one) => (one.readAt === null ? [] : [Date.parse(one.readAt)])) ?? [];
-    const readAtMs = readAt.length === 0 ? null : Math.max(...readAt);
+    const facts = { nowMs, workspace: parts.workspace, copy: state, why, status, progress: running, jobs, keys };
     return {
       now: new Date(nowMs).toISOString(),
       version: VERSION,
       workspace: parts.workspace,
       access: parts.access,
       runsJobs: parts.runsJobs,
-      findings: findingsOf({
-        nowMs,
-        workspace: parts.workspace,
-        copy: state,
-        why,
-        status,
-        readAtMs,
-        progress: running,
-        jobs,
-        keys,
-      }),
+      findings: toShownTexts(verdictOf(facts).findings),
       copyState: state,
       dataVersion: replica?.version ?? null,
       copy,

@@ -99,8 +99,8 @@ export function createApplier(parts: ApplyParts, { from, to, only, runs: writesR
         return true;
       case 'begin': {
         if (!writesRuns) return true;
-        const { runId, options, date } = record;
-        runs.set(runId, await warehouse.beginRun({ runId, options, now: date }));
+        const { runId, options, origin, date } = record;
+        runs.set(runId, await warehouse.beginRun({ runId, options, now: date, ...(origin ? { origin } : {}) }));
         return true;
       }
       case 'end': {

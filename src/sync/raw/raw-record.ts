@@ -33,7 +33,14 @@ const page = z.object({
 
 const record = z.discriminatedUnion('kind', [
   page,
-  z.object({ kind: z.literal('begin'), ...runRef, options: z.string(), date: time }),
+  z.object({
+    kind: z.literal('begin'),
+    ...runRef,
+    options: z.string(),
+    /** Absent in records of earlier versions. */
+    origin: z.object({ kind: z.enum(['sync', 'look', 'verify', 'replay', 'import']), trigger: z.string() }).optional(),
+    date: time,
+  }),
   z.object({ kind: z.literal('end'), ...runRef, totals: z.record(z.string(), z.unknown()), date: time }),
   /** Members that upstream reported as not found. */
   z.object({ kind: z.literal('gone'), resource: z.string(), keys: z.array(values), date: time }),

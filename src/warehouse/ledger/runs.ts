@@ -5,6 +5,28 @@ import { toTimestampText } from './ledger.ts';
 /** Final status of a run; while it runs, the stored status is `running`. */
 export type RunStatus = 'complete' | 'partial' | 'failed' | 'interrupted';
 
+/** Purpose of a run. A `look` reads only the lists and day counts that a plan needs. */
+export type RunKind = 'sync' | 'look' | 'verify' | 'replay' | 'import';
+
+/** Purpose of a run, and what started it: `command`, `program`, or `job` and the name of the job. */
+export interface RunOrigin {
+  readonly kind: RunKind;
+  readonly trigger: string;
+}
+
+/** Error of a run whose process ended without recording its end. */
+export const ENDED_UNEXPECTEDLY = 'the process ended unexpectedly';
+
+/**
+ * Returns a run as readers see it: one without a recorded end was interrupted, unless a sync is active.
+ */
+export function withDerivedEnd<T extends { readonly status: string; readonly error: string | null }>(
+  run: T,
+  isActive: boolean,
+): T {
+  return run.status !== 'running' || isActive ? run : { ...run, status: 'interrupted', error: ENDED_UNEXPECTEDLY };
+}
+
 /** A started run. */
 export interface RunRef {
   readonly runId: string;
@@ -37,12 +59,12 @@ const NO_PASS = '00000000-0000-0000-0000-000000000000';
  */
 export async function beginRun(
   session: Session,
-  run: { runId: string; options: string; now: number },
+  run: { runId: string; options: string; now: number; origin?: RunOrigin },
 ): Promise<RunRef & { continues: boolean }> {
   const now = toTimestampText(run.now);
   await session.run(
-    "UPDATE sync.runs SET status = 'interrupted', ended_at = CAST($1 AS TIMESTAMP) WHERE status = 'running'",
-    [now],
+    `UPDATE sync.runs SET status = 'interrupted', error = '${ENDED_UNEXPECTEDLY}', ended_at = coalesce(
+       (SELECT max(sent_at) FROM sync.requests q WHERE q.run_id = runs.run_id), started_at) WHERE status = 'running'`,
   );
   const [last] = await session.all(
     `SELECT CAST(pass_id AS VARCHAR) AS pass_id, status FROM sync.runs WHERE options = $1
@@ -59,9 +81,9 @@ export async function beginRun(
   );
   await session.run(`DELETE FROM sync.checkpoints ${tooOld}`);
   await session.run(
-    `INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, pid)
-     SELECT CAST($1 AS UUID), CAST($2 AS UUID), CAST($3 AS TIMESTAMP), 'running', $4, $5`,
-    [run.runId, passId, now, run.options, process.pid],
+    `INSERT INTO sync.runs (run_id, pass_id, started_at, status, options, pid, kind, trigger)
+     SELECT CAST($1 AS UUID), CAST($2 AS UUID), CAST($3 AS TIMESTAMP), 'running', $4, $5, $6, $7`,
+    [run.runId, passId, now, run.options, process.pid, run.origin?.kind ?? 'sync', run.origin?.trigger ?? null],
   );
   return { runId: run.runId, passId, continues };
 }
@@ -102,10 +124,19 @@ export async function endRun(
   );
 }
 
+/** Records an operation that replaced data without requests, such as a replay, as a run that has ended. */
+export async function recordRun(session: Session, run: RunOrigin & { runId: string; now: number }): Promise<void> {
+  await session.run(
+    `INSERT INTO sync.runs (run_id, pass_id, started_at, ended_at, status, options, requests, pid, kind, trigger)
+     SELECT CAST($1 AS UUID), CAST($1 AS UUID), CAST($2 AS TIMESTAMP), CAST($2 AS TIMESTAMP), 'complete', '{}', 0, $3, $4, $5`,
+    [run.runId, toTimestampText(run.now), process.pid, run.kind, run.trigger],
+  );
+}
+
 /** Requests of the last complete run with these options; null if there was none. */
 export async function readLastRequests(query: Query, options: string): Promise<number | null> {
   const [row] = await query(
-    `SELECT requests FROM sync.runs WHERE status = 'complete' AND options = $1 ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    `SELECT requests FROM sync.runs WHERE status = 'complete' AND kind = 'sync' AND options = $1 ORDER BY started_at DESC, rowid DESC LIMIT 1`,
     [options],
   );
   return row?.[0] === null || row?.[0] === undefined ? null : Number(row[0]);

@@ -6,6 +6,7 @@ import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
 import { quoted, SCHEMA_VERSION } from '../schema.ts';
 import { readDrift } from './drift-notes.ts';
+import { type Freshness, readFreshness } from './freshness.ts';
 import { type HeldDeletionRow, readHeldDeletions } from './held-deletions.ts';
 import { readVerifiedThrough } from './verifications.ts';
 
@@ -18,7 +19,10 @@ const DIFFERING_MAX = 500;
 
 /** Status of a warehouse; times are ISO 8601, UTC. */
 export interface WarehouseStatus {
+  /** The last sync; null if there was none. */
   readonly lastRun: RunStatusRow | null;
+  /** Null in a replica of an earlier schema version. */
+  readonly freshness: Freshness | null;
   readonly resources: readonly ResourceStatus[];
   readonly brands: readonly BrandStatus[];
   readonly quarantined: number;
@@ -108,7 +112,8 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
   // A replica of an earlier schema version lacks some tables.
   const isCurrent = Number(version?.[0]) >= SCHEMA_VERSION;
   return {
-    lastRun: await readLastRun(query),
+    lastRun: await readLastRun(query, isCurrent),
+    freshness: isCurrent ? await readFreshness(query, catalogue) : null,
     resources: await readResources(query, catalogue, nowMs),
     brands: await readBrands(query, catalogue, isCurrent),
     quarantined: Number((await query('SELECT CAST(count(*) AS INTEGER) FROM sync.quarantine'))[0]?.[0] ?? 0),
@@ -138,12 +143,13 @@ async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[
   }));
 }
 
-async function readLastRun(query: Query): Promise<RunStatusRow | null> {
+// Earlier schema versions do not distinguish kinds of runs.
+async function readLastRun(query: Query, hasKinds: boolean): Promise<RunStatusRow | null> {
   const [row] = await query(
     `SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
        CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), CAST(coalesce(r.requests,
          (SELECT count(*) FROM sync.requests q WHERE q.run_id = r.run_id)) AS INTEGER), r.error
-     FROM sync.runs r ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`,
+     FROM sync.runs r ${hasKinds ? "WHERE r.kind = 'sync'" : ''} ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`,
   );
   if (row === undefined) return null;
   const [runId, status, startedAt, endedAt, durationMs, requests, error] = row;
@@ -253,7 +259,7 @@ async function readBrands(query: Query, catalogue: Catalogue, isCurrent: boolean
 // Upstream's clock has whole seconds, so round the start of the run down.
 async function readNewDrift(query: Query): Promise<DriftStatus[]> {
   const [row] = await query(
-    "SELECT CAST(epoch_ms(date_trunc('second', max(started_at))) AS DOUBLE) FROM sync.runs WHERE status = 'complete'",
+    "SELECT CAST(epoch_ms(date_trunc('second', max(started_at))) AS DOUBLE) FROM sync.runs WHERE status = 'complete' AND kind = 'sync'",
   );
   const since = row?.[0] === null || row?.[0] === undefined ? 0 : Number(row[0]);
   return (await readDrift(query, DRIFT_MAX)).map(({ resource, path, kind, detail, count, firstSeenAt }) => ({

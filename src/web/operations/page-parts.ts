@@ -12,6 +12,8 @@ export interface JobLine {
   readonly enabled: boolean;
   readonly steps: readonly string[];
   readonly next: string | null;
+  /** When the job was last due if it has not run since; null if it is not late. */
+  readonly overdueSince: string | null;
   readonly last: {
     readonly status: string;
     readonly startedAt: string;

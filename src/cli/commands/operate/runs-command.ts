@@ -1,3 +1,4 @@
+import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ResourceCost, RunCost } from '../../../warehouse/ledger/run-costs.ts';
 import { duration, plural, printData, say, size } from '../../output/output.ts';
@@ -24,12 +25,12 @@ export const runs = defineCommand({
     }
     const { listRuns, readRun } = await import('../../../operations/list-runs.ts');
     if (id === null) {
-      const { value, stale } = await listRuns(await config(), limit ?? LIMIT_DEFAULT);
+      const { value, stale } = await listRuns(await config(), systemClock, limit ?? LIMIT_DEFAULT);
       printData(json ? JSON.stringify(value) : toTable(value));
       noteStale(stale);
       return EXIT.done;
     }
-    const { value, stale } = await readRun(await config(), id);
+    const { value, stale } = await readRun(await config(), systemClock, id);
     if (json) printData(JSON.stringify({ ...value.run, resources: value.resources }));
     else printRun(value.run, value.resources);
     noteStale(stale);
@@ -40,6 +41,8 @@ export const runs = defineCommand({
 function toTable(runs: readonly RunCost[]): string {
   const names = [
     'run',
+    'kind',
+    'trigger',
     'started',
     'status',
     'took',
@@ -53,6 +56,8 @@ function toTable(runs: readonly RunCost[]): string {
   ];
   const rows = runs.map((run) => [
     run.runId.slice(0, SHORT_CHARACTERS),
+    run.kind,
+    run.trigger,
     `${run.startedAt.slice(0, 19).replace('T', ' ')}`,
     run.status,
     run.durationMs === null ? '' : duration(run.durationMs),

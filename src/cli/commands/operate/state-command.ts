@@ -63,16 +63,17 @@ const reset = defineCommand({
   options: { ...scopeOptions, yes },
   run: async ({ resource, brand, yes: isConfirmed, ...unread }, begin) => {
     const { context: load, json, signal } = begin(unread);
-    const { resetState } = await import('../../../operations/state.ts');
+    const { resetState, resolveScope } = await import('../../../operations/state.ts');
     const context = await load();
+    const scope = await resolveScope(context.config, { resources: resource, brands: brand });
     const of = [
-      ...(resource === null ? [] : [resource.join(', ')]),
-      ...(brand === null ? [] : [`brand ${brand.join(', ')}`]),
+      ...(scope.resources === null ? [] : [scope.resources.join(', ')]),
+      ...(scope.brands === null ? [] : [`brand ${scope.brands.join(', ')}`]),
     ];
     const part = of.length === 0 ? 'everything' : of.join(' of ');
     const what = `this deletes the sync state of ${part} in workspace ${context.config.name}, and the next sync fetches it again`;
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
-    const chains = await resetState(context, { resources: resource, brands: brand });
+    const chains = await resetState(context, scope);
     if (json) printData(JSON.stringify({ chains }));
     else say(`${plural(chains, 'chain')} reset; no row was deleted, and the next sync fetches them again`);
     return EXIT.done;

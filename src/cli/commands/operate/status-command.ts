@@ -2,6 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { visibleLine } from '../../../base/visible.ts';
 import type { WorkspaceStatus } from '../../../operations/status.ts';
+import type { Verdict } from '../../../operations/verdict.ts';
 import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
 import type { WorkspaceFlags } from '../../context.ts';
 import { count, duration, plural, printData, size } from '../../output/output.ts';
@@ -10,24 +11,33 @@ import { defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
 import { toReported } from '../../reported.ts';
 
+const WORDS = { good: 'all well', busy: 'working', attention: 'attention', problem: 'problem' } as const;
+const MARKS = { good: '✓', busy: '…', attention: '!', problem: '✗' } as const;
 /** Items of a list that are shown. The JSON has all of them. */
 const SHOWN_MAX = 5;
 
+/** Exit codes of `status --check`, for monitoring. */
+const EXIT_OF = { good: EXIT.done, busy: EXIT.done, attention: EXIT.partial, problem: EXIT.failed } as const;
+
 export const status = defineCommand({
-  options: { ...workspaceOptions, all: flag('show every configured workspace') },
+  options: {
+    ...workspaceOptions,
+    all: flag('show every configured workspace'),
+    check: flag('exit with 0 if all is well, 3 if something should be checked, 1 if something does not work'),
+  },
   carried: ({ all }) => (all ? null : { needsWarehouse: false }),
-  run: async ({ all, ...unread }, begin) => {
+  run: async ({ all, check, ...unread }, begin) => {
     const { config, flags, json } = begin(unread);
-    if (all) return statusOfAll(flags, json);
+    if (all) return statusOfAll(flags, json, check);
     const operation = await import('../../../operations/status.ts');
     const one = await operation.readWorkspaceStatus(await config(), systemClock);
     printData(json ? JSON.stringify(one) : describe(one, operation));
-    return EXIT.done;
+    return check ? EXIT_OF[one.verdict.level] : EXIT.done;
   },
 });
 
 // Continues after an unreadable workspace. A workspace that was never synced does not affect the exit code.
-async function statusOfAll(flags: WorkspaceFlags, json: boolean): Promise<number> {
+async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean): Promise<number> {
   const { readAllConfigs } = await import('../../context.ts');
   const operation = await import('../../../operations/status.ts');
   let worst: number = EXIT.done;
@@ -36,6 +46,8 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean): Promise<number
       'error' in one ? one.error : await operation.readWorkspaceStatus(one.config, systemClock).catch(toReported);
     const isError = result instanceof SightlineError;
     if (isError && result.code !== 'no_data') worst = EXIT.failed;
+    const checked = isError || !check ? EXIT.done : EXIT_OF[result.verdict.level];
+    if (checked === EXIT.failed || (checked === EXIT.partial && worst === EXIT.done)) worst = checked;
     if (json) {
       const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
       printData(JSON.stringify({ ...shown, workspace: one.name }));
@@ -47,8 +59,8 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean): Promise<number
 type HeldTexts = Pick<typeof import('../../../operations/status.ts'), 'heldText' | 'HELD_HINT'>;
 
 function describe(status: WorkspaceStatus, texts: HeldTexts): string {
-  const { workspace, folder, owner, asOf, stale, bytes, jobs, data } = status;
-  const lines = [`${workspace}  ${folder}`];
+  const { workspace, folder, owner, asOf, stale, bytes, jobs, data, verdict } = status;
+  const lines = [`${workspace}: ${WORDS[verdict.level]}`, ...describeVerdict(verdict), `  folder       ${folder}`];
   const add = (label: string, text: string): void => {
     lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
   };
@@ -65,6 +77,13 @@ function describe(status: WorkspaceStatus, texts: HeldTexts): string {
     add('job', `${job} ${ended} at ${toMinute(startedAt)}${why === undefined ? '' : `: ${why.step}: ${why.error}`}`);
   }
   return lines.join('\n');
+}
+
+function describeVerdict({ findings }: Verdict): string[] {
+  return findings.flatMap(({ level, sentence, command, consequences }) => [
+    `  ${MARKS[level]} ${visibleLine(sentence)}${command === null ? '' : ` Run \`${command}\`.`}`,
+    ...consequences.map((consequence) => `      ${visibleLine(consequence)}`),
+  ]);
 }
 
 function describeData(

@@ -22,22 +22,43 @@ export function showOverview(place, report) {
         h('p', { class: 'word' }, words[first.level] ?? first.level),
         h('p', { class: 'sentence' }, first.sentence),
         command(first.command),
+        consequences(first),
       ),
     ),
     others.length > 0 &&
       h(
         'ul',
         { class: 'findings' },
-        others.map((/** @type {any} */ { level, sentence, command: what }) =>
+        others.map((/** @type {any} */ { level, sentence, command: what, consequences: effects }) =>
           h(
             'li',
             {},
             sign(level),
-            h('div', {}, h('span', { class: 'hidden-text' }, `${words[level]}: `), sentence, ' ', command(what)),
+            h(
+              'div',
+              {},
+              h('span', { class: 'hidden-text' }, `${words[level]}: `),
+              sentence,
+              ' ',
+              command(what),
+              consequences({ consequences: effects }),
+            ),
           ),
         ),
       ),
     h('dl', { class: 'facts' }, facts(report)),
+  );
+}
+
+/** @param {any} finding */
+function consequences({ consequences: sentences }) {
+  return (
+    sentences.length > 0 &&
+    h(
+      'ul',
+      { class: 'consequences' },
+      sentences.map((/** @type {string} */ sentence) => h('li', {}, sentence)),
+    )
   );
 }
 
@@ -48,18 +69,14 @@ function command(text) {
 
 /** @param {any} report */
 function facts({ copy, progress, budget, jobs, runsJobs }) {
-  const read =
-    copy?.status.resources
-      .flatMap((/** @type {any} */ one) => one.readAt ?? [])
-      .sort()
-      .at(-1) ?? null;
+  const read = copy?.status.freshness?.asOf ?? null;
   const through = copy === null || copy.status.brands.length === 0 ? null : leastThrough(copy.status.brands);
   const next = jobs
     .filter((/** @type {any} */ job) => job.next !== null)
     .sort((/** @type {any} */ a, /** @type {any} */ b) => (a.next < b.next ? -1 : 1))[0];
   const now = budget.minutes.at(-1);
   return [
-    fact('Data last read', moment(read)),
+    fact('Data complete as of', moment(read)),
     fact('Verified through', through ?? 'not yet'),
     progress === null
       ? fact(

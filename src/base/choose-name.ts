@@ -1,0 +1,91 @@
+import { SightlineError } from './errors.ts';
+
+/** Names that an error lists; the others are counted. */
+const LISTED_MAX = 8;
+/** Shortest beginning of an id that selects it. */
+const PREFIX_CHARACTERS_MIN = 4;
+/** Characters of an id that errors show. */
+const SHORT_CHARACTERS = 8;
+
+/** Something that users select by its id or its name. */
+export interface Named {
+  readonly id: string;
+  /** Null if it has only an id. */
+  readonly name: string | null;
+}
+
+/**
+ * Finds the item that a text means: its id, its name, the name in other letter case, or the beginning of the id (at least 4
+ * characters) or of the name, if only one item begins with it. `noun` names the kind of item in errors.
+ *
+ * @throws `usage` with the nearest names if there is none or more than one.
+ * @example
+ * chooseNamed('brand', 'acme', [{ id: '0199ab12-…', name: 'Acme' }]).id
+ */
+export function chooseNamed<T extends Named>(noun: string, given: string, known: readonly T[], hint?: string): T {
+  const text = given.trim().toLowerCase();
+  const matches: ((item: T) => boolean)[] = [
+    ({ id }) => id.toLowerCase() === text,
+    ({ name }) => name === given,
+    ({ name }) => name?.toLowerCase() === text,
+    ({ id }) => text.length >= PREFIX_CHARACTERS_MIN && id.toLowerCase().startsWith(text),
+    ({ name }) => text !== '' && name?.toLowerCase().startsWith(text) === true,
+  ];
+  for (const isMatch of matches) {
+    const found = known.filter(isMatch);
+    if (found.length === 1) return found[0] as T;
+    if (found.length > 1) {
+      const message = `${noun} ${JSON.stringify(given)} is ambiguous; it matches ${listed(found)}`;
+      throw new SightlineError('usage', message, { hint: `Give the ID of the ${noun}, or more characters.` });
+    }
+  }
+  const near = nearestName(
+    given,
+    known.flatMap(({ id, name }) => [id, ...(name === null ? [] : [name])]),
+  );
+  const meant = near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  const allowed = known.length === 0 ? 'none' : listed(known);
+  const message = `unknown ${noun} ${JSON.stringify(given)}; allowed: ${allowed}${meant}`;
+  throw new SightlineError('usage', message, hint === undefined ? {} : { hint });
+}
+
+/** Describes an item by its name and the beginning of its id. */
+export function shownName({ id, name }: Named): string {
+  return name === null ? id : `${name} (${id.slice(0, SHORT_CHARACTERS)})`;
+}
+
+function listed(items: readonly Named[]): string {
+  const more = items.length > LISTED_MAX ? ` and ${items.length - LISTED_MAX} more` : '';
+  return `${items.slice(0, LISTED_MAX).map(shownName).join(', ')}${more}`;
+}
+
+/**
+ * Returns the name that differs least from a text, or null if none is similar: at most a third of its characters, and at least
+ * one, may be missing, added, replaced or swapped with the next (optimal string alignment distance).
+ */
+export function nearestName(given: string, names: readonly string[]): string | null {
+  const text = given.toLowerCase();
+  let best: { readonly name: string; readonly distance: number } | null = null;
+  for (const name of names) {
+    const distance = distanceOf(text, name.toLowerCase());
+    if (distance <= Math.max(1, Math.floor(name.length / 3)) && distance < (best?.distance ?? Infinity)) {
+      best = { name, distance };
+    }
+  }
+  return best?.name ?? null;
+}
+
+function distanceOf(a: string, b: string): number {
+  let [earlier, last]: number[][] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      const [above = 0, left = 0, corner = 0] = [last?.[j], row[j - 1], last?.[j - 1]];
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(Math.min(above + 1, left + 1, corner + cost, isSwap ? (earlier?.[j - 2] ?? 0) + 1 : Infinity));
+    }
+    [earlier, last] = [last ?? [], row];
+  }
+  return last?.[b.length] ?? Infinity;
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { chooseNamed, nearestName } from '../../src/base/choose-name.ts';
+
+const brands = [
+  { id: '0199ab12-0000-4000-8000-000000000001', name: 'Acme' },
+  { id: '0199ab12-0000-4000-8000-000000000002', name: 'Acme Labs' },
+  { id: '77777777-0000-4000-8000-000000000003', name: 'Orbit' },
+  { id: '88888888-0000-4000-8000-000000000004', name: null },
+];
+
+const chosen = (given: string): string => chooseNamed('brand', given, brands).id.slice(-1);
+
+describe('choosing by name', () => {
+  test('accepts an id, a name in any case, and a unique beginning of either', () => {
+    const given = ['0199AB12-0000-4000-8000-000000000002', 'Acme', 'acme labs', 'orb', '7777', 'ACME L', '88888888'];
+    expect(given.map(chosen)).toEqual(['2', '1', '2', '3', '3', '2', '4']);
+  });
+
+  test('rejects an ambiguous beginning, an unknown name and an empty text, and suggests the nearest name', () => {
+    expect(() => chosen('0199')).toThrow('brand "0199" is ambiguous; it matches Acme (0199ab12), Acme Labs (0199ab12)');
+    expect(() => chosen('Orbti')).toThrow('did you mean "Orbit"?');
+    expect(() => chosen('zzz')).toThrow(/^unknown brand "zzz"; allowed: Acme \(0199ab12\), .*88888888-[-0-9]+$/);
+    expect(() => chosen('')).toThrow('unknown brand ""');
+    expect(() => chooseNamed('brand', 'x', [])).toThrow('unknown brand "x"; allowed: none');
+  });
+
+  test('names at most 8 items and counts the others', () => {
+    const many = Array.from({ length: 20 }, (_, index) => ({ id: `${index}`, name: `brand-${index}` }));
+    expect(() => chooseNamed('brand', 'other', many)).toThrow('and 12 more');
+  });
+});
+
+describe('the nearest name', () => {
+  const word = fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 4, maxLength: 12 });
+
+  test('is found after one typing error', () => {
+    fc.assert(
+      fc.property(word, fc.nat(), fc.constantFrom('missing', 'doubled', 'swapped'), (name, at, error) => {
+        const index = at % (name.length - 1);
+        const [a = '', b = ''] = [name[index], name[index + 1]];
+        const changed = { missing: b, doubled: a + a + b, swapped: b + a }[error];
+        const typed = name.slice(0, index) + changed + name.slice(index + 2);
+        expect(nearestName(typed, ['qqqqqqqqqqqq', name])).toBe(name);
+      }),
+    );
+  });
+
+  test('is not a name without common characters', () => {
+    fc.assert(
+      fc.property(word, (name) => {
+        expect(nearestName(name, ['qqqq', 'zzzzzzzz'])).toBeNull();
+      }),
+    );
+  });
+});
