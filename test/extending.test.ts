@@ -7,7 +7,18 @@ import { samples } from './extending/samples.ts';
 import { temporaryFolder } from './support/folders.ts';
 
 const root = join(import.meta.dirname, '..');
-const copied = ['.ci', 'README.md', 'docs', 'jobs', 'package.json', 'schemas', 'src', 'test', 'tsconfig.json'];
+const copied = [
+  '.ci',
+  'README.md',
+  'docs',
+  'examples',
+  'jobs',
+  'package.json',
+  'schemas',
+  'src',
+  'test',
+  'tsconfig.json',
+];
 
 /** Tests that compare declarations, marts, jobs, options and error codes with documents and fixtures. */
 const tests = [
