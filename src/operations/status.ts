@@ -5,7 +5,8 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
-import { catalogue, type Owner, readOwner } from '../session/workspace.ts';
+import { catalogue } from '../session/workspace.ts';
+import { readWriter, type Writer } from '../session/writer-record.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
@@ -19,8 +20,8 @@ const FILES_MAX = 100_000;
 export interface WorkspaceStatus {
   readonly workspace: string;
   readonly folder: string;
-  /** The process that owns the warehouse; null if there is none. */
-  readonly owner: Owner | null;
+  /** The process that has the warehouse open for writing; null if there is none. */
+  readonly owner: Writer | null;
   /** Time of the last change to the data shown here. `stale` is true if the live file has newer data. */
   readonly asOf: string | null;
   readonly stale: boolean;
@@ -39,7 +40,7 @@ export interface WorkspaceStatus {
 /** Reads a workspace's status, even while another process owns the warehouse. Throws `no_data` if it was never synced. */
 export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock): Promise<WorkspaceStatus> {
   const layout = layoutOf(config.folder);
-  const owner = await readLiveOwner(layout.owner);
+  const owner = await readLiveWriter(layout.owner);
   const counted = new Set<number>();
   const snapshots = sizeOf(layout.snapshots, counted);
   const bytes = {
@@ -113,15 +114,15 @@ export async function readNewestReplica<T>(
   }
 }
 
-// Ignores owner files of dead processes.
-async function readLiveOwner(path: string): Promise<Owner | null> {
-  const owner = await readOwner(path);
-  if (owner === null) return null;
+// Ignores records of dead processes.
+async function readLiveWriter(path: string): Promise<Writer | null> {
+  const writer = await readWriter(path);
+  if (writer === null) return null;
   try {
-    process.kill(owner.pid, 0);
-    return owner;
+    process.kill(writer.pid, 0);
+    return writer;
   } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM' ? owner : null;
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM' ? writer : null;
   }
 }
 

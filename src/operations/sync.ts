@@ -4,7 +4,6 @@ import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
-import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
@@ -34,13 +33,11 @@ export async function syncWorkspace(
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   for (const name of options.only ?? []) checkResource(name);
-  return withRemote(context, null, (inside) =>
-    withWarehouse(inside, SYNC_RESOURCES, async (opened) => {
-      const [summary] = await syncOpened(inside, opened, [options], onProgress);
-      await publish(opened.warehouse, opened.layout, opened.copy);
-      return summary as SyncSummary;
-    }),
-  );
+  return withWarehouse(context, SYNC_RESOURCES, async (opened, inside) => {
+    const [summary] = await syncOpened(inside, opened, [options], onProgress);
+    await publish(opened.warehouse, opened.layout, opened.copy);
+    return summary as SyncSummary;
+  });
 }
 
 /** Parts of `syncAndNotify`. */

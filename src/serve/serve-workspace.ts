@@ -4,7 +4,7 @@ import { jobsOf, listJobs } from '../operations/jobs/job-list.ts';
 import type { Freshness } from '../query/service.ts';
 import { toShown } from '../query/shown-text.ts';
 import type { JobRun } from '../scheduler/job-log.ts';
-import { refreshReplica } from '../session/remote-session.ts';
+import { refreshReplica } from '../session/remote-replica.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { StatusAccess, StatusParts } from '../web/operations/page-parts.ts';

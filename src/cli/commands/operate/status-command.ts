@@ -15,7 +15,7 @@ const SHOWN_MAX = 5;
 
 export const status = defineCommand({
   options: { ...workspaceOptions, all: flag('show every configured workspace') },
-  carried: ({ all }) => (all ? null : { needsWarehouse: false }),
+  forwardable: ({ all }) => (all ? null : { needsWarehouse: false }),
   run: async ({ all, ...unread }, begin) => {
     const { config, flags, json } = begin(unread);
     if (all) return statusOfAll(flags, json);
