@@ -40,7 +40,7 @@ export interface SessionContext {
 
 /**
  * Runs the work with the exclusive right to write to a workspace, and ends the right when the work has ended, even if it throws.
- * Joins the session of the context, if there is one. Otherwise takes the right from the process, socket and store drivers, in this
+ * Joins the session of the context, if there is one, whatever its mode. Otherwise takes the right from the process, socket and store drivers, in this
  * order; a local warehouse needs no store driver. The context passed to the work has the session, and a signal that is also
  * aborted when the right is lost.
  *
@@ -48,8 +48,8 @@ export interface SessionContext {
  * which replaces the result.
  * @example
  * await withSession(context, 'wait', async (inside) => {
- *   await withWarehouse(inside, { memoryLimitMb: 256 }, ({ warehouse }) => repair(warehouse));
- *   await publishSnapshot(inside);
+ *   const snapshot = await withWarehouse(inside, { memoryLimitMb: 320 }, writeSnapshot);
+ *   await publishSnapshot(inside, snapshot, onProgress);
  * });
  */
 export async function withSession<C extends SessionContext, T>(
