@@ -67,11 +67,12 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
  *   warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
  * );
  */
-export function withWarehouse<T>(
+export async function withWarehouse<T>(
   context: Context,
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened, inside: Context) => Promise<T>,
 ): Promise<T> {
+  await ensureWritableFolder(context.config.folder);
   return withSession(context, 'wait', (inside) => openWithin(inside, resources, (opened) => work(opened, inside)));
 }
 
@@ -80,7 +81,6 @@ async function openWithin<T>(
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
-  await ensureWritableFolder(config.folder);
   const layout = layoutOf(config.folder);
   if (config.remote.kind === 'local') await refuseCopy(config.folder);
   const { journal, lost } = session;
