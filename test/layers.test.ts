@@ -62,9 +62,6 @@ const stateful: Readonly<Record<string, string>> = {
   'src/operations/notify/notify-state.ts unwritten': 'if the disk is full, only the memory of the process remains',
   'src/scheduler/job-log.ts lastWrites': 'all opened logs of a file write in turn',
   'src/scheduler/zone.ts formats': 'Intl formats take milliseconds to create and depend only on the name of the zone',
-  'src/session/newest-replica.ts ownedHere': 'DuckDB opens a file once per process',
-  'src/session/owner-server.ts ownSockets': 'sockets at which this process listens',
-  'src/session/remote-session.ts checkOuts': 'all uses of a remote warehouse in a process share one lease',
   'src/warehouse/file/open-files.ts descriptors': 'POSIX locks belong to the process',
   'src/warehouse/file/open-files.ts opened': 'POSIX locks belong to the process',
 };

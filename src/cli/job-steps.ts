@@ -3,6 +3,7 @@ import { errorTable } from '../base/errors.ts';
 import { runStep, type StepResult } from '../operations/jobs/run-step.ts';
 import type { JobLogger, PerformStep } from '../operations/jobs/run-workspace-job.ts';
 import type { Step } from '../scheduler/job.ts';
+import type { Context } from '../session/workspace.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
 import { logOf } from './output/log-lines.ts';
 import { errorJson, plural, reportError, say, size } from './output/output.ts';
@@ -16,14 +17,14 @@ export interface PerformedStep extends Ending {
 }
 
 /**
- * Runs a step of a job and prints messages like the command of the same name. Prints the result too, unless `json` is set. Does
- * not throw.
+ * Runs a step of a job in the session of `context` and prints messages like the command of the same name. Prints the result too,
+ * unless `json` is set. Does not throw.
  */
 export async function performStep(
   job: string,
   step: Step,
   { workspace, dataDir, json = false }: WorkspaceFlags,
-  signal: AbortSignal,
+  { signal, session }: Pick<Context, 'signal' | 'session'>,
 ): Promise<PerformedStep> {
   const flags = { ...(workspace === undefined ? {} : { workspace }), ...(dataDir === undefined ? {} : { dataDir }) };
   const [synced, exported] = [createSyncProgress(), createExportProgress()];
@@ -40,7 +41,10 @@ export async function performStep(
   } = await runStep(step, {
     job,
     folder: terminal().folder,
-    open: (command) => commandContext(command, flags, signal),
+    open: (command) => {
+      const context = commandContext(command, flags, signal);
+      return session === undefined ? context : { ...context, session };
+    },
     onSync: synced.update,
     onExport: exported.update,
     onResult: async (result) => {
@@ -55,10 +59,10 @@ export async function performStep(
 
 /** Performs steps in a process that runs jobs unattended: writes their messages to the log and prints no results. */
 export function loggedSteps(flags: WorkspaceFlags, log: JobLogger): PerformStep {
-  return (workspace, job, step, signal) => {
+  return (context, job, step) => {
     const stderr = logOf((line) => log('info', { msg: line, job, step: step.do }));
-    const perform = () => performStep(job, step, { ...flags, workspace, json: true }, signal);
-    return withTerminal({ stderr, isCarried: true }, perform);
+    const perform = () => performStep(job, step, { ...flags, workspace: context.config.name, json: true }, context);
+    return withTerminal({ stderr, isHosted: true }, perform);
   };
 }
 

@@ -18,10 +18,12 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   // New files of the data folder are private from the moment they are created, including those that DuckDB creates.
   const umask = process.umask(0o077);
-  const run = async ({ action, carried }: Invocation): Promise<number> => {
+  const run = async ({ action, forwardable }: Invocation): Promise<number> => {
     process.umask(await readUmask());
     const exitCode =
-      carried === null ? null : await (await import('./carried.ts')).askOwner(argv, carried, stop.signal);
+      forwardable === null
+        ? null
+        : await (await import('./forwarding.ts')).forwardToOwner(argv, forwardable, stop.signal);
     if (exitCode !== null) return exitCode;
     const endTracing = await (await import('./tracing.ts')).beginTracing();
     return action(stop.signal).finally(endTracing);

@@ -1,3 +1,4 @@
+import { systemClock } from '../base/clock.ts';
 import { runTask, type TaskParts } from '../operations/jobs/run-task.ts';
 import type { Lease, Task, TaskEnd } from '../scheduler/runner.ts';
 import type { WorkspaceFlags } from './context.ts';
@@ -7,9 +8,12 @@ import { loggedSteps } from './job-steps.ts';
 export function performTask(
   task: Task,
   lease: Lease,
-  { flags, ...parts }: Omit<TaskParts, 'perform'> & { readonly flags: Pick<WorkspaceFlags, 'dataDir'> },
+  {
+    flags,
+    ...parts
+  }: Omit<TaskParts, 'perform' | 'clock' | 'isOwner'> & { readonly flags: Pick<WorkspaceFlags, 'dataDir'> },
 ): Promise<TaskEnd> {
   const log: TaskParts['log'] = (level, { msg, ...entry }) =>
     parts.log(level, { msg: `${task.workspace}: ${msg}`, workspace: task.workspace, ...entry });
-  return runTask(task, lease, { ...parts, perform: loggedSteps(flags, log) });
+  return runTask(task, lease, { ...parts, clock: systemClock, isOwner: false, perform: loggedSteps(flags, log) });
 }

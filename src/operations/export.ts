@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { noData } from '../session/newest-replica.ts';
-import { withRemote } from '../session/remote-session.ts';
+import { withSession } from '../session/session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { exportSnapshot, type Snapshot } from '../snapshot/snapshot-export.ts';
@@ -28,7 +28,7 @@ export function exportWorkspace(
   changes: Partial<Pick<WorkspaceConfig, 'compression'>> = {},
 ): Promise<Exported> {
   // Publish before the lease is released. A later holder publishes newer data, so the order stays correct.
-  return withRemote(context, null, (inside) => exportHere(inside, onProgress, changes));
+  return withSession(context, 'wait', (inside) => exportHere(inside, onProgress, changes));
 }
 
 async function exportHere(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { noData } from '../session/newest-replica.ts';
-import { withRemote } from '../session/remote-session.ts';
+import { withSession } from '../session/session.ts';
 import { type Context, catalogue, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { applyRetention } from '../snapshot/retention.ts';
@@ -35,7 +35,7 @@ export interface Compaction {
  * @throws `no_data`, and `warehouse_invalid` if the new file lacks rows.
  */
 export function compactWarehouse(context: Context): Promise<Compaction> {
-  return withRemote(context, null, compact);
+  return withSession(context, 'wait', compact);
 }
 
 async function compact(context: Context): Promise<Compaction> {
@@ -71,7 +71,7 @@ async function compact(context: Context): Promise<Compaction> {
 
 /** Finds invalid rows: duplicate keys, nested rows without a parent, histories with gaps. Throws `no_data`. */
 export function checkWarehouse(context: Context): Promise<Flaw[]> {
-  return withRemote(context, null, check);
+  return withSession(context, 'wait', check);
 }
 
 /** Describes invalid rows of a table. */

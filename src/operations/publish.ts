@@ -1,7 +1,6 @@
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import type { StoredSnapshot } from '../lake/store-publisher.ts';
-import { checkedOutRemote } from '../session/remote-session.ts';
 import { withStore } from '../session/storage-location.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -79,12 +78,11 @@ export async function retainPublished(context: Context): Promise<string[]> {
 }
 
 async function openPublisher(
-  { config, clock, signal }: Context,
+  { config, clock, signal, session }: Context,
   store: ObjectStore,
   onProgress: (progress: { done: number; of: number }) => void,
 ): Promise<Publisher<StoredSnapshot>> {
-  const epoch = checkedOutRemote(config.folder)?.epoch ?? null;
-  const options = { clock, signal, onProgress, epoch };
+  const options = { clock, signal, onProgress, epoch: session?.epoch ?? null };
   if (config.publish.kind !== 'iceberg') {
     const { createStorePublisher } = await import('../lake/store-publisher.ts');
     return createStorePublisher(store, options);

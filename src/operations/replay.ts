@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { withRemote } from '../session/remote-session.ts';
+import { withSession } from '../session/session.ts';
 import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
@@ -58,7 +58,7 @@ export function replayWorkspace(
   request: ReplayRequest,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
-  return withRemote(context, null, (inside) => replay(inside, request, onProgress));
+  return withSession(context, 'wait', (inside) => replay(inside, request, onProgress));
 }
 
 async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {

@@ -90,6 +90,7 @@ export function openContext(settings: ContextSettings = {}): Context {
     clock,
     signal,
     command,
+    trigger: 'program',
     ...(onWait === undefined ? {} : { onWait }),
     ...(onTrouble === undefined ? {} : { onTrouble }),
   };

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { noData } from '../session/newest-replica.ts';
-import { withRemote } from '../session/remote-session.ts';
+import { withSession } from '../session/session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -196,7 +196,7 @@ export async function resetState(context: Context, wanted: StateScope): Promise<
 }
 
 function changing<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
-  return withRemote(context, null, (inside) => change(inside, work));
+  return withSession(context, 'wait', (inside) => change(inside, work));
 }
 
 async function change<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {

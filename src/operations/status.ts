@@ -7,7 +7,8 @@ import { isAlive } from '../base/process-alive.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { readKeyFile } from '../session/stored-keys.ts';
-import { catalogue, type Owner, readOwner } from '../session/workspace.ts';
+import { catalogue } from '../session/workspace.ts';
+import { readWriter, type Writer } from '../session/writer-record.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -25,8 +26,8 @@ const FILES_MAX = 100_000;
 export interface WorkspaceStatus {
   readonly workspace: string;
   readonly folder: string;
-  /** The process that owns the warehouse; null if there is none. */
-  readonly owner: Owner | null;
+  /** The process that has the warehouse open for writing; null if there is none. */
+  readonly owner: Writer | null;
   /** Time of the last change to the data shown here. `stale` is true if the live file has newer data. */
   readonly asOf: string | null;
   readonly stale: boolean;
@@ -49,7 +50,7 @@ export interface WorkspaceStatus {
 /** Reads a workspace's status, even while another process owns the warehouse. Throws `no_data` if it was never synced. */
 export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock): Promise<WorkspaceStatus> {
   const layout = layoutOf(config.folder);
-  const owner = await readLiveOwner(layout.owner);
+  const owner = await readLiveWriter(layout.owner);
   const counted = new Set<number>();
   const snapshots = sizeOf(layout.snapshots, counted);
   const bytes = {
@@ -91,7 +92,7 @@ export async function readNewestRuns<T extends { readonly status: string; readon
   clock: Clock,
   read: (query: Query) => Promise<readonly T[]>,
 ): Promise<NewestReplica<T[]>> {
-  const owner = await readLiveOwner(layoutOf(config.folder).owner);
+  const owner = await readLiveWriter(layoutOf(config.folder).owner);
   const isActive = owner !== null || (await readProgress(config.folder, clock.now())) !== null;
   const found = await readNewestReplica(config, read);
   return { ...found, value: found.value.map((run) => withDerivedEnd(run, isActive)) };
@@ -156,10 +157,10 @@ export async function readNewestReplica<T>(
   }
 }
 
-// Ignores owner files of dead processes.
-async function readLiveOwner(path: string): Promise<Owner | null> {
-  const owner = await readOwner(path);
-  return owner !== null && isAlive(owner.pid) ? owner : null;
+// Ignores records of dead processes.
+async function readLiveWriter(path: string): Promise<Writer | null> {
+  const writer = await readWriter(path);
+  return writer !== null && isAlive(writer.pid) ? writer : null;
 }
 
 /**

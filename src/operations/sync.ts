@@ -5,7 +5,6 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
 import { providerOf } from '../contract/catalogue.ts';
-import { withRemote } from '../session/remote-session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
@@ -37,14 +36,12 @@ export async function syncWorkspace(
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   for (const name of options.only ?? []) checkResource(name);
-  return withRemote(context, null, (inside) =>
-    withWarehouse(inside, SYNC_RESOURCES, async (opened) => {
-      const brands = await resolveBrands(inside, opened, options.brands);
-      const [summary] = await syncOpened(inside, opened, 'sync', [{ ...options, brands }], onProgress);
-      await publish(opened.warehouse, opened.layout, opened.copy);
-      return summary as SyncSummary;
-    }),
-  );
+  return withWarehouse(context, SYNC_RESOURCES, async (opened, inside) => {
+    const brands = await resolveBrands(inside, opened, options.brands);
+    const [summary] = await syncOpened(inside, opened, 'sync', [{ ...options, brands }], onProgress);
+    await publish(opened.warehouse, opened.layout, opened.copy);
+    return summary as SyncSummary;
+  });
 }
 
 /**

@@ -7,7 +7,7 @@ import type { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { addDays, eachDay } from '../contract/time.ts';
 import { noData } from '../session/newest-replica.ts';
-import { withRemote } from '../session/remote-session.ts';
+import { withSession } from '../session/session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
@@ -67,7 +67,7 @@ export function verifyWorkspace(
   request: VerifyRequest,
   onProgress: OnProgress,
 ): Promise<Verification> {
-  return withRemote(context, null, (inside) => verify(inside, request, onProgress));
+  return withSession(context, 'wait', (inside) => verify(inside, request, onProgress));
 }
 
 async function verify(context: Context, request: VerifyRequest, onProgress: OnProgress): Promise<Verification> {

@@ -5,11 +5,11 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { checkConditions } from '../storage/store-conditions.ts';
 import type { Holder } from './remote.ts';
 import {
-  CLAIM_MS,
   EPOCH_MAX,
   firstRecord,
   HOME,
   isFree,
+  LEASE_MS,
   type ReadRemote,
   type RemoteRecord,
   readRemote,
@@ -18,13 +18,13 @@ import {
 
 /** Interval between renewals of a lease. */
 const RENEW_MS = 5_000;
-const TIMING = { claimMs: CLAIM_MS, renewMs: RENEW_MS } as const;
+const TIMING = { leaseMs: LEASE_MS, renewMs: RENEW_MS } as const;
 /** Wait after a failed renewal. */
 const RETRY_MS = 1_000;
 /** Attempts to change the record. A second attempt is needed only if a response was lost. */
 const CHANGES_MAX = 10;
 /** Attempts to take the lease, because others may try at the same time. */
-const CLAIMS_MAX = 10;
+const TAKES_MAX = 10;
 const PAUSE_MS = 300;
 
 /** The lease on a remote warehouse, renewed until `end` is called. */
@@ -66,7 +66,7 @@ export interface LeaseParts {
 
 /** Changed by tests only. */
 export interface LeaseTiming {
-  readonly claimMs: number;
+  readonly leaseMs: number;
   readonly renewMs: number;
 }
 
@@ -76,17 +76,17 @@ export interface LeaseTiming {
  */
 export async function takeLease(parts: LeaseParts, holder: Holder, signal: AbortSignal): Promise<Lease> {
   const { store, clock, timing, told } = parts;
-  const { claimMs } = timing ?? TIMING;
+  const { leaseMs } = timing ?? TIMING;
   const id = randomUUID();
-  for (let attempt = 0; attempt < CLAIMS_MAX; attempt++) {
+  for (let attempt = 0; attempt < TAKES_MAX; attempt++) {
     signal.throwIfAborted();
-    const claimedAt = clock.monotonic();
+    const takenAt = clock.monotonic();
     const found = await readRemote(store);
     // An earlier attempt succeeded, but its response was lost.
-    if (found?.record.claim?.id === id) return keepLease(parts, id, found.record, claimedAt);
-    if (found !== null && !isFree(found, holder.via, clock.now(), claimMs)) throw lockedError(store, found.record);
+    if (found?.record.claim?.id === id) return keepLease(parts, id, found.record, takenAt);
+    if (found !== null && !isFree(found, holder.via, clock.now(), leaseMs)) throw lockedError(store, found.record);
     const record = found?.record ?? firstRecord(clock.now());
-    const claim = { id, holder: holder.name, via: holder.via, until: untilOf(clock, claimMs) };
+    const claim = { id, holder: holder.name, via: holder.via, until: untilOf(clock, leaseMs) };
     // Read after the record: a process that takes the lease meanwhile raises the record's epoch, so this attempt fails.
     const next = { ...record, epoch: Math.max(record.epoch, await told()) + 1, claim };
     if (next.epoch > EPOCH_MAX) {
@@ -99,7 +99,7 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
       found === null
         ? await store.create(HOME, toRemoteBody(next))
         : await store.replace(HOME, toRemoteBody(next), found.version);
-    if (isWritten) return keepLease(parts, id, next, claimedAt);
+    if (isWritten) return keepLease(parts, id, next, takenAt);
     await clock.sleep(clock.random() * PAUSE_MS, signal);
   }
   throw new SightlineError(
@@ -113,17 +113,17 @@ function lockedError({ location }: ObjectStore, { claim }: RemoteRecord): Sightl
   return new SightlineError('warehouse_locked', message);
 }
 
-function untilOf(clock: Clock, claimMs: number): string {
-  return new Date(clock.now() + claimMs).toISOString();
+function untilOf(clock: Clock, leaseMs: number): string {
+  return new Date(clock.now() + leaseMs).toISOString();
 }
 
-function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, claimedAt: number): Lease {
+function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, takenAt: number): Lease {
   const { store, clock, journalPieces, lost, timing } = parts;
-  const { claimMs, renewMs } = timing ?? TIMING;
+  const { leaseMs, renewMs } = timing ?? TIMING;
   const { epoch } = found;
   const ended = new AbortController();
-  const late = `it was not renewed for ${claimMs / 1000} seconds`;
-  let heldUntil = claimedAt + claimMs;
+  const late = `it was not renewed for ${leaseMs / 1000} seconds`;
+  let heldUntil = takenAt + leaseMs;
   const lose = (why: string): SightlineError => {
     const error = new SightlineError('lease_lost', `the lease on ${store.location} (epoch ${epoch}) is lost: ${why}`);
     if (!lost.signal.aborted) lost.abort(error);
@@ -133,7 +133,7 @@ function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, claimedAt
     lost.signal.throwIfAborted();
     if (clock.monotonic() >= heldUntil) throw lose(late);
   };
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   const readOwn = async (): Promise<ReadRemote> => {
     lost.signal.throwIfAborted();
     const read = await readRemote(store);
@@ -149,10 +149,10 @@ function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, claimedAt
       const read = await readOwn();
       const sentAt = clock.monotonic();
       const applied = apply(read.record);
-      const claim = applied.claim === null ? null : { ...applied.claim, id, until: untilOf(clock, claimMs) };
+      const claim = applied.claim === null ? null : { ...applied.claim, id, until: untilOf(clock, leaseMs) };
       const next = { ...applied, claim, journalPieces: journalPieces() };
       if (await store.replace(HOME, toRemoteBody(next), read.version)) {
-        heldUntil = sentAt + claimMs;
+        heldUntil = sentAt + leaseMs;
         return next;
       }
     }
@@ -162,8 +162,8 @@ function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, claimedAt
     );
   };
   const change = (apply: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord> => {
-    const mine = turn.then(() => changeOnce(apply));
-    turn = mine.catch(() => undefined);
+    const mine = last.then(() => changeOnce(apply));
+    last = mine.catch(() => undefined);
     return mine;
   };
   const until = (ms: number): Promise<boolean> =>

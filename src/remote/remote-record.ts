@@ -5,7 +5,7 @@ import type { FileToSend, ObjectStore } from '../storage/object-store.ts';
 /** Key of the record of a remote warehouse, its only object that changes. It is replaced by compare-and-swap. */
 export const HOME = 'home.json';
 /** Lifetime of a lease after its last renewal. */
-export const CLAIM_MS = 20_000;
+export const LEASE_MS = 20_000;
 /** Stores report their time in whole seconds. */
 const ROUNDING_MS = 2_000;
 /** Allowed difference between the clocks of two machines if the store does not report its time. */
@@ -75,6 +75,7 @@ export interface Segment {
 export interface RemoteRecord {
   readonly format: 1;
   readonly epoch: number;
+  /** The lease; null if it is free. */
   readonly claim: {
     readonly id: string;
     readonly holder: string;
@@ -132,12 +133,12 @@ export function isFree(
   { record: { claim }, modifiedAt, ageMs }: ReadRemote,
   via: string | null,
   now: number,
-  claimMs: number,
+  leaseMs: number,
 ): boolean {
   if (claim === null || (via !== null && claim.via === via)) return true;
-  if (ageMs !== null) return ageMs > claimMs + ROUNDING_MS;
-  const renewedAt = modifiedAt ?? Date.parse(claim.until) - claimMs;
-  return now - renewedAt > claimMs + SKEW_MS;
+  if (ageMs !== null) return ageMs > leaseMs + ROUNDING_MS;
+  const renewedAt = modifiedAt ?? Date.parse(claim.until) - leaseMs;
+  return now - renewedAt > leaseMs + SKEW_MS;
 }
 
 function toRecord(location: string, body: string): RemoteRecord {

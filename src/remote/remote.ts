@@ -86,6 +86,7 @@ export interface FetchedReplica {
 /** State of a remote warehouse, which can be read without a lease. */
 export interface RemoteState {
   readonly epoch: number;
+  /** The lease; null if it is free. */
   readonly claim: { readonly holder: string; readonly via: string | null; readonly until: string } | null;
   /** Time of the last check-in, ISO 8601; null if there was none. */
   readonly savedAt: string | null;

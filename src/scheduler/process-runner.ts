@@ -7,7 +7,7 @@ import { createTaskList, isOf, type TaskList } from './process-tasks.ts';
 import type { Planned, Runner, RunnerState, TaskEnd, WorkOptions } from './runner.ts';
 import { keepSchedule } from './schedule.ts';
 
-/** Longest sleep. A new task or the end of one wakes the loop earlier. */
+/** Longest sleep before a task that was put back, and before a schedule that failed is started again. */
 const LOOK_EVERY_MS = 60_000;
 
 /** Options of `createProcessRunner`. */
@@ -88,8 +88,9 @@ async function workInProcess(parts: Parts, options: WorkOptions): Promise<void> 
     });
   };
   while (!signal.aborted) {
-    const waitMs = running.size < concurrency ? Math.min(LOOK_EVERY_MS, tasks.dueInMs()) : LOOK_EVERY_MS;
-    if (waitMs > 0) await tasks.changed(waitMs, signal);
+    const dueInMs = tasks.active.length < concurrency ? tasks.dueInMs() : Infinity;
+    // Without a task to wait for, only the schedules decide how long to sleep.
+    if (dueInMs > 0) await tasks.changed(dueInMs === Infinity ? null : Math.min(LOOK_EVERY_MS, dueInMs), signal);
     else {
       const run = performNext().finally(() => running.delete(run));
       running.add(run);

@@ -32,8 +32,8 @@ export interface TaskList {
    * null if no task is due. An error of `perform` is recorded as a failed task and not thrown.
    */
   next(perform: Perform): Promise<TaskEnd | null>;
-  /** Resolves when a task is added or ends, after `ms`, or when the signal is aborted. */
-  changed(ms: number, signal: AbortSignal): Promise<void>;
+  /** Resolves when a task is added or ends, after `ms` unless it is null, or when the signal is aborted. */
+  changed(ms: number | null, signal: AbortSignal): Promise<void>;
 }
 
 /** Creates an empty task list. */
@@ -97,9 +97,22 @@ export function createTaskList(clock: Clock): TaskList {
       return perform(one, work);
     },
     changed: async (ms, signal) => {
-      await clock.sleep(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
+      if (ms === null) await aborted(signal, wake.signal);
+      else await clock.sleep(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
     },
   };
+}
+
+// Resolves when one of the signals is aborted.
+function aborted(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      for (const signal of signals) signal.removeEventListener('abort', end);
+      resolve();
+    };
+    if (signals.some((signal) => signal.aborted)) end();
+    else for (const signal of signals) signal.addEventListener('abort', end);
+  });
 }
 
 /** Reports whether a task belongs to a job of a workspace. */

@@ -15,7 +15,7 @@ export interface ScheduleParts {
   /** Abort it to stop. The owner of `run` stops active runs; `keepSchedule` waits for them. */
   readonly signal: AbortSignal;
   readonly book: JobLog;
-  /** Runs a job that was due at `dueMs` and adds the run to the job log. Must wait for its turn and must not throw. */
+  /** Runs a job that was due at `dueMs` and adds the run to the job log. Must wait until it may run and must not throw. */
   run(job: Job, dueMs: number): Promise<void>;
 }
 

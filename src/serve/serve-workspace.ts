@@ -3,7 +3,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { jobLines, jobsOf } from '../operations/jobs/job-list.ts';
 import type { Freshness } from '../query/service.ts';
 import { toShownTexts } from '../query/shown-text.ts';
-import { refreshReplica } from '../session/remote-session.ts';
+import { refreshReplica } from '../session/remote-replica.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { StatusAccess, StatusParts } from '../web/operations/page-parts.ts';

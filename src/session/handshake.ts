@@ -15,9 +15,10 @@ export function isNonce(value: unknown): value is string {
 
 /** The values that both sides of a connection must share before they send anything else. */
 export interface Handshake {
-  /** From the claim file; never sent. */
+  /** From the owner record; never sent. */
   readonly secret: string;
-  readonly claimId: string;
+  /** `id` of the owner record. */
+  readonly recordId: string;
   /** Device and inode of the workspace folder, as each side sees it. */
   readonly folderId: string;
   readonly clientNonce: string;
@@ -26,8 +27,8 @@ export interface Handshake {
 
 /** The proof that one side knows the secret. The two sides' proofs differ, so a proof cannot be reflected. */
 export function proofOf(side: 'client' | 'server', handshake: Handshake): string {
-  const { secret, claimId, folderId, clientNonce, serverNonce } = handshake;
-  return mac(secret, ['handshake', side, claimId, folderId, clientNonce, serverNonce]);
+  const { secret, recordId, folderId, clientNonce, serverNonce } = handshake;
+  return mac(secret, ['handshake', side, recordId, folderId, clientNonce, serverNonce]);
 }
 
 /** Compares a proof in constant time. */

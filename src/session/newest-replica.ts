@@ -1,21 +1,10 @@
 import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
-import { isServed } from './borrow.ts';
-import { checkedOutRemote, refreshReplica } from './remote-session.ts';
-
-const ownedHere = new Set<string>();
-
-/**
- * Declares that this process may open a workspace's live file at any moment. Until the returned function is called, readers in
- * this process get the replica, because opening the file twice in one process would release the first lock.
- */
-export function readOnlyReplicas(folder: string): () => void {
-  const { warehouse } = layoutOf(folder);
-  ownedHere.add(warehouse);
-  return () => ownedHere.delete(warehouse);
-}
+import { agesOf, type Layout } from '../snapshot/layout.ts';
+import { thisProcess } from './process-driver.ts';
+import { refreshReplica } from './remote-replica.ts';
+import { isServed } from './socket-driver.ts';
 
 /**
  * Opens the newest readable data and calls `open` with its path: the replica, or the live file if that is newer and unused.
@@ -29,18 +18,19 @@ export async function openNewestReplicaWith<T>(
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<{ opened: T; stale: boolean }> {
-  if (config.remote.kind !== 'local' && checkedOutRemote(config.folder) === null)
-    return openFetched(config, layout, open);
+  if (config.remote.kind !== 'local' && !thisProcess.isEntered(config.folder)) return openFetched(config, layout, open);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(config);
-  const isOwn = ownedHere.has(layout.warehouse);
+  const isOwn = thisProcess.isServed(config.folder);
   if (isOwn && copy === 0) throw nothingYet(config);
   // A serving process opens the live file when a job is due, so no reader may lock it.
   if (copy > 0 && (isOwn || copy >= live || (await isServed(config.folder)))) {
     const opened = await openUnlessDamaged(layout.analytics, open);
     if (opened !== null) return { opened, stale: copy < live };
     if (isOwn || live === 0) throw damagedCopy(config);
-    if (await isServed(config.folder)) return { opened: await openRenewed(config, layout, open), stale: false };
+    // A session of this process ends only after this read.
+    const isOther = !thisProcess.isInUse(config.folder) && (await isServed(config.folder));
+    if (isOther) return { opened: await openRenewed(config, layout, open), stale: false };
   }
   try {
     return { opened: await open(layout.warehouse), stale: false };
@@ -100,9 +90,11 @@ async function openUnlessDamaged<T>(path: string, open: (path: string) => Promis
 }
 
 async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (path: string) => Promise<T>): Promise<T> {
-  if (config.remote.kind !== 'local' && checkedOutRemote(config.folder) === null) {
+  if (config.remote.kind !== 'local' && !thisProcess.isEntered(config.folder)) {
     await refreshReplica({ config, clock: systemClock }, { isDamaged: true });
   } else {
+    // Waiting could take hours, or forever if this read is part of the session.
+    if (thisProcess.isInUse(config.folder)) throw damagedCopy(config);
     const { signal } = new AbortController();
     const { renewReplica } = await import('./workspace.ts');
     await renewReplica({ config, clock: systemClock, signal, command: 'export' });

@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { SightlineError } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import { createNonce, createSettingDigest, type DigestSetting, isNonce, isProof, proofOf } from './handshake.ts';
-import { untrusted, type WrittenClaim } from './owner-file.ts';
-import { type Carried, type Frame, type Greeting, readFrames, sendFrame } from './socket-frames.ts';
+import { type OwnerRecord, untrusted } from './owner-record.ts';
+import { type ForwardedCommand, type Frame, type Greeting, readFrames, sendFrame } from './socket-frames.ts';
 
 /** Time limit for the handshake, in milliseconds. A running owner takes a few; a stopped one does not respond. */
 const HANDSHAKE_MS_MAX = 3_000;
@@ -12,43 +12,43 @@ const HANDSHAKE_MS_MAX = 3_000;
 const NOBODY: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 
 /** The exit code of a command that the owner ran, or the names of the settings because of which it refused to run it. */
-export type CarriedEnd = number | { readonly differs: readonly string[] };
+export type ForwardedEnd = number | { readonly differs: readonly string[] };
 
-/** A connection to a workspace's owner, which has proven the secret of the claim. */
+/** A connection to a workspace's owner, which has proven the secret of the owner record. */
 export interface OwnerConnection {
   readonly digest: DigestSetting;
   /**
    * Has the owner run a command and passes its output to `write`, in order. Aborting the signal stops the command. Throws
    * `interrupted` when the owner ends before the command does.
    */
-  carry(
-    command: Carried,
+  run(
+    command: ForwardedCommand,
     write: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void,
     signal: AbortSignal,
-  ): Promise<CarriedEnd>;
+  ): Promise<ForwardedEnd>;
   /**
    * Resolves when this process may use the warehouse, until it closes the connection. Calls `onWait` with the command that is
    * using it. Throws the signal's reason, and `interrupted` when the owner ends before.
    */
-  borrow(command: string, onWait: (current: string) => void, signal: AbortSignal): Promise<void>;
+  enter(command: string, onWait: (holder: string) => void, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** The process that listens at the socket of a claim. */
+/** The process that listens at the socket of an owner record. */
 export interface MetOwner {
-  /** From the claim file if it does not answer. */
+  /** From the owner record if the process does not respond. */
   readonly greeting: Greeting;
   /** Null if the owner does not respond in time, has another version, or accepts no more connections. */
   readonly connection: OwnerConnection | null;
 }
 
 /**
- * Connects to the owner that a claim names; null if no process listens there. Throws `owner_untrusted` if the process that
- * listens does not prove the secret of the claim; nothing but a nonce has been sent to it by then.
+ * Connects to the process that an owner record names; null if no process listens there. Throws `owner_untrusted` if the process
+ * that listens does not prove the secret of the record; nothing but a nonce has been sent to it by then.
  */
-export function meetOwner(claim: WrittenClaim): Promise<MetOwner | null> {
+export function meetOwner(record: OwnerRecord): Promise<MetOwner | null> {
   return new Promise((resolve, reject) => {
-    const socket = connect(claim.socket);
+    const socket = connect(record.socket);
     let settled = false;
     let take: (frame: Frame) => void = () => undefined;
     let isProven = false;
@@ -59,14 +59,14 @@ export function meetOwner(claim: WrittenClaim): Promise<MetOwner | null> {
       if (!keeps) socket.destroy();
       end();
     };
-    const { pid, command, since, version } = claim;
+    const { pid, command, since, version } = record;
     const silent = (): void => {
-      const greeting = { pid, command, since, version, carries: false };
+      const greeting = { pid, command, since, version, serves: false };
       settle(() => resolve({ greeting, connection: null }));
     };
     const refuse = (): void =>
       settle(() =>
-        reject(untrusted(`the process that listens at ${claim.socket} does not know the secret of the claim`)),
+        reject(untrusted(`the process that listens at ${record.socket} does not know the secret of the claim`)),
       );
     const timer = setTimeout(silent, HANDSHAKE_MS_MAX);
     const clientNonce = createNonce();
@@ -85,7 +85,7 @@ export function meetOwner(claim: WrittenClaim): Promise<MetOwner | null> {
       if (settled) return;
       if (frame.kind === 'busy') silent();
       else if (frame.kind === 'challenge' && isNonce(frame.nonce) && !isProven) {
-        const handshake = { ...claim, claimId: claim.id, clientNonce, serverNonce: frame.nonce };
+        const handshake = { ...record, recordId: record.id, clientNonce, serverNonce: frame.nonce };
         if (!isProof(proofOf('server', handshake), frame.proof)) return refuse();
         isProven = true;
         void sendFrame(socket, { kind: 'proof', proof: proofOf('client', handshake) });
@@ -94,9 +94,9 @@ export function meetOwner(claim: WrittenClaim): Promise<MetOwner | null> {
           take = next;
         };
         const connection: OwnerConnection = {
-          digest: createSettingDigest(claim.secret),
-          carry: (command, write, signal) => carry(socket, command, write, signal, listen),
-          borrow: (command, onWait, signal) => borrow(socket, command, onWait, signal, listen),
+          digest: createSettingDigest(record.secret),
+          run: (command, write, signal) => run(socket, command, write, signal, listen),
+          enter: (command, onWait, signal) => enter(socket, command, onWait, signal, listen),
           close: () => socket.destroy(),
         };
         settle(() => resolve({ greeting: frame.greeting, connection }), true);
@@ -111,16 +111,16 @@ export function meetOwner(claim: WrittenClaim): Promise<MetOwner | null> {
   });
 }
 
-async function carry(
+async function run(
   socket: Socket,
-  command: Carried,
+  command: ForwardedCommand,
   write: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void,
   signal: AbortSignal,
   listen: (take: (frame: Frame) => void) => void,
-): Promise<CarriedEnd> {
+): Promise<ForwardedEnd> {
   const cancel = (): void => void sendFrame(socket, { kind: 'cancel' });
   try {
-    return await new Promise<CarriedEnd>((resolve, reject) => {
+    return await new Promise<ForwardedEnd>((resolve, reject) => {
       socket.once('close', () => {
         reject(new SightlineError('interrupted', 'the process that ran the command ended before the command did'));
       });
@@ -139,10 +139,10 @@ async function carry(
   }
 }
 
-async function borrow(
+async function enter(
   socket: Socket,
   command: string,
-  onWait: (current: string) => void,
+  onWait: (holder: string) => void,
   signal: AbortSignal,
   listen: (take: (frame: Frame) => void) => void,
 ): Promise<void> {
@@ -158,10 +158,10 @@ async function borrow(
         );
       });
       listen((frame) => {
-        if (frame.kind === 'waiting') onWait(frame.current);
-        if (frame.kind === 'lent') resolve();
+        if (frame.kind === 'waiting') onWait(frame.holder);
+        if (frame.kind === 'entered') resolve();
       });
-      void sendFrame(socket, { kind: 'borrow', command });
+      void sendFrame(socket, { kind: 'enter', command });
     });
   } catch (thrown) {
     socket.destroy();

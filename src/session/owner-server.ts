@@ -17,9 +17,17 @@ import {
   isProof,
   proofOf,
 } from './handshake.ts';
-import { type CarriedEnd, meetOwner } from './owner-client.ts';
-import { checkFolders, claimPath, folderIdOf, readClaim, takeBackWriting, type WrittenClaim } from './owner-file.ts';
-import { type Carried, type Frame, type Greeting, readFrames, sendFrame } from './socket-frames.ts';
+import { type ForwardedEnd, meetOwner } from './owner-client.ts';
+import {
+  checkFolders,
+  folderIdOf,
+  type OwnerRecord,
+  ownerRecordPath,
+  readOwnerRecord,
+  removeSharedWriting,
+} from './owner-record.ts';
+import type { ProcessSessions } from './process-driver.ts';
+import { type ForwardedCommand, type Frame, type Greeting, readFrames, sendFrame } from './socket-frames.ts';
 
 /** Longest path of a Unix socket: 107 bytes on Linux, 103 on some systems. */
 const PATH_BYTES_MAX = 103;
@@ -32,7 +40,7 @@ const CONNECTIONS_MAX = 64;
 const HANDSHAKE_MS_MAX = 3_000;
 
 /** Output streams of a command that the owner runs for a client. */
-export interface CarriedOutput {
+export interface ForwardedOutput {
   readonly stdout: Writable;
   readonly stderr: Writable;
 }
@@ -41,65 +49,50 @@ export interface CarriedOutput {
  * Runs a client's command with this process's settings, unless one of the client's differs by `digest`. Does not throw. The
  * signal is aborted when the client cancels the command or disconnects.
  */
-export type Carry = (
-  command: Carried,
-  output: CarriedOutput,
+export type RunForwarded = (
+  command: ForwardedCommand,
+  output: ForwardedOutput,
   signal: AbortSignal,
   digest: DigestSetting,
-) => Promise<CarriedEnd>;
-
-/** Lets a client work on the warehouse when it is free. `onWait` is called with the current holder. Does not throw. */
-export type Lend = (
-  command: string,
-  work: () => Promise<void>,
-  onWait: (current: string) => void,
-  signal: AbortSignal,
-) => Promise<void>;
+) => Promise<ForwardedEnd>;
 
 /** A process's request to own a workspace. */
-export interface ClaimRequest {
+export interface OwnerRequest {
   readonly folder: string;
   /** The command of this process, shown to other processes. */
   readonly command: string;
   readonly since: string;
-  /** Runs commands of clients and hands them the warehouse; null if clients are refused. */
-  readonly forOthers: { readonly carry: Carry; readonly lend: Lend } | null;
+  /** Runs the commands of clients, which may also wait in the queue of `sessions`; null if clients are refused. */
+  readonly run: RunForwarded | null;
+  readonly sessions: ProcessSessions;
 }
 
-/** The result of a claim: this process owns the workspace, or another one does. `answers` is whether that one responded. */
-export type Claim =
+/** Whether this process owns the workspace now, or another one does. `responds` is whether that one responded. */
+export type Ownership =
   | { readonly isOurs: true; release(): Promise<void> }
-  | { readonly isOurs: false; readonly owner: Greeting; readonly answers: boolean };
-
-// Process IDs do not identify a process: containers that share a folder may each run as process 1.
-const ownSockets = new Set<string>();
-
-/** Whether this process listens at a socket. */
-export function isOwnSocket(socket: string): boolean {
-  return ownSockets.has(socket);
-}
+  | { readonly isOurs: false; readonly owner: Greeting; readonly responds: boolean };
 
 /**
- * Makes this process the owner of a workspace until it releases the claim, unless a live process owns it.
+ * Makes this process the owner of a workspace until it releases it, unless a live process owns it.
  *
- * @throws `folder_unwritable`, and `owner_untrusted` if other users could replace the claim.
+ * @throws `folder_unwritable`, and `owner_untrusted` if other users could replace the owner record.
  */
-export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
-  const { folder, command, since } = request;
+export async function becomeOwner(request: OwnerRequest): Promise<Ownership> {
+  const { folder, command, since, sessions } = request;
   await ensureWritableFolder(folder);
-  await takeBackWriting(folder);
+  await removeSharedWriting(folder);
   await checkFolders(folder);
-  const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace');
+  const lock = await takeLock(`${ownerRecordPath(folder)}.lock`, 'is claiming the workspace');
   try {
-    const earlier = await readClaim(folder);
+    const earlier = await readOwnerRecord(folder);
     const met = earlier === null ? null : await meetOwner(earlier);
     met?.connection?.close();
     // A stopped or overloaded owner does not respond but still owns the workspace.
-    if (met !== null) return { isOurs: false, owner: met.greeting, answers: met.connection !== null };
+    if (met !== null) return { isOurs: false, owner: met.greeting, responds: met.connection !== null };
     // No process listens: the owner was killed and left its socket.
     if (earlier !== null) await removeSocket(earlier.socket);
     const path = await choosePath(folder);
-    const claim: WrittenClaim = {
+    const record: OwnerRecord = {
       id: randomUUID(),
       pid: process.pid,
       command,
@@ -109,17 +102,17 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
       folderId: await folderIdOf(folder),
       secret: createNonce(),
     };
-    const { server, close } = createOwner(request, claim);
+    const { server, close } = createOwner(request, record);
     await listen(server, path);
-    await writeClaim(folder, claim);
-    ownSockets.add(path);
+    await writeRecord(folder, record);
+    const stopListening = sessions.setListening(path);
     const release = async (): Promise<void> => {
       // Remove the socket first: another process may listen at this path before all work here has ended.
       const closed = close();
       await removeShortFolder(path);
       await closed;
-      ownSockets.delete(path);
-      await removeClaim(folder, claim.id);
+      stopListening();
+      await removeRecord(folder, record.id);
     };
     return { isOurs: true, release };
   } finally {
@@ -128,33 +121,34 @@ export async function claimWorkspace(request: ClaimRequest): Promise<Claim> {
 }
 
 // Rename into place, so the file never has an earlier file's permissions and is never read half-written.
-async function writeClaim(folder: string, claim: WrittenClaim): Promise<void> {
-  const aside = `${claimPath(folder)}.${claim.id}`;
+async function writeRecord(folder: string, record: OwnerRecord): Promise<void> {
+  const aside = `${ownerRecordPath(folder)}.${record.id}`;
   try {
-    await writeFile(aside, `${JSON.stringify(claim)}\n`, { mode: 0o600, flag: 'wx' });
-    await rename(aside, claimPath(folder));
+    await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' });
+    await rename(aside, ownerRecordPath(folder));
   } finally {
     await rm(aside, { force: true });
   }
 }
 
-// Removes the claim only if it is still this one. A claim that cannot be removed has no listener and is replaced later.
-async function removeClaim(folder: string, id: string): Promise<void> {
-  const lock = await takeLock(`${claimPath(folder)}.lock`, 'is claiming the workspace').catch(() => null);
+// Removes the record only if it is still this one. A record that cannot be removed has no listener and is replaced later.
+async function removeRecord(folder: string, id: string): Promise<void> {
+  const lock = await takeLock(`${ownerRecordPath(folder)}.lock`, 'is claiming the workspace').catch(() => null);
   try {
-    if ((await readClaim(folder).catch(() => null))?.id === id) await rm(claimPath(folder), { force: true });
+    if ((await readOwnerRecord(folder).catch(() => null))?.id === id)
+      await rm(ownerRecordPath(folder), { force: true });
   } finally {
     await lock?.release();
   }
 }
 
 function createOwner(
-  { command, since, forOthers }: ClaimRequest,
-  claim: WrittenClaim,
+  { folder, command, since, run, sessions }: OwnerRequest,
+  record: OwnerRecord,
 ): { server: Server; close: () => Promise<void> } {
   const open = new Map<Socket, { readonly stop: AbortController; work: Promise<void> | null }>();
-  const greeting: Greeting = { pid: process.pid, command, since, version: VERSION, carries: forOthers !== null };
-  const digest = createSettingDigest(claim.secret);
+  const greeting: Greeting = { pid: process.pid, command, since, version: VERSION, serves: run !== null };
+  const digest = createSettingDigest(record.secret);
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     if (open.size >= CONNECTIONS_MAX) {
@@ -173,7 +167,7 @@ function createOwner(
       open.delete(socket);
     });
     let isProven = false;
-    const prove = createProver(socket, claim, () => {
+    const prove = createProver(socket, record, () => {
       isProven = true;
       clearTimeout(timer);
       void sendFrame(socket, { kind: 'greeting', greeting });
@@ -184,12 +178,10 @@ function createOwner(
         return;
       }
       if (frame.kind === 'cancel') cancel();
-      if (one.work !== null || forOthers === null) return;
+      if (one.work !== null || run === null) return;
       if (frame.kind === 'run')
-        one.work = carryOut(socket, frame.command, forOthers.carry, stop.signal, digest).catch(
-          () => void socket.destroy(),
-        );
-      if (frame.kind === 'borrow') one.work = lendTo(socket, frame.command, forOthers.lend, stop.signal);
+        one.work = runFor(socket, frame.command, run, stop.signal, digest).catch(() => void socket.destroy());
+      if (frame.kind === 'enter') one.work = handOver(socket, folder, frame.command, sessions, stop.signal);
     };
     readFrames(socket, take, () => isProven);
   });
@@ -205,12 +197,12 @@ function createOwner(
 }
 
 // The owner's side of the handshake. Anything unexpected ends the connection.
-function createProver(socket: Socket, claim: WrittenClaim, onProven: () => void): (frame: Frame) => void {
+function createProver(socket: Socket, record: OwnerRecord, onProven: () => void): (frame: Frame) => void {
   const serverNonce = createNonce();
   let handshake: Handshake | null = null;
   return (frame) => {
     if (frame.kind === 'hello' && handshake === null && isNonce(frame.nonce)) {
-      handshake = { ...claim, claimId: claim.id, clientNonce: frame.nonce, serverNonce };
+      handshake = { ...record, recordId: record.id, clientNonce: frame.nonce, serverNonce };
       void sendFrame(socket, { kind: 'challenge', nonce: serverNonce, proof: proofOf('server', handshake) });
     } else if (frame.kind === 'proof' && handshake !== null && isProof(proofOf('client', handshake), frame.proof)) {
       onProven();
@@ -219,15 +211,15 @@ function createProver(socket: Socket, claim: WrittenClaim, onProven: () => void)
 }
 
 // Does not throw.
-async function carryOut(
+async function runFor(
   socket: Socket,
-  command: Carried,
-  carry: Carry,
+  command: ForwardedCommand,
+  run: RunForwarded,
   signal: AbortSignal,
   digest: DigestSetting,
 ): Promise<void> {
   const output = { stdout: outputOf(socket, 'stdout', command), stderr: outputOf(socket, 'stderr', command) };
-  const ended = await carry(command, output, signal, digest).catch(() => EXIT.failed);
+  const ended = await run(command, output, signal, digest).catch(() => EXIT.failed);
   // Send the remaining output before the exit code.
   await Promise.all(
     [output.stdout, output.stderr].map((stream) => new Promise<void>((done) => stream.end(() => done()))),
@@ -237,17 +229,27 @@ async function carryOut(
   socket.end();
 }
 
-// Ends when the client disconnects or this process stops.
-function lendTo(socket: Socket, command: string, lend: Lend, signal: AbortSignal): Promise<void> {
-  const given = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  const work = async (): Promise<void> => {
-    await sendFrame(socket, { kind: 'lent' });
-    await given;
-  };
-  return lend(command, work, (current) => void sendFrame(socket, { kind: 'waiting', current }), signal);
+// Hands the workspace over to a client, until the client disconnects or this process stops. Does not throw.
+async function handOver(
+  socket: Socket,
+  folder: string,
+  command: string,
+  sessions: ProcessSessions,
+  signal: AbortSignal,
+): Promise<void> {
+  const description = `\`sightline ${command}\``;
+  const onWait = (holder: string): void => void sendFrame(socket, { kind: 'waiting', holder });
+  // A client that no longer waits gets no response.
+  const grant = await sessions
+    .acquire({ folder, mode: 'wait', command, description, signal, onWait })
+    .catch(() => null);
+  if (grant === null) return;
+  await sendFrame(socket, { kind: 'entered' });
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await grant.release();
 }
 
-function outputOf(socket: Socket, stream: 'stdout' | 'stderr', command: Carried): Writable {
+function outputOf(socket: Socket, stream: 'stdout' | 'stderr', command: ForwardedCommand): Writable {
   const { isTTY, columns } = command[stream];
   const output = new Writable({
     decodeStrings: true,

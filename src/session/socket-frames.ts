@@ -13,12 +13,12 @@ export interface Greeting {
   readonly command: string;
   readonly since: string;
   readonly version: string;
-  /** Whether it runs commands for others. */
-  readonly carries: boolean;
+  /** Whether it runs commands for clients and lets them wait for the warehouse. */
+  readonly serves: boolean;
 }
 
-/** A command for the owner to run. It runs with the owner's settings: no value of a setting is sent. */
-export interface Carried {
+/** A command line that a client forwards to the owner. It runs with the owner's settings: no value of a setting is sent. */
+export interface ForwardedCommand {
   readonly arguments: readonly string[];
   /** Keyed digests of the client's settings, by name; the owner refuses the command if one of its own differs. */
   readonly settings: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface Carried {
 }
 
 /**
- * A line of JSON on the socket. Both sides prove that they know the secret of the claim before anything else is sent: the client
+ * A line of JSON on the socket. Both sides prove that they know the secret of the owner record before anything else is sent: the client
  * sends `hello`, the owner sends `challenge`, the client sends `proof`, the owner sends `greeting`.
  */
 export type Frame =
@@ -38,12 +38,12 @@ export type Frame =
   // The owner already has its maximum number of connections.
   | { readonly kind: 'busy' }
   | { readonly kind: 'greeting'; readonly greeting: Greeting }
-  | { readonly kind: 'run'; readonly command: Carried }
+  | { readonly kind: 'run'; readonly command: ForwardedCommand }
   | { readonly kind: 'cancel' }
-  // The client works on the warehouse itself, from `lent` until it closes the connection.
-  | { readonly kind: 'borrow'; readonly command: string }
-  | { readonly kind: 'waiting'; readonly current: string }
-  | { readonly kind: 'lent' }
+  // The client waits in the owner's queue and has the right to write from `entered` until it closes the connection.
+  | { readonly kind: 'enter'; readonly command: string }
+  | { readonly kind: 'waiting'; readonly holder: string }
+  | { readonly kind: 'entered' }
   | { readonly kind: 'output'; readonly stream: 'stdout' | 'stderr'; readonly bytes: string }
   // The command was not run because these settings differ.
   | { readonly kind: 'differs'; readonly names: readonly string[] }

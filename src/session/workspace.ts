@@ -1,11 +1,8 @@
-import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { rm, utimes, writeFile } from 'node:fs/promises';
 import { declarations } from '../../schemas/catalogue.ts';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
-import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import { isRecord } from '../base/json.ts';
 import { createCatalogue } from '../contract/catalogue.ts';
 import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
@@ -13,8 +10,8 @@ import type { DatabaseOptions } from '../warehouse/database.ts';
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
-import { borrowWarehouse } from './borrow.ts';
-import { checkedOutRemote, withRemote } from './remote-session.ts';
+import { type Session, type SessionContext, withSession } from './session.ts';
+import { readWriter } from './writer-record.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
@@ -23,26 +20,27 @@ const COPY_MEMORY_MB = 256;
 export const catalogue = createCatalogue(declarations);
 
 /** Settings and services that a command passes to operations. */
-export interface Context {
+export interface Context extends SessionContext {
   readonly config: WorkspaceConfig;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** The command of this process, shown to other processes while this one owns the warehouse. */
-  readonly command: string;
   /** Starts of runs are recorded with it: `job` and the name of the job, or `program`. Default: `command`. */
   readonly trigger?: string;
-  /** Called with a description of the current holder if the warehouse has to be waited for. */
-  readonly onWait?: (current: string) => void;
   /** Called once with a sentence when a shared service becomes unreachable, and once when it is back. */
   readonly onTrouble?: (sentence: string) => void;
+}
+
+/** The replica of an open warehouse. */
+export interface OwnCopy {
+  /** Whether it has all data of the warehouse. */
+  isCurrent: boolean;
+  /** Aborted with `lease_lost` when this process may no longer publish it. */
+  readonly lost: AbortSignal;
 }
 
 /** A workspace's warehouse, opened for writing. */
 export interface Opened {
   readonly warehouse: Warehouse;
   readonly layout: Layout;
-  /** Whether the replica has all data of the warehouse. */
-  readonly copy: { isCurrent: boolean };
+  readonly copy: OwnCopy;
   /** Resolves once all committed data would survive the loss of this machine. Resolves at once for a local warehouse. */
   readonly durable: () => Promise<void>;
 }
@@ -56,67 +54,54 @@ export function renewReplica(context: Context): Promise<void> {
 
 /** Publishes the replica. Throws `lease_lost` if another process now has the lease. */
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
-  checkedOutRemote(dirname(layout.warehouse))?.lost.throwIfAborted();
+  copy.lost.throwIfAborted();
   await publishAnalytics(warehouse.database, layout.analytics);
   copy.isCurrent = true;
 }
 
 /**
- * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Waits for its turn if the workspace is
- * served, and checks out a remote warehouse unless this process has done so.
+ * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Enters a session first, unless the context has
+ * one; the context passed to the work has it.
  *
- * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withRemote`.
+ * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withSession`.
  * @example
  * const flaws = await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) =>
  *   warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
  * );
  */
-export function withWarehouse<T>(
+export async function withWarehouse<T>(
   context: Context,
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
-  work: (opened: Opened) => Promise<T>,
+  work: (opened: Opened, inside: Context) => Promise<T>,
 ): Promise<T> {
-  return withRemote(context, null, (inside) => openInTurn(inside, resources, work));
+  await ensureWritableFolder(context.config.folder);
+  return withSession(context, 'wait', (inside) => openWithin(inside, resources, (opened) => work(opened, inside)));
 }
 
-async function openInTurn<T>(
-  context: Context,
-  resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
-  work: (opened: Opened) => Promise<T>,
-): Promise<T> {
-  const { config, command, signal, onWait = () => undefined } = context;
-  await ensureWritableFolder(config.folder);
-  const giveBack = await borrowWarehouse({ folder: config.folder, command, signal, onWait });
-  try {
-    return await openAlone(context, resources, work);
-  } finally {
-    giveBack();
-  }
-}
-
-async function openAlone<T>(
-  { config, command, clock }: Context,
+async function openWithin<T>(
+  { config, command, clock, session }: Context & { readonly session: Session },
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
   if (config.remote.kind === 'local') await refuseCopy(config.folder);
-  const journal = checkedOutRemote(config.folder)?.journal ?? null;
-  const owner = await readOwner(layout.owner);
+  const { journal, lost } = session;
+  const writer = await readWriter(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
-  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics)) };
+  const isCurrent = copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics));
+  const copy = { isCurrent, lost };
   const warehouse = await openWarehouse(layout.warehouse, catalogue, {
     ...resources,
     temporaryFolder: layout.temporary,
     keepsLog: journal !== null,
     describeOwner: (pid) =>
-      owner !== null && (pid === null || pid === owner.pid)
-        ? `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`
+      writer !== null && (pid === null || pid === writer.pid)
+        ? `\`${writer.command}\` (process ${writer.pid}, since ${writer.since})`
         : `process ${pid ?? 'unknown'}`,
   });
   const { database } = warehouse;
   const leave = journal?.follow({
-    alone: (then) => database.exclusive((session) => then(async () => void (await session.run('CHECKPOINT')))),
+    alone: (then) => database.exclusive(({ run }) => then(async () => void (await run('CHECKPOINT')))),
   });
   const durable = async (): Promise<void> => journal?.durable();
   try {
@@ -146,24 +131,4 @@ async function checkpoint(warehouse: Warehouse): Promise<void> {
 async function markCurrent({ analytics }: Layout): Promise<void> {
   const now = new Date();
   await utimes(analytics, now, now);
-}
-
-/** The process that owns a warehouse, or that was killed while it owned it. */
-export interface Owner {
-  readonly pid: number;
-  readonly command: string;
-  readonly since: string;
-}
-
-/** Reads the owner file of a warehouse; null if there is none or it is damaged. */
-export async function readOwner(path: string): Promise<Owner | null> {
-  try {
-    const owner: unknown = JSON.parse(await readFile(path, 'utf8'));
-    // A process ID of 0 or less addresses a group of processes, of which some always exist.
-    if (!isRecord(owner) || !Number.isSafeInteger(owner['pid']) || Number(owner['pid']) <= 0) return null;
-    const { pid, command, since } = owner;
-    return { pid: Number(pid), command: String(command), since: String(since) };
-  } catch {
-    return null;
-  }
 }

@@ -66,7 +66,7 @@ it('takes over the workspace when its owner ends', async () => {
     });
   const first = await own();
   const second = await own();
-  expect(second.owner).toMatchObject({ pid: process.pid, command: 'serve', carries: true });
+  expect(second.owner).toMatchObject({ pid: process.pid, command: 'serve', serves: true });
   await first.close();
   await until('the second owns it', () => lines.some((line) => line.includes('now owns the workspace')));
   const third = await own();

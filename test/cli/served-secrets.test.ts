@@ -4,9 +4,10 @@ import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { claimPath, folderIdOf, readClaim } from '../../src/session/owner-file.ts';
-import { claimWorkspace } from '../../src/session/owner-server.ts';
-import type { Carried } from '../../src/session/socket-frames.ts';
+import { folderIdOf, ownerRecordPath, readOwnerRecord } from '../../src/session/owner-record.ts';
+import { becomeOwner } from '../../src/session/owner-server.ts';
+import { thisProcess } from '../../src/session/process-driver.ts';
+import type { ForwardedCommand } from '../../src/session/socket-frames.ts';
 import { expectRefusal, makeFolder, openCli, runCli, until } from './helpers.ts';
 
 const SECRETS = {
@@ -31,17 +32,12 @@ async function makeWorkspace(): Promise<{ cwd: string; data: string; env: Record
 
 test('a client sends names and keyed digests of its settings to the owner, but no values', async () => {
   const { cwd, data, env } = await makeWorkspace();
-  const commands: Carried[] = [];
-  const carry = async (command: Carried) => {
+  const commands: ForwardedCommand[] = [];
+  const run = async (command: ForwardedCommand) => {
     commands.push(command);
     return { differs: ['SIGHTLINE_API_KEY', 'HOOK_SECRET'] };
   };
-  const claim = await claimWorkspace({
-    folder: data,
-    command: 'serve',
-    since: 'now',
-    forOthers: { carry, lend: async () => undefined },
-  });
+  const claim = await becomeOwner({ folder: data, command: 'serve', since: 'now', run, sessions: thisProcess });
   if (!claim.isOurs) throw new Error('another process owns the workspace');
   onTestFinished(claim.release);
   const refused = await runCli(['sync', '--json', '--data-dir', 'data'], { cwd, env });
@@ -69,12 +65,12 @@ test('an owner runs commands with its own settings, and rejects clients with dif
   const workspace = await openCli({ prompts: 1, days: 1 });
   const { folder, data, env, sandbox } = workspace;
   const server = workspace.start('serve', '--json', '--port', '0', '--no-jobs');
-  await until('the workspace is served', () => existsSync(claimPath(data)));
+  await until('the workspace is served', () => existsSync(ownerRecordPath(data)));
   const run = (given: Record<string, string>, ...args: string[]) => runCli(args, { cwd: folder, env: given });
   // The client has neither key nor base URL.
-  const carried = await run({}, 'sync', '--only', 'brands', '--json');
-  expect(carried.code, carried.stderr).toBe(0);
-  expect(JSON.parse(carried.stdout)).toMatchObject({ status: 'complete' });
+  const forwarded = await run({}, 'sync', '--only', 'brands', '--json');
+  expect(forwarded.code, forwarded.stderr).toBe(0);
+  expect(JSON.parse(forwarded.stdout)).toMatchObject({ status: 'complete' });
   const asked = sandbox.requests.length;
   for (const [name, value] of [
     ['SIGHTLINE_API_KEY', 'gsk_of_another_workspace'],
@@ -94,7 +90,7 @@ test('an owner runs commands with its own settings, and rejects clients with dif
   expect(sandbox.requests.length).toBeGreaterThan(asked);
   server.process.kill('SIGHUP');
   expect((await server.finished).code).toBe(0);
-  expect(existsSync(claimPath(data))).toBe(false);
+  expect(existsSync(ownerRecordPath(data))).toBe(false);
 });
 
 const LISTENER = `
@@ -144,7 +140,7 @@ test.runIf(isRoot)('a client does not connect to a listener of another user', as
     await chmod(data, mode);
     const refused = await runCli(args, { cwd, env });
     expectRefusal(refused, 'owner_untrusted', false);
-    expect(refused.stderr).toContain(`${claimPath(data)} belongs to user ${NOBODY}; allowed: user 0`);
+    expect(refused.stderr).toContain(`${ownerRecordPath(data)} belongs to user ${NOBODY}; allowed: user 0`);
   }
   expect(lines).toEqual(['ready']);
 });
@@ -152,10 +148,10 @@ test.runIf(isRoot)('a client does not connect to a listener of another user', as
 test.runIf(isRoot)("another user can neither connect to an owner's socket nor read its claim", async () => {
   const { cwd, data } = await makeWorkspace();
   for (const folder of [cwd, join(cwd, 'data'), data]) await chmod(folder, 0o755);
-  const claim = await claimWorkspace({ folder: data, command: 'serve', since: 'now', forOthers: null });
+  const claim = await becomeOwner({ folder: data, command: 'serve', since: 'now', run: null, sessions: thisProcess });
   if (!claim.isOurs) throw new Error('another process owns the workspace');
   onTestFinished(claim.release);
-  const { socket = '' } = (await readClaim(data)) ?? {};
+  const { socket = '' } = (await readOwnerRecord(data)) ?? {};
   expect((await stat(socket)).mode & 0o777).toBe(0o600);
   const attack = `
     const { connect } = require('node:net');
@@ -164,7 +160,7 @@ test.runIf(isRoot)("another user can neither connect to an owner's socket nor re
     try { console.log(readFileSync(file, 'utf8')); } catch (error) { console.log(error.code); }
     connect(socket).on('connect', () => console.log('connected')).on('error', (error) => console.log(error.code));
   `;
-  const child = spawn(process.execPath, ['-e', attack, socket, claimPath(data)], {
+  const child = spawn(process.execPath, ['-e', attack, socket, ownerRecordPath(data)], {
     uid: NOBODY,
     gid: NOBODY,
     env: {},

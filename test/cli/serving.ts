@@ -2,7 +2,8 @@ import type { Clock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/cli/context.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
-import { type Ownership, ownWorkspace } from '../../src/cli/serve-owner.ts';
+import { ownWorkspace } from '../../src/cli/serve-owner.ts';
+import type { RunningOwner } from '../../src/operations/run-owner.ts';
 
 /** Options of a test owner: folder, settings, start and end time, and log. */
 export interface Serving {
@@ -14,7 +15,7 @@ export interface Serving {
 }
 
 /** Owns a workspace and runs its jobs like `serve`, with a virtual clock that runs to the end time and stops there. */
-export function serveThrough({ folder, env, from, to, log = () => undefined }: Serving): Promise<Ownership> {
+export function serveThrough({ folder, env, from, to, log = () => undefined }: Serving): Promise<RunningOwner> {
   return withTerminal({ folder, environment: env }, async () => {
     const { signal } = new AbortController();
     const context = { config: readConfig({}), clock: clockUntil(from, to), signal, command: 'serve' };

@@ -19,8 +19,8 @@ async function parse(sample: AddTo, ...argv: string[]): Promise<Invocation> {
   const chosen: Invocation[] = [];
   const program = new Command().exitOverride();
   const parts = { parse: async () => null, programFor: async () => program };
-  const choose = (json: boolean, action: Invocation['action'], carried: Invocation['carried'] = null) => {
-    chosen.push({ json, action, carried });
+  const choose = (json: boolean, action: Invocation['action'], forwardable: Invocation['forwardable'] = null) => {
+    chosen.push({ json, action, forwardable });
   };
   sample(program.command('sample'), { ...parts, choose });
   await program.parseAsync(['sample', ...argv], { from: 'user' });

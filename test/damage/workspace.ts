@@ -91,7 +91,7 @@ async function runHere(folder: string, argv: readonly string[]): Promise<Ended> 
         done();
       },
     });
-  const terminal = { stdout: stream(), stderr: stream(), isCarried: true, folder };
+  const terminal = { stdout: stream(), stderr: stream(), isHosted: true, folder };
   const code = await withTerminal(terminal, () =>
     runArguments(parseArguments, argv, ({ action }) =>
       withTerminal({ environment: readEnvironment(folder) }, () => action(new AbortController().signal)),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import {
   checkSharedFolder,
-  claimSharedFolder,
+  recordSharedFolder,
   rejectLocalWarehouses,
 } from '../../src/operations/cluster/shared-folder.ts';
 import type { Runner } from '../../src/scheduler/runner.ts';
@@ -56,22 +56,22 @@ test('a queue accepts only the recorded folder and not a copy of it, until the f
   const runner = queueWith(null);
   expect(await checkSharedFolder(runner, configs)).toBe(false);
   // Workers that start at the same time agree on the folder's ID.
-  await Promise.all([1, 2, 3].map(() => claimSharedFolder(runner, configs, { moves: false })));
+  await Promise.all([1, 2, 3].map(() => recordSharedFolder(runner, configs, { moves: false })));
   expect(await checkSharedFolder(runner, configs)).toBe(true);
   await cp(folder, other, { recursive: true });
   const copied = await configsIn(other);
   const refusal = { code: 'config_invalid', message: expect.stringContaining(`${folder}/data on `) };
   await expect(checkSharedFolder(runner, copied)).rejects.toMatchObject(refusal);
-  await expect(claimSharedFolder(runner, copied, { moves: false })).rejects.toMatchObject(refusal);
-  await claimSharedFolder(runner, copied, { moves: true });
-  await expect(claimSharedFolder(runner, configs, { moves: false })).rejects.toMatchObject({
+  await expect(recordSharedFolder(runner, copied, { moves: false })).rejects.toMatchObject(refusal);
+  await recordSharedFolder(runner, copied, { moves: true });
+  await expect(recordSharedFolder(runner, configs, { moves: false })).rejects.toMatchObject({
     message: expect.stringContaining(`${other}/data on `),
   });
 });
 
 test.each(['', '{}', '{"id":1}', 'null'])('a queue whose folder record is %j is rejected', async (recorded) => {
   const configs = await configsIn(await temporaryFolder());
-  await expect(claimSharedFolder(queueWith(recorded), configs, { moves: false })).rejects.toMatchObject({
+  await expect(recordSharedFolder(queueWith(recorded), configs, { moves: false })).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringContaining('an unreadable folder record'),
   });

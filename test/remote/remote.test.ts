@@ -81,7 +81,7 @@ describe.each(variants)('a warehouse kept in $name', ({ open }) => {
 
   test('can be taken over from a process that stopped, with all of its durable commits', async () => {
     const place = await open();
-    const [first, next] = [await place.machine(), await place.machine({ claimMs: 500, renewMs: 100 })];
+    const [first, next] = [await place.machine(), await place.machine({ leaseMs: 500, renewMs: 100 })];
     const out = await first.checkOut('task');
     const working = await work(first, out);
     for (let page = 0; page < 3; page++) {
@@ -171,7 +171,7 @@ describe('a lease', () => {
 
   test('that cannot be renewed in time is lost, and calls that wait for the journal fail', async () => {
     const place = await openStorePlace();
-    const one = await place.machine({ claimMs: 1_500, renewMs: 200 });
+    const one = await place.machine({ leaseMs: 1_500, renewMs: 200 });
     const out = await one.checkOut();
     const working = await begin(one, out);
     place.server.fault = () => 'forbidden';
@@ -185,7 +185,7 @@ describe('a lease', () => {
 
   test('is renewed until it is released', async () => {
     const place = await openStorePlace();
-    const one = await place.machine({ claimMs: 1_500, renewMs: 100 });
+    const one = await place.machine({ leaseMs: 1_500, renewMs: 100 });
     const out = await one.checkOut();
     const untils = new Set<unknown>();
     while (untils.size < 8) {

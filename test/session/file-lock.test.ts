@@ -14,7 +14,7 @@ import { replayWorkspace } from '../../src/operations/replay.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
 import { syncOpened, syncWorkspace } from '../../src/operations/sync.ts';
 import { openService } from '../../src/serve/open-service.ts';
-import { checkedOutRemote, withRemote } from '../../src/session/remote-session.ts';
+import { withSession } from '../../src/session/session.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../../src/session/workspace.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { exportSnapshot } from '../../src/snapshot/snapshot-export.ts';
@@ -126,8 +126,8 @@ describe.skipIf(NO_LOCK_LIST !== null)('DuckDB keeps its lock on the live file',
         await locked('serve from the replica');
       };
 
-      await withRemote(context, null, async (inside) => {
-        expect(checkedOutRemote(config.folder) === null).toBe(remote === 'a folder');
+      await withSession(context, 'wait', async (inside) => {
+        expect(inside.session.journal === null).toBe(remote === 'a folder');
         await withWarehouse(inside, RESOURCES, job);
         expect(hasWriteLock(layout.warehouse)).toBe(false);
         await withWarehouse(inside, RESOURCES, async ({ durable }) => {

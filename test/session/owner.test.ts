@@ -2,21 +2,28 @@ import { chmod, chown, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { borrowWarehouse, isServed } from '../../src/session/borrow.ts';
 import { proofOf } from '../../src/session/handshake.ts';
 import { meetOwner } from '../../src/session/owner-client.ts';
-import { claimPath, readClaim, type WrittenClaim } from '../../src/session/owner-file.ts';
-import { claimWorkspace, isOwnSocket } from '../../src/session/owner-server.ts';
+import { type OwnerRecord, ownerRecordPath, readOwnerRecord } from '../../src/session/owner-record.ts';
+import { becomeOwner } from '../../src/session/owner-server.ts';
+import { createProcessSessions, thisProcess } from '../../src/session/process-driver.ts';
+import { createSocketDriver, isServed } from '../../src/session/socket-driver.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const claimIn = (folder: string) =>
-  claimWorkspace({ folder, command: 'serve', since: '2026-03-01T00:00:00.000Z', forOthers: null });
+  becomeOwner({
+    folder,
+    command: 'serve',
+    since: '2026-03-01T00:00:00.000Z',
+    run: null,
+    sessions: thisProcess,
+  });
 
-async function claimed(folder: string): Promise<WrittenClaim> {
+async function claimed(folder: string): Promise<OwnerRecord> {
   const claim = await claimIn(folder);
   if (!claim.isOurs) throw new Error('another process owns the workspace');
   onTestFinished(claim.release);
-  const written = await readClaim(folder);
+  const written = await readOwnerRecord(folder);
   if (written === null) throw new Error('there is no claim');
   return written;
 }
@@ -25,7 +32,7 @@ async function claimed(folder: string): Promise<WrittenClaim> {
 async function impersonate(answer: (socket: Socket, line: string) => void = () => undefined) {
   const folder = await temporaryFolder();
   const first = await claimIn(folder);
-  const claim = await readClaim(folder);
+  const claim = await readOwnerRecord(folder);
   if (!first.isOurs || claim === null) throw new Error('another process owns the workspace');
   await first.release();
   const received: string[] = [];
@@ -40,7 +47,7 @@ async function impersonate(answer: (socket: Socket, line: string) => void = () =
   await new Promise<void>((resolve) => server.listen(claim.socket, resolve));
   process.umask(before);
   onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
-  await writeFile(claimPath(folder), JSON.stringify(claim), { mode: 0o600 });
+  await writeFile(ownerRecordPath(folder), JSON.stringify(claim), { mode: 0o600 });
   return { folder, claim, received: () => received.join('') };
 }
 
@@ -64,11 +71,18 @@ it('does not take over a workspace from an owner that does not respond, and name
   const { folder, received } = await impersonate();
   expect(await claimIn(folder)).toMatchObject({
     isOurs: false,
-    answers: false,
-    owner: { command: 'serve', carries: false },
+    responds: false,
+    owner: { command: 'serve', serves: false },
   });
-  const borrowed = borrowWarehouse({ folder, command: 'plan', signal: AbortSignal.any([]), onWait: () => undefined });
-  await expect(borrowed).rejects.toMatchObject({
+  const entered = createSocketDriver(createProcessSessions()).acquire({
+    folder,
+    mode: 'wait',
+    command: 'plan',
+    description: 'plan',
+    signal: AbortSignal.any([]),
+    onWait: () => undefined,
+  });
+  await expect(entered).rejects.toMatchObject({
     code: 'warehouse_locked',
     message: expect.stringContaining('which does not respond'),
   });
@@ -81,15 +95,15 @@ it('removes its own claim but not the claim of another process', async () => {
   expect(folder).toMatch(/\/sightline-[^/]+$/);
   const first = await claimIn(folder);
   if (!first.isOurs) throw new Error('nobody else was there');
-  const other = JSON.stringify({ ...(await readClaim(folder)), id: 'another' });
-  await writeFile(claimPath(folder), other);
+  const other = JSON.stringify({ ...(await readOwnerRecord(folder)), id: 'another' });
+  await writeFile(ownerRecordPath(folder), other);
   await first.release();
-  expect(await readFile(claimPath(folder), 'utf8')).toBe(other);
+  expect(await readFile(ownerRecordPath(folder), 'utf8')).toBe(other);
 });
 
 describe('a client', () => {
-  const greeting = { pid: 1, command: 'serve', since: 'now', version: '0', carries: true };
-  it.each<[string, (socket: Socket, line: string, claim: WrittenClaim) => void]>([
+  const greeting = { pid: 1, command: 'serve', since: 'now', version: '0', serves: true };
+  it.each<[string, (socket: Socket, line: string, claim: OwnerRecord) => void]>([
     ['greets without a proof', (socket) => say(socket, { kind: 'greeting', greeting })],
     [
       'does not know the secret',
@@ -104,7 +118,7 @@ describe('a client', () => {
       "sends the client's proof back",
       (socket, line, claim) => {
         const { nonce } = JSON.parse(line) as { nonce: string };
-        const handshake = { ...claim, claimId: claim.id, clientNonce: nonce, serverNonce: 'n'.repeat(43) };
+        const handshake = { ...claim, recordId: claim.id, clientNonce: nonce, serverNonce: 'n'.repeat(43) };
         say(socket, { kind: 'challenge', nonce: 'n'.repeat(43), proof: proofOf('client', handshake) });
       },
     ],
@@ -112,7 +126,7 @@ describe('a client', () => {
     ['sends JSON that is not a frame', (socket) => socket.write('null\n')],
     ['sends without end', (socket) => socket.write('x'.repeat(1_000_000))],
   ])('sends nothing but a nonce to a listener that %s', async (_title, answer) => {
-    let claim: WrittenClaim | null = null;
+    let claim: OwnerRecord | null = null;
     const listener = await impersonate((socket, line) => {
       if (claim !== null) answer(socket, line, claim);
     });
@@ -126,9 +140,9 @@ describe('a client', () => {
 
   it('rejects a challenge that was recorded on an earlier connection', async () => {
     let recorded = '';
-    const challenge = (line: string, claim: WrittenClaim): string => {
+    const challenge = (line: string, claim: OwnerRecord): string => {
       const { nonce } = JSON.parse(line) as { nonce: string };
-      const handshake = { ...claim, claimId: claim.id, clientNonce: nonce, serverNonce: 'n'.repeat(43) };
+      const handshake = { ...claim, recordId: claim.id, clientNonce: nonce, serverNonce: 'n'.repeat(43) };
       return JSON.stringify({ kind: 'challenge', nonce: 'n'.repeat(43), proof: proofOf('server', handshake) });
     };
     const { claim, received } = await impersonate((socket, line) => {
@@ -150,14 +164,14 @@ describe('a client', () => {
     const claim = await claimed(folder);
     const copy = join(await temporaryFolder(), 'copy');
     await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('.sock') });
-    expect(await readFile(claimPath(copy), 'utf8')).toContain(claim.socket);
-    expect(await readClaim(copy)).toBeNull();
+    expect(await readFile(ownerRecordPath(copy), 'utf8')).toContain(claim.socket);
+    expect(await readOwnerRecord(copy)).toBeNull();
     expect(await isServed(copy)).toBe(false);
     const second = await claimed(copy);
     expect(second.socket).toBe(join(copy, 'owner.sock'));
     expect(second.secret).not.toBe(claim.secret);
     expect(await isServed(folder)).toBe(true);
-    expect([claim.socket, second.socket].every(isOwnSocket)).toBe(true);
+    expect([claim.socket, second.socket].every(thisProcess.isListening)).toBe(true);
   });
 
   it('does not connect to an owner with the identity of another folder', async () => {
@@ -170,20 +184,20 @@ describe('a client', () => {
   const dangers: readonly [string, (folder: string, socket: string) => Promise<unknown>, string, boolean?][] = [
     [
       'a claim that others may read',
-      (folder) => chmod(claimPath(folder), 0o644),
+      (folder) => chmod(ownerRecordPath(folder), 0o644),
       'serving.json has permissions 0644; allowed: 0600',
     ],
     [
       'a claim that is a symbolic link',
       async (folder) => {
-        await rename(claimPath(folder), join(folder, 'elsewhere'));
-        await symlink('elsewhere', claimPath(folder));
+        await rename(ownerRecordPath(folder), join(folder, 'elsewhere'));
+        await symlink('elsewhere', ownerRecordPath(folder));
       },
       'serving.json is a symbolic link',
     ],
     [
       'a claim that is a folder',
-      (folder) => rm(claimPath(folder)).then(() => mkdir(claimPath(folder))),
+      (folder) => rm(ownerRecordPath(folder)).then(() => mkdir(ownerRecordPath(folder))),
       'serving.json is not a file',
     ],
     [
@@ -209,7 +223,7 @@ describe('a client', () => {
     ['a folder within one that everybody may write to', (folder) => chmod(join(folder, '..'), 0o777), 'chmod o-w'],
     [
       "another user's claim",
-      (folder) => chown(claimPath(folder), nobody, nobody),
+      (folder) => chown(ownerRecordPath(folder), nobody, nobody),
       `belongs to user ${nobody}; allowed: user 0`,
       true,
     ],
@@ -227,7 +241,7 @@ describe('a client', () => {
       const folder = join(await temporaryFolder(), 'workspace');
       const { socket } = await claimed(folder);
       await endanger(folder, socket);
-      for (const refused of [readClaim, isServed]) {
+      for (const refused of [readOwnerRecord, isServed]) {
         await expect(refused(folder)).rejects.toMatchObject({
           code: 'owner_untrusted',
           message: expect.stringContaining(message),
@@ -252,17 +266,16 @@ describe('an owner', () => {
   async function open() {
     const folder = await temporaryFolder();
     const ran: unknown[] = [];
-    const carry = (command: unknown) => Promise.resolve(ran.push(command));
-    const lend = () => Promise.resolve();
-    const claim = await claimWorkspace({ folder, command: 'serve', since: 'now', forOthers: { carry, lend } });
+    const run = (command: unknown) => Promise.resolve(ran.push(command));
+    const claim = await becomeOwner({ folder, command: 'serve', since: 'now', run, sessions: thisProcess });
     if (!claim.isOurs) throw new Error('another process owns the workspace');
     onTestFinished(claim.release);
-    const written = await readClaim(folder);
+    const written = await readOwnerRecord(folder);
     if (written === null) throw new Error('there is no claim');
     return { folder, ran, claim: written };
   }
 
-  const greets = async (claim: WrittenClaim): Promise<boolean> => {
+  const greets = async (claim: OwnerRecord): Promise<boolean> => {
     const met = await meetOwner(claim);
     met?.connection?.close();
     return met?.connection !== null && met !== null;
@@ -273,7 +286,7 @@ describe('an owner', () => {
     const proof = (text: string): string => `${JSON.stringify({ kind: 'proof', proof: text })}\n`;
     const { socket, ended } = speak(claim.socket, hello);
     const challenge = JSON.parse(await new Promise<string>((resolve) => socket.once('data', resolve)));
-    const handshake = { ...claim, claimId: claim.id, clientNonce: 'c'.repeat(43), serverNonce: challenge.nonce };
+    const handshake = { ...claim, recordId: claim.id, clientNonce: 'c'.repeat(43), serverNonce: challenge.nonce };
     const right = proof(proofOf('client', handshake));
     socket.write(right);
     // A value that is not a command ends the connection, and the owner keeps running.
@@ -305,7 +318,7 @@ describe('an owner', () => {
     const idle = Array.from({ length: 64 }, () => speak(claim.socket));
     await Promise.all(idle.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))));
     expect(await speak(claim.socket).ended).toBe('{"kind":"busy"}\n');
-    expect(await meetOwner(claim)).toMatchObject({ connection: null, greeting: { carries: false } });
+    expect(await meetOwner(claim)).toMatchObject({ connection: null, greeting: { serves: false } });
     expect(await Promise.all(idle.map(({ ended }) => ended))).toEqual(Array.from({ length: 64 }, () => ''));
     expect(await greets(claim)).toBe(true);
   });

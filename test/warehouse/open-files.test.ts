@@ -117,7 +117,7 @@ describe('the source', () => {
 
   test("opens other files of the live file's folder only at known places", () => {
     const near = files.filter(({ path }) =>
-      /^src\/(warehouse\/|remote\/|storage\/s3-|session\/remote-session\.ts)/.test(path),
+      /^src\/(warehouse\/|remote\/|storage\/s3-|session\/(remote-|store-driver))/.test(path),
     );
     const found = near.flatMap(({ path, text }) => openersOf(text).map((name) => `${path}: ${name}`));
     expect(found.sort()).toEqual([
@@ -131,8 +131,8 @@ describe('the source', () => {
       // The downloaded replica.
       'src/remote/remote-store.ts: syncToDisk',
       // copy.json, beside the replica.
-      'src/session/remote-session.ts: readFile',
-      'src/session/remote-session.ts: writeFile',
+      'src/session/remote-replica.ts: readFile',
+      'src/session/remote-replica.ts: writeFile',
       // A download with its own name.
       'src/storage/s3-receive.ts: open',
       'src/warehouse/file/open-files.ts: openSync',

@@ -10,7 +10,7 @@ const LISTED_MAX = 10;
 
 /** A sync allocates thousands of short-lived pages. Makes V8 collect them early, but only in a process that does nothing else. */
 export function saveMemory(): void {
-  if (!terminal().isCarried) setFlagsFromString('--optimize-for-size');
+  if (!terminal().isHosted) setFlagsFromString('--optimize-for-size');
 }
 
 /** Prints the result of a run and returns its JSON form. */

@@ -11,7 +11,7 @@ export interface Terminal {
   /** Messages for people. */
   readonly stderr: Output;
   /** Whether the command runs inside another process, such as `serve` or a job. */
-  readonly isCarried: boolean;
+  readonly isHosted: boolean;
   /** The umask of the user, for files outside the data folder; null if the process still has it. */
   readonly umask: number | null;
   /** Whether errors are reported with their causes and stacks. */
@@ -37,7 +37,7 @@ export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<
 }
 
 const own: Terminal = {
-  isCarried: false,
+  isHosted: false,
   isVerbose: false,
   umask: null,
   get stdout() {

@@ -50,7 +50,7 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
   /** Text after the list of options in the help. */
   readonly help?: string;
   /** Returns how the owner of the workspace runs the command, or null if it runs in this process. */
-  carried?(values: Values<Options & Arguments>): { readonly needsWarehouse: boolean } | null;
+  forwardable?(values: Values<Options & Arguments>): { readonly needsWarehouse: boolean } | null;
   /**
    * Runs the command and returns its exit code. It takes the values it reads and passes the rest to `begin`, which compiles only
    * if nothing is left. Operations are imported here, so that help and completion do not load them.
@@ -73,7 +73,7 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
 export function defineCommand<Options extends Kinds, Arguments extends Kinds = Record<never, never>>(
   declaration: CommandDeclaration<Options, Arguments>,
 ): AddTo {
-  const { options, arguments: taken = {} as Arguments, help, carried, run } = declaration;
+  const { options, arguments: taken = {} as Arguments, help, forwardable, run } = declaration;
   return (command, { choose, ...parts }) => {
     for (const kind of Object.values(taken)) command.addArgument(toArgument(kind));
     const added = Object.entries(options).map(([key, kind]) => ({ key, kind, option: toOption(key, kind) }));
@@ -89,9 +89,9 @@ export function defineCommand<Options extends Kinds, Arguments extends Kinds = R
       const { flags, values } = separate(all);
       const json = flags.json === true;
       const own = values as Values<Options & Arguments>;
-      const carry = carried?.(own) ?? null;
+      const forwarded = forwardable?.(own) ?? null;
       const action = (signal: AbortSignal) => run(own, () => toCall(pathOf(command), flags, signal, parts));
-      choose(json, action, carry === null ? undefined : { flags, ...carry });
+      choose(json, action, forwarded === null ? undefined : { flags, ...forwarded });
     });
   };
 }

@@ -12,8 +12,8 @@ import { commands } from './command-list.ts';
  */
 export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
   const chosen: { invocation: Invocation | null } = { invocation: null };
-  const choose: Choose = (json, action, carried = undefined) => {
-    chosen.invocation = { json, action, carried: carried ?? null };
+  const choose: Choose = (json, action, forwardable) => {
+    chosen.invocation = { json, action, forwardable: forwardable ?? null };
   };
   const program = await createProgram(choose, [commandIn(argv)]);
   if (argv.length === 0) {

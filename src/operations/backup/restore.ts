@@ -5,8 +5,9 @@ import { calibrateConventions } from '../../analytics/calibration/calibrate.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { removeMark } from '../../remote/folder-owner.ts';
-import { isServed } from '../../session/borrow.ts';
-import { remoteState, withRemote } from '../../session/remote-session.ts';
+import { remoteState } from '../../session/remote-stores.ts';
+import { withSession } from '../../session/session.ts';
+import { isServed } from '../../session/socket-driver.ts';
 import { type Context, catalogue, publish, withWarehouse } from '../../session/workspace.ts';
 import { type Layout, layoutOf } from '../../snapshot/layout.ts';
 import type { Manifest } from '../../snapshot/manifest.ts';
@@ -97,7 +98,7 @@ function refuseSource(path: string, thrown: unknown): never {
  * Keeps the old file. An error before the rename changes nothing.
  */
 export function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
-  return withRemote(context, null, (inside) => restore(inside, source));
+  return withSession(context, 'wait', (inside) => restore(inside, source));
 }
 
 async function restore(context: Context, source: RestoreSource): Promise<Restored> {

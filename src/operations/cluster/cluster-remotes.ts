@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import type { RemoteState } from '../../remote/remote.ts';
-import { remoteState } from '../../session/remote-session.ts';
+import { remoteState } from '../../session/remote-stores.ts';
 
 /** Remote warehouses whose state is read at the same time. */
 const HOMES_AT_A_TIME = 16;

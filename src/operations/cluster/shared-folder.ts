@@ -52,8 +52,8 @@ export function rejectLocalWarehouses(
   return new SightlineError('config_invalid', message);
 }
 
-/** Options of `claimSharedFolder`. */
-export interface ClaimOptions {
+/** Options of `recordSharedFolder`. */
+export interface RecordOptions {
   /** Whether this folder replaces a different recorded folder. */
   readonly moves: boolean;
   readonly clock?: Clock;
@@ -64,10 +64,10 @@ export interface ClaimOptions {
  *
  * @throws `config_invalid` if another folder, or the folder of another machine, is recorded.
  */
-export async function claimSharedFolder(
+export async function recordSharedFolder(
   runner: Runner,
   configs: readonly WorkspaceConfig[],
-  { moves, clock = systemClock }: ClaimOptions,
+  { moves, clock = systemClock }: RecordOptions,
 ): Promise<void> {
   const [first] = withLocalWarehouse(configs);
   if (first === undefined) return;
@@ -77,7 +77,7 @@ export async function claimSharedFolder(
   if (error !== null) throw error;
 }
 
-/** Checks like `claimSharedFolder` without recording anything. Returns whether a folder is recorded. */
+/** Checks like `recordSharedFolder` without recording anything. Returns whether a folder is recorded. */
 export async function checkSharedFolder(runner: Runner, configs: readonly WorkspaceConfig[]): Promise<boolean> {
   const local = withLocalWarehouse(configs);
   const [first] = local;

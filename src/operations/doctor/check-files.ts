@@ -5,9 +5,10 @@ import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import { isAlive } from '../../base/process-alive.ts';
 import { DAY_MS } from '../../contract/time.ts';
-import { claimPath, octal, parseClaim, readClaim } from '../../session/owner-file.ts';
+import { octal, ownerRecordPath, parseOwnerRecord, readOwnerRecord } from '../../session/owner-record.ts';
 import { keyFilePath } from '../../session/stored-keys.ts';
-import { readOwner, withWarehouse } from '../../session/workspace.ts';
+import { withWarehouse } from '../../session/workspace.ts';
+import { readWriter } from '../../session/writer-record.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
 
@@ -57,10 +58,14 @@ export async function checkDisk({ context, layout }: CheckContext): Promise<Find
 /** Checks that other users cannot read secrets or data, or connect to the process that owns the workspace. */
 export async function checkPermissions({ context, folder, fix }: CheckContext): Promise<Finding[]> {
   if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not checked on Windows' }];
-  const claimText = await readFile(claimPath(context.config.folder), 'utf8').catch(() => '');
-  const socket = parseClaim(claimText)?.socket ?? null;
-  const claim = claimPath(context.config.folder);
-  const paths = [join(folder, '.env'), keyFilePath(context.config.folder), claim, ...(socket === null ? [] : [socket])];
+  const record = ownerRecordPath(context.config.folder);
+  const socket = parseOwnerRecord(await readFile(record, 'utf8').catch(() => ''))?.socket ?? null;
+  const paths = [
+    join(folder, '.env'),
+    keyFilePath(context.config.folder),
+    record,
+    ...(socket === null ? [] : [socket]),
+  ];
   const findings: Finding[] = [];
   for (const path of paths) {
     const mode = statOf(path)?.mode ?? 0;
@@ -127,7 +132,7 @@ function ignoreMissing(thrown: NodeJS.ErrnoException): void {
 
 async function checkOwnerTrust({ folder }: CheckContext['context']['config']): Promise<Finding[]> {
   try {
-    await readClaim(folder);
+    await readOwnerRecord(folder);
     return [];
   } catch (thrown) {
     if (!(thrown instanceof SightlineError) || thrown.code !== 'owner_untrusted') throw thrown;
@@ -178,14 +183,14 @@ async function findLeftovers({ context, layout }: CheckContext): Promise<string[
   for (const name of await namesIn(layout.snapshots)) {
     if (SNAPSHOT_ASIDE.test(name)) found.push(join(layout.snapshots, name));
   }
-  const owner = await readOwner(layout.owner);
-  if (existsSync(layout.owner) && (owner === null || !isAlive(owner.pid))) found.push(layout.owner);
-  const claim = claimPath(folder);
-  const claimed = await readFile(claim, 'utf8')
+  const writer = await readWriter(layout.owner);
+  if (existsSync(layout.owner) && (writer === null || !isAlive(writer.pid))) found.push(layout.owner);
+  const record = ownerRecordPath(folder);
+  const owner = await readFile(record, 'utf8')
     .then(JSON.parse)
     .catch(() => null);
-  if (existsSync(claim) && !(isRecord(claimed) && isAlive(Number(claimed['pid'])))) {
-    found.push(claim);
+  if (existsSync(record) && !(isRecord(owner) && isAlive(Number(owner['pid'])))) {
+    found.push(record);
     if (existsSync(join(folder, 'owner.sock'))) found.push(join(folder, 'owner.sock'));
   }
   return found;

@@ -1,6 +1,7 @@
 import { toSightlineError } from '../../base/errors.ts';
 import { POINTER, type ReadPointer, readPointer } from '../../lake/pointer.ts';
-import { openRemoteStore, refreshReplica, remoteState } from '../../session/remote-session.ts';
+import { refreshReplica } from '../../session/remote-replica.ts';
+import { openRemoteStore, remoteState } from '../../session/remote-stores.ts';
 import { withStore } from '../../session/storage-location.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
 import { checkConditions } from '../../storage/store-conditions.ts';

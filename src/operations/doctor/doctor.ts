@@ -1,7 +1,7 @@
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { isAlive } from '../../base/process-alive.ts';
-import { isServed } from '../../session/borrow.ts';
-import { type Owner, readOwner } from '../../session/workspace.ts';
+import { isServed } from '../../session/socket-driver.ts';
+import { readWriter } from '../../session/writer-record.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
@@ -111,8 +111,8 @@ async function perform(
 async function findOwner(folder: string): Promise<string | null> {
   // `checkPermissions` reports an owner that is not trusted.
   if (await isServed(folder).catch(() => false)) return '`sightline serve`';
-  const owner: Owner | null = await readOwner(layoutOf(folder).owner);
-  return owner !== null && isAlive(owner.pid) ? `\`${owner.command}\` (process ${owner.pid})` : null;
+  const writer = await readWriter(layoutOf(folder).owner);
+  return writer !== null && isAlive(writer.pid) ? `\`${writer.command}\` (process ${writer.pid})` : null;
 }
 
 function checkNode(version: string): Finding {

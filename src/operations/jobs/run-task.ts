@@ -1,4 +1,4 @@
-import { systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Job } from '../../scheduler/job.ts';
@@ -6,12 +6,11 @@ import { type JobRun, openJobLog, readSettled, type StepRun } from '../../schedu
 import { nextRun } from '../../scheduler/next-run.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import type { Lease, Task, TaskEnd } from '../../scheduler/runner.ts';
-import { checkedOutRemote, withRemote } from '../../session/remote-session.ts';
+import { withSession } from '../../session/session.ts';
 import type { Context } from '../../session/workspace.ts';
 import { notifyOfJob } from '../notify/notify-of.ts';
 import { jobsOf } from './job-list.ts';
-import { runAlone } from './run-alone.ts';
-import { type JobLogger, type PerformStep, recordRun } from './run-workspace-job.ts';
+import type { JobLogger, PerformStep } from './run-workspace-job.ts';
 
 /** First and longest wait before a locked workspace is retried, in milliseconds. The wait doubles with each attempt. */
 const LOCKED_MS_FIRST = 2_000;
@@ -32,19 +31,28 @@ export type FoundWorkspace = { readonly config: WorkspaceConfig } | { readonly e
 export interface TaskParts {
   /** The command of this process, shown to other processes that find the workspace locked. */
   readonly command: string;
+  readonly clock: Clock;
+  /**
+   * Whether this process owns the workspace, as `serve` does. Then the task waits in its queue instead of being put back, and begins
+   * with its first step after an interruption, because no other worker can continue it.
+   */
+  readonly isOwner: boolean;
   /** Current settings of a workspace; undefined if it is not configured. */
   find(workspace: string): FoundWorkspace | undefined;
   readonly perform: PerformStep;
   readonly log: JobLogger;
 }
 
-/** Runs the steps of a task's job like `jobs run`, while it owns the workspace. Failing steps do not throw. */
+/**
+ * Runs the steps of a task's job in one session, for `serve` and for workers. Records the run and notifies the webhooks. Does not
+ * throw.
+ */
 export async function runTask(task: Task, lease: Lease, parts: TaskParts): Promise<TaskEnd> {
-  const { log } = parts;
+  const { clock, isOwner, log } = parts;
   const { signal } = lease;
-  const about = { workspace: task.workspace, job: task.job };
+  const { title, about } = labelsOf(task, parts);
   const refuse = (why: string): TaskEnd => {
-    log('warn', { msg: `job ${task.job} of ${task.workspace} is skipped: ${why}`, ...about });
+    log('warn', { msg: `${title} is skipped: ${why}`, ...about });
     return { kind: 'settled', status: 'left out' };
   };
   const found = parts.find(task.workspace);
@@ -55,14 +63,14 @@ export async function runTask(task: Task, lease: Lease, parts: TaskParts): Promi
   const job = jobsOf(config).find(({ name }) => name === task.job);
   if (job === undefined) return refuse('the job does not exist');
   if (task.dueMs !== null && !job.enabled) return refuse('the job is disabled');
-  if (task.dueMs !== null && isMissed(job, task.dueMs)) return refuse('its next run is already due');
+  if (task.dueMs !== null && isMissed(job, task.dueMs, clock.now())) return refuse('its next run is already due');
   try {
-    const context = { config, clock: systemClock, signal, command: parts.command };
-    // Own the local folder first, then check out the remote warehouse.
-    const run = await runAlone(config.folder, parts.command, () =>
-      withRemote(context, task.id, async (inside) =>
-        (await isMadeUpFor(config.folder, task)) ? null : runSteps(inside, job, task, parts),
-      ),
+    const command = isOwner ? `${parts.command}, job ${job.name}` : parts.command;
+    const description = `job ${job.name}`;
+    const onTrouble = (sentence: string): void => log('warn', { msg: sentence, ...about });
+    const context: Context = { config, clock, signal, command, description, onTrouble, task: task.id };
+    const run = await withSession(context, isOwner ? 'wait' : 'refuse', async (inside) =>
+      (await isMadeUpFor(config.folder, task, clock.now())) ? null : runSteps(inside, job, task, parts),
     );
     return run === null ? refuse('a later run has already covered it') : toEnd(run);
   } catch (thrown) {
@@ -70,25 +78,28 @@ export async function runTask(task: Task, lease: Lease, parts: TaskParts): Promi
     const error = toSightlineError(thrown);
     if (error.exit === EXIT.locked || PASSING.includes(error.code)) {
       const level = error.exit === EXIT.locked ? 'info' : 'warn';
-      log(level, { msg: `job ${task.job} of ${task.workspace} waits: ${error.message}`, ...about });
-      return { kind: 'put back', afterMs: lockedMs(task) };
+      log(level, { msg: `${title} waits: ${error.message}`, ...about });
+      return { kind: 'put back', afterMs: lockedMs(task, clock) };
     }
-    log('error', { msg: `job ${task.job} of ${task.workspace}: ${error.message}`, hint: error.hint, ...about });
+    log('error', { msg: `${title}: ${error.message}`, hint: error.hint, ...about });
     return { kind: 'settled', status: 'failed' };
   }
 }
 
-async function runSteps(context: Context, job: Job, task: Task, { perform, log }: TaskParts): Promise<JobRun> {
-  const { config, clock, signal } = context;
-  const about = { workspace: task.workspace, job: job.name };
-  log('info', { msg: `job ${job.name} of ${config.name} starts`, ...about, attempt: task.attempt });
+async function runSteps(context: Context, job: Job, task: Task, parts: TaskParts): Promise<JobRun> {
+  const { config, clock, signal, session } = context;
+  const { perform, log, isOwner } = parts;
+  const { title, about } = labelsOf(task, parts);
+  log('info', { msg: `${title} starts`, ...about, attempt: task.attempt });
   const { dueMs } = task;
-  const book = openJobLog(config.folder);
+  const jobLog = openJobLog(config.folder);
   const name = nameOf(task);
-  const earlier = name === ASKED && task.attempt === 1 ? [] : await book.endedSteps(job, name);
-  const onStep = async (ended: readonly StepRun[]): Promise<void> => {
-    await book.keepSteps(job, name, ended);
-    await checkedOutRemote(config.folder)?.keepFiles();
+  const isResumed = !isOwner && (name !== ASKED || task.attempt > 1);
+  const earlier = isResumed ? await jobLog.endedSteps(job, name) : [];
+  const keepSteps = async (ended: readonly StepRun[]): Promise<void> => {
+    if (isOwner) return;
+    await jobLog.keepSteps(job, name, ended);
+    await session?.keepFiles();
   };
   const warnOfStep = (thrown: unknown): void => {
     const why = toSightlineError(thrown).message;
@@ -98,17 +109,24 @@ async function runSteps(context: Context, job: Job, task: Task, { perform, log }
     clock,
     signal,
     dueMs,
-    perform: (step) => perform(config.name, job.name, step, signal),
+    perform: (step) => perform(context, job.name, step),
     earlier,
-    onStep: (ended) => onStep(ended).catch(warnOfStep),
+    onStep: (ended) => keepSteps(ended).catch(warnOfStep),
   });
-  await recordRun(context, job, run, (level, entry) =>
-    log(level, { msg: `job ${job.name} of ${config.name} ${run.status}`, ...about, ...entry }),
-  );
-  if (run.status === 'locked') throw new SightlineError('warehouse_locked', lockedStepOf(run));
-  const onTrouble = (sentence: string): void => log('warn', { msg: sentence, ...about });
-  await notifyOfJob({ ...context, onTrouble }, run);
+  const { status, dueAt, startedAt, steps } = run;
+  // A locked job is retried. Logging each attempt would push older runs out of the job log.
+  if (status !== 'locked') await jobLog.add(job, run);
+  const level = status === 'failed' ? 'error' : status === 'done' ? 'info' : 'warn';
+  log(level, { msg: `${title} ${status}`, ...about, startedAt, dueAt, steps });
+  if (status === 'locked') throw new SightlineError('warehouse_locked', lockedStepOf(run));
+  await notifyOfJob(context, run);
   return run;
+}
+
+// A process that owns its only workspace does not name it.
+function labelsOf({ workspace, job }: Task, { isOwner }: TaskParts) {
+  if (isOwner) return { title: `job ${job}`, about: { job } };
+  return { title: `job ${job} of ${workspace}`, about: { workspace, job } };
 }
 
 function lockedStepOf({ steps }: JobRun): string {
@@ -126,17 +144,17 @@ function toEnd({ status }: JobRun): TaskEnd {
 }
 
 // A job without `catchUp` skips a missed run once its next one is due.
-function isMissed(job: Job, dueMs: number): boolean {
+function isMissed(job: Job, dueMs: number, now: number): boolean {
   const next = nextRun(job.cron, job.timeZone, dueMs);
-  return !job.catchUp && next !== null && next <= systemClock.now();
+  return !job.catchUp && next !== null && next <= now;
 }
 
 // If several runs of a job were delayed, one covers all. Ignores a settled time in the future, which a wrong clock has written.
-async function isMadeUpFor(folder: string, { job, dueMs }: Task): Promise<boolean> {
+async function isMadeUpFor(folder: string, { job, dueMs }: Task, now: number): Promise<boolean> {
   const through = (await readSettled(folder)).get(job);
-  return dueMs !== null && through !== undefined && through >= dueMs && through <= systemClock.now();
+  return dueMs !== null && through !== undefined && through >= dueMs && through <= now;
 }
 
-function lockedMs({ attempt }: Task): number {
-  return Math.min(LOCKED_MS_FIRST * 2 ** Math.min(attempt - 1, 10), LOCKED_MS_MAX) * (0.75 + systemClock.random() / 4);
+function lockedMs({ attempt }: Task, clock: Clock): number {
+  return Math.min(LOCKED_MS_FIRST * 2 ** Math.min(attempt - 1, 10), LOCKED_MS_MAX) * (0.75 + clock.random() / 4);
 }

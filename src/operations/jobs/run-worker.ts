@@ -5,7 +5,7 @@ import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Lease, Planned, Runner, Task, TaskEnd } from '../../scheduler/runner.ts';
 import { openRunner } from '../cluster/open-runner.ts';
-import { claimSharedFolder, rejectLocalWarehouses } from '../cluster/shared-folder.ts';
+import { recordSharedFolder, rejectLocalWarehouses } from '../cluster/shared-folder.ts';
 import type { FoundWorkspace } from './run-task.ts';
 import type { JobLogger } from './run-workspace-job.ts';
 
@@ -76,16 +76,16 @@ export async function runWorker(
     const error = found !== undefined && 'config' in found ? rejectLocalWarehouses(settings, [found.config]) : null;
     return error === null ? found : { error };
   };
-  const claimFolder = (moves: boolean): Promise<void> =>
-    settings.kind === 'process' ? Promise.resolve() : claimSharedFolder(runner, workspaces.configs(), { moves });
+  const recordFolder = (moves: boolean): Promise<void> =>
+    settings.kind === 'process' ? Promise.resolve() : recordSharedFolder(runner, workspaces.configs(), { moves });
   try {
-    await claimFolder(movesFolder);
+    await recordFolder(movesFolder);
     const source = settings.kind === 'process' ? 'this process only' : `the queue of ${settings.urlVariable}`;
     const all = `${workspaces.count.toLocaleString('en-US')} ${workspaces.count === 1 ? 'workspace' : 'workspaces'}`;
     log('info', { msg: `worker ${name} runs jobs of ${all} from ${source}` });
     // Registering thousands of schedules takes a while. Start to work on waiting tasks meanwhile.
     const registered = registerAtStart(runner, workspaces, stopped, log);
-    const watched = registered.then(() => watch(runner, workspaces, stopped, log, () => claimFolder(false), onReload));
+    const watched = registered.then(() => watch(runner, workspaces, stopped, log, () => recordFolder(false), onReload));
     // If another data folder was recorded, the worker ends with that error.
     watched.catch(() => stop.abort(new SightlineError('interrupted', 'the data folder is not the recorded one')));
     const finished = once ? registered.then(() => stopWhenDone(runner, stop, stopped, warn)) : null;

@@ -65,7 +65,7 @@ const next = defineCommand({
 const run = defineCommand({
   arguments: { name: argument('<job>', 'name of the job') },
   options: workspaceOptions,
-  carried: () => ({ needsWarehouse: true }),
+  forwardable: () => ({ needsWarehouse: true }),
   run: async ({ name, ...unread }, begin) => {
     const { config: load, flags, json, signal } = begin(unread);
     const { contextOf } = await import('../../context.ts');
@@ -76,15 +76,15 @@ const run = defineCommand({
     const job = jobOf(config, name);
     config.notify();
     const results: unknown[] = [];
-    const perform: PerformStep = async (_workspace, _job, step, inside) => {
+    const perform: PerformStep = async (inside, _job, step) => {
       if (!json) say(`${name}: ${step.do}`);
       const ended = await performStep(name, step, flags, inside);
       results.push(ended.json);
       return ended;
     };
     const context = contextOf(`jobs run ${name}`, config, signal);
-    // If the owner of the workspace runs this command for a client, it owns the workspace already.
-    const ran = await runRequestedJob(context, job, { perform, isOwner: terminal().isCarried });
+    // The owner of the workspace runs this command for a client when its other work has ended.
+    const ran = await runRequestedJob(context, job, terminal().isHosted ? 'wait' : 'refuse', perform);
     if (json) {
       const steps = ran.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
       printData(JSON.stringify({ ...ran, steps }));

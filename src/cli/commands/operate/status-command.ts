@@ -25,7 +25,7 @@ export const status = defineCommand({
     all: flag('show every configured workspace'),
     check: flag('exit with 0 if all is well, 3 if something should be checked, 1 if something does not work'),
   },
-  carried: ({ all }) => (all ? null : { needsWarehouse: false }),
+  forwardable: ({ all }) => (all ? null : { needsWarehouse: false }),
   run: async ({ all, check, ...unread }, begin) => {
     const { config, flags, json } = begin(unread);
     if (all) return statusOfAll(flags, json, check);

@@ -22,7 +22,7 @@ export const verify = defineCommand({
     fresh: flag("fetch the API's reports again first"),
     repair: flag('fetch differing days again and verify once more'),
   },
-  carried: () => ({ needsWarehouse: true }),
+  forwardable: () => ({ needsWarehouse: true }),
   run: async ({ brand, from, to, fresh, repair, ...unread }, begin) => {
     const { context, json } = begin(unread);
     const request = { brands: brand, range: rangeOf(from, to), fresh, repair };

@@ -2,7 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { watchConfigs } from '../../../operations/cluster/workspace-list.ts';
 import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
-import { refreshReplica } from '../../../session/remote-session.ts';
+import { refreshReplica } from '../../../session/remote-replica.ts';
 import { readAllConfigs, readSurroundings } from '../../context.ts';
 import { listening, warnOfReach } from '../../listening.ts';
 import { plural, printData, say } from '../../output/output.ts';

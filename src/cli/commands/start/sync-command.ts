@@ -26,7 +26,7 @@ export const sync = defineCommand({
     all: flag('sync every configured workspace, in parallel'),
   },
   // With --all each workspace has a separate owner, or none.
-  carried: ({ all }) => (all ? null : { needsWarehouse: true }),
+  forwardable: ({ all }) => (all ? null : { needsWarehouse: true }),
   run: async ({ only, brand, from, to, maxRequests, maxMinutes, until, all, ...more }, begin) => {
     const { full, acceptPlan, acceptExpiry, acceptDeletions, ...unread } = more;
     const { context, flags, json, signal } = begin(unread);

@@ -39,7 +39,7 @@ export const exportCommand = defineCommand({
     ),
   },
   // Plain files are written from the published copy, which needs no lock.
-  carried: ({ output }) => (output === null ? { needsWarehouse: true } : null),
+  forwardable: ({ output }) => (output === null ? { needsWarehouse: true } : null),
   run: async ({ tables, from, to, brand, format: given, compression, output, ...unread }, begin) => {
     const { context: load, json } = begin(unread);
     if ([tables, from, to, brand, given, output].every((value) => value === null)) {

@@ -9,7 +9,7 @@ import { defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument, option, refused, toExistingDay } from '../../program/option-kinds.ts';
 
 const DAYS_MAX = 3_650;
-const carried = () => ({ needsWarehouse: false });
+const forwardable = () => ({ needsWarehouse: false });
 
 const create = defineCommand({
   arguments: { name: argument('<name>', 'name of the key, such as its user') },
@@ -21,7 +21,7 @@ const create = defineCommand({
       toExpiry,
     ),
   },
-  carried,
+  forwardable,
   run: async ({ name, expires, ...unread }, begin) => {
     const { config: load, json } = begin(unread);
     const { createKey } = await import('../../../serve/auth/keys.ts');
@@ -41,7 +41,7 @@ const create = defineCommand({
 
 const list = defineCommand({
   options: workspaceOptions,
-  carried,
+  forwardable,
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
     const { listKeys } = await import('../../../serve/auth/keys.ts');
@@ -62,7 +62,7 @@ const list = defineCommand({
 const revoke = defineCommand({
   arguments: { which: argument('<key>', 'name, prefix or ID of the key') },
   options: workspaceOptions,
-  carried,
+  forwardable,
   run: async ({ which, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { revokeKey } = await import('../../../serve/auth/keys.ts');

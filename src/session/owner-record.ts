@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 
-/** Larger claim files are not read. */
-const CLAIM_BYTES_MAX = 16_384;
+/** Larger owner records are not read. */
+const RECORD_BYTES_MAX = 16_384;
 const GROUP_OR_OTHERS = 0o077;
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
 /** The owner of a workspace, as `serving.json` records it. The file holds the secret of the socket, so it is 0600. */
-export interface WrittenClaim {
-  /** Distinguishes claims that use the same socket path. */
+export interface OwnerRecord {
+  /** Distinguishes records with the same socket path. */
   readonly id: string;
   readonly pid: number;
   /** Without the program's name. */
@@ -27,8 +27,8 @@ export interface WrittenClaim {
   readonly secret: string;
 }
 
-/** Path of the claim file, which records the owner of a workspace and its socket. */
-export function claimPath(folder: string): string {
+/** Path of the owner record of a workspace, which names the process that owns the workspace and its socket. */
+export function ownerRecordPath(folder: string): string {
   return join(folder, 'serving.json');
 }
 
@@ -39,37 +39,37 @@ export async function folderIdOf(folder: string): Promise<string> {
 }
 
 /**
- * Reads the claim of a workspace; null if there is none, if it is damaged, or if it was copied here with another folder. Throws
+ * Reads the owner record of a workspace; null if there is none, if it is damaged, or if it was copied here with another folder. Throws
  * `owner_untrusted` if another user owns or can change the file, the socket or a folder that they lie in.
  */
-export async function readClaim(folder: string): Promise<WrittenClaim | null> {
-  const text = await readPrivateFile(claimPath(folder));
-  const claim = text === null ? null : parseClaim(text);
-  if (claim === null || claim.folderId !== (await folderIdOf(folder))) return null;
+export async function readOwnerRecord(folder: string): Promise<OwnerRecord | null> {
+  const text = await readPrivateFile(ownerRecordPath(folder));
+  const record = text === null ? null : parseOwnerRecord(text);
+  if (record === null || record.folderId !== (await folderIdOf(folder))) return null;
   await checkFolders(folder);
-  const socketFolder = dirname(claim.socket);
+  const socketFolder = dirname(record.socket);
   if (socketFolder !== folder) await checkFolders(socketFolder);
-  const socket = await lstat(claim.socket).catch(() => null);
-  if (socket?.isSocket() === false) throw untrusted(`${claim.socket} is not a socket`);
-  if (socket !== null) checkPrivate(claim.socket, socket);
-  return claim;
+  const socket = await lstat(record.socket).catch(() => null);
+  if (socket?.isSocket() === false) throw untrusted(`${record.socket} is not a socket`);
+  if (socket !== null) checkPrivate(record.socket, socket);
+  return record;
 }
 
-/** Parses the text of a claim file; null if it is damaged or was written by an older version. */
-export function parseClaim(text: string): WrittenClaim | null {
-  let claim: unknown;
+/** Parses the text of an owner record; null if it is damaged or was written by an older version. */
+export function parseOwnerRecord(text: string): OwnerRecord | null {
+  let record: unknown;
   try {
-    claim = JSON.parse(text);
+    record = JSON.parse(text);
   } catch {
     return null;
   }
-  if (!isRecord(claim) || typeof claim['pid'] !== 'number') return null;
+  if (!isRecord(record) || typeof record['pid'] !== 'number') return null;
   const texts = ['id', 'command', 'since', 'version', 'socket', 'folderId', 'secret'];
-  return texts.every((name) => typeof claim[name] === 'string') ? (claim as unknown as WrittenClaim) : null;
+  return texts.every((name) => typeof record[name] === 'string') ? (record as unknown as OwnerRecord) : null;
 }
 
 /** Removes the write permission of group and others from a folder, if this user may change it. */
-export async function takeBackWriting(folder: string): Promise<void> {
+export async function removeSharedWriting(folder: string): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & GROUP_OR_OTHERS_WRITE) === 0) return;
   await chmod(folder, mode & 0o7777 & ~GROUP_OR_OTHERS_WRITE).catch(() => undefined);
@@ -109,7 +109,7 @@ async function readPrivateFile(path: string): Promise<string | null> {
     const stats = await handle.stat();
     if (!stats.isFile()) throw untrusted(`${path} is not a file`);
     checkPrivate(path, stats);
-    return stats.size > CLAIM_BYTES_MAX ? null : await handle.readFile('utf8');
+    return stats.size > RECORD_BYTES_MAX ? null : await handle.readFile('utf8');
   } finally {
     await handle.close();
   }

@@ -1,41 +1,37 @@
 import { resolve } from 'node:path';
 import { ownSettings } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import { VERSION } from '../base/version.ts';
-import { refusal } from '../session/borrow.ts';
 import type { DigestSetting } from '../session/handshake.ts';
-import { meetOwner } from '../session/owner-client.ts';
-import { readClaim } from '../session/owner-file.ts';
-import type { Carried, Greeting } from '../session/socket-frames.ts';
+import { findOwner, ownedByOther, servesThisVersion } from '../session/socket-driver.ts';
+import type { ForwardedCommand, Greeting } from '../session/socket-frames.ts';
 import { readConfig, readSurroundings } from './context.ts';
-import type { CarriedInvocation } from './invocation.ts';
+import type { ForwardableCommand } from './invocation.ts';
 import { terminal } from './output/terminal.ts';
 
 /**
- * Lets the process that owns the workspace run a command with its own settings, prints the output here, and returns the exit
- * code. Returns null if no process owns the workspace, or if the command needs no warehouse and the owner cannot run it.
+ * Forwards a command line to the process that owns the workspace, which runs it with its own settings. Prints the output here and
+ * returns the exit code. Returns null if no process owns the workspace, or if the command needs no warehouse and the owner cannot run it.
  *
  * @throws `warehouse_locked` if the owner runs no commands for others, `owner_untrusted`, and `config_invalid` if a setting
  * differs.
  */
-export async function askOwner(
+export async function forwardToOwner(
   argv: readonly string[],
-  { flags, needsWarehouse }: CarriedInvocation,
+  { flags, needsWarehouse }: ForwardableCommand,
   signal: AbortSignal,
 ): Promise<number | null> {
   const { folder } = readConfig(flags);
-  const claim = await readClaim(folder);
-  const met = claim === null ? null : await meetOwner(claim);
+  const met = await findOwner(folder);
   if (met === null) return null;
   const { greeting, connection } = met;
-  if (connection === null || !greeting.carries || greeting.version !== VERSION) {
+  if (connection === null || !servesThisVersion(greeting)) {
     connection?.close();
-    if (needsWarehouse) throw refusal(folder, greeting, connection !== null);
+    if (needsWarehouse) throw ownedByOther(folder, greeting, connection !== null);
     return null;
   }
   const { stdout, stderr } = terminal();
-  const ended = await connection.carry(
-    toCarried(argv, connection.digest),
+  const ended = await connection.run(
+    toForwarded(argv, connection.digest),
     (stream, bytes) => (stream === 'stdout' ? stdout : stderr).write(bytes),
     signal,
   );
@@ -53,7 +49,7 @@ function differing(names: readonly string[], { command, pid }: Greeting): Sightl
   );
 }
 
-function toCarried(argv: readonly string[], digest: DigestSetting): Carried {
+function toForwarded(argv: readonly string[], digest: DigestSetting): ForwardedCommand {
   const { stdout, stderr, timeZone, folder } = terminal();
   const sizeOf = ({ isTTY = false, columns }: typeof stdout) => ({ isTTY, columns: columns ?? null });
   const settings = Object.entries(ownSettings(readSurroundings())).map(([name, value]) => [name, digest(name, value)]);

@@ -1,0 +1,53 @@
+/**
+ * What a session does if the workspace is in use. `wait`: waits in the queue of this process, and of the process that owns the
+ * workspace; for single commands. `refuse`: throws `warehouse_locked` at once, and otherwise keeps other processes out until the
+ * session ends, also while the warehouse is closed; for jobs, whose steps open it one after another.
+ */
+export type Mode = 'wait' | 'refuse';
+
+/** A request for the right to write to a workspace. */
+export interface SessionRequest {
+  readonly folder: string;
+  readonly mode: Mode;
+  /** The command of this process, shown to other processes. Without the program's name. */
+  readonly command: string;
+  /** What waiting work of this process is shown, such as `job nightly`. */
+  readonly description: string;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Called with a description of the holder if the request has to wait in a queue. */
+  readonly onWait: (holder: string) => void;
+}
+
+/** The right to write, until it is released. */
+export interface Grant {
+  /** Aborted with `lease_lost` if the right is lost before it is released. Never aborted if the driver's right cannot be lost. */
+  readonly lost: AbortSignal;
+  /** Fencing token, which grows with each grant; null if the driver's right cannot be lost. */
+  readonly epoch: number | null;
+  /** Releases the right. Further calls have no effect and return the same promise. */
+  release(): Promise<void>;
+}
+
+/**
+ * One way to exclude other writers. The process driver excludes work of this process, the socket driver other processes of this
+ * machine, and the store driver other machines.
+ */
+export interface SessionDriver<G extends Grant = Grant> {
+  /** Throws `warehouse_locked` with the holder if the request is refused, or the signal's reason while it waits. */
+  acquire(request: SessionRequest): Promise<G>;
+}
+
+/** The `lost` signal of a right that cannot be lost. */
+export function neverLost(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** Returns a function that runs `release` at its first call and returns the same promise at each call. */
+export function once(release: () => Promise<void> | void): () => Promise<void> {
+  let released: Promise<void> | null = null;
+  return () => {
+    released ??= (async () => release())();
+    return released;
+  };
+}

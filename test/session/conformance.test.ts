@@ -1,0 +1,311 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import type { Grant, Mode, SessionDriver, SessionRequest } from '../../src/session/driver.ts';
+import { becomeOwner } from '../../src/session/owner-server.ts';
+import { createProcessSessions, thisProcess } from '../../src/session/process-driver.ts';
+import { type SessionContext, withSession } from '../../src/session/session.ts';
+import { createSocketDriver } from '../../src/session/socket-driver.ts';
+import { createStoreDriver } from '../../src/session/store-driver.ts';
+import { startChild } from '../support/child.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { S3_KEY, startS3Server } from '../support/s3-server.ts';
+
+/** A workspace whose participants exclude each other by one driver. */
+interface Rig {
+  readonly mode: Mode;
+  /** Whether a request waits for the holder. Otherwise it is refused. */
+  readonly hasQueue: boolean;
+  readonly folder: string;
+  /** The driver of another participant: work of this process, a process or a machine. */
+  participant(): Promise<SessionDriver>;
+  /** Starts a participant that dies while it has the right, and returns the driver of a participant that comes later. */
+  afterDeath(): Promise<SessionDriver>;
+  /** A context whose sessions take the right from this driver, too. */
+  context(command: string): SessionContext;
+  /** Gives the right to another participant while its holder is alive; null if a right of this driver cannot be lost. */
+  readonly takeAway: (() => Promise<void>) | null;
+}
+
+async function contextIn(folder: string, clock: Clock = systemClock): Promise<(command: string) => SessionContext> {
+  const config = loadConfig({ flags: {}, environment: {}, folder });
+  return (command) => ({ config, clock, signal: new AbortController().signal, command });
+}
+
+async function openProcess(mode: Mode): Promise<Rig> {
+  const at = await temporaryFolder();
+  const context = await contextIn(at);
+  const { folder } = context('').config;
+  return {
+    mode,
+    hasQueue: mode === 'wait',
+    folder,
+    participant: async () => thisProcess,
+    afterDeath: async () => {
+      await createProcessSessions().acquire(requestOf({ folder, mode }, 'killed'));
+      return createProcessSessions();
+    },
+    context,
+    takeAway: null,
+  };
+}
+
+async function openSocket(mode: Mode): Promise<Rig> {
+  const at = await temporaryFolder();
+  const context = await contextIn(at);
+  const { folder } = context('').config;
+  const participant = async (): Promise<SessionDriver> => createSocketDriver(createProcessSessions());
+  if (mode === 'wait') {
+    const sessions = createProcessSessions();
+    const owned = await becomeOwner({ folder, command: 'serve', since: 'now', run: async () => 0, sessions });
+    if (!owned.isOurs) throw new Error('another process owns the workspace');
+    onTestFinished(owned.release);
+  }
+  const afterDeath = async (): Promise<SessionDriver> => {
+    const child = startChild(new URL('session-child.ts', import.meta.url), folder, mode);
+    expect(await child.message()).toBe('entered');
+    await child.kill();
+    return participant();
+  };
+  return { mode, hasQueue: mode === 'wait', folder, participant, afterDeath, context, takeAway: null };
+}
+
+async function openStore(): Promise<Rig> {
+  Object.assign(process.env, S3_KEY);
+  const server = await startS3Server();
+  onTestFinished(() => server.close());
+  const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
+  const machine = async (clock: Clock) => {
+    const at = await temporaryFolder();
+    await writeFile(join(at, 'sightline.config.json'), JSON.stringify({ remote: bucket }));
+    return contextIn(at, clock);
+  };
+  const { clock, tick } = manualClock();
+  const context = await machine(clock);
+  const { folder } = context('').config;
+  const participant = async (): Promise<SessionDriver> => {
+    const { config } = (await machine(manualClock().clock))('');
+    return createStoreDriver({ config, clock: systemClock, task: null });
+  };
+  // The store's time of the last renewal decides whether a lease has expired.
+  const expire = (): void => {
+    const [key, record] = [...server.objects].find(([name]) => name.endsWith('/home.json')) ?? [];
+    if (key === undefined || record === undefined) throw new Error('there is no lease');
+    server.objects.set(key, { ...record, modified: new Date(Date.now() - 60_000) });
+  };
+  const afterDeath = async (): Promise<SessionDriver> => {
+    // With this clock it never renews its lease.
+    const { config } = (await machine(manualClock().clock))('');
+    const killed = createStoreDriver({ config, clock: manualClock().clock, task: null });
+    await killed.acquire(requestOf({ folder, mode: 'wait' }, 'killed'));
+    expire();
+    return participant();
+  };
+  const takeAway = async (): Promise<void> => {
+    expire();
+    const grant = await (await participant()).acquire(requestOf({ folder, mode: 'wait' }, 'thief'));
+    onTestFinished(grant.release);
+    tick();
+  };
+  return { mode: 'wait', hasQueue: false, folder, participant, afterDeath, context, takeAway };
+}
+
+/** A clock whose sleeps end at the next call of `tick`. */
+function manualClock(): { clock: Clock; tick: () => void } {
+  let sleepers: (() => void)[] = [];
+  const sleep = (_ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason as Error);
+      signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      sleepers.push(resolve);
+    });
+  const tick = (): void => {
+    const due = sleepers;
+    sleepers = [];
+    for (const end of due) end();
+  };
+  return { clock: { ...systemClock, sleep }, tick };
+}
+
+function requestOf(
+  { folder, mode }: Pick<Rig, 'folder' | 'mode'>,
+  command: string,
+  changes: Partial<SessionRequest> = {},
+): SessionRequest {
+  const description = `\`sightline ${command}\``;
+  const signal = new AbortController().signal;
+  return { folder, mode, command, description, signal, onWait: () => undefined, ...changes };
+}
+
+/** A request in the queue, after its driver has named the holder. */
+interface Waiting {
+  readonly holder: string;
+  readonly granted: Promise<Grant>;
+}
+
+/** Requests the right that another participant has, and resolves when the request waits. */
+async function waitIn(rig: Rig, command: string, signal = new AbortController().signal): Promise<Waiting> {
+  const driver = await rig.participant();
+  let granted: Promise<Grant> | null = null;
+  const holder = await new Promise<string>((onWait, reject) => {
+    granted = driver.acquire(requestOf(rig, command, { signal, onWait }));
+    granted.then(() => reject(new Error(`${command} was granted the right of another`)), reject);
+  });
+  return { holder, granted: granted as unknown as Promise<Grant> };
+}
+
+async function expectRefused(rig: Rig, command: string): Promise<void> {
+  const refused = (await rig.participant()).acquire(requestOf(rig, 'another'));
+  await expect(refused).rejects.toMatchObject({
+    code: 'warehouse_locked',
+    message: expect.stringContaining(`\`sightline ${command}\``),
+  });
+}
+
+/** Takes the right and releases it, which succeeds only if nobody has it. */
+async function expectFree(rig: Rig, driver?: SessionDriver): Promise<void> {
+  const onWait = (holder: string): void => expect.fail(`${holder} still has the right`);
+  const grant = await (driver ?? (await rig.participant())).acquire(requestOf(rig, 'next', { onWait }));
+  await grant.release();
+}
+
+/** Fails unless a participant with this command has the right. */
+async function expectHeldBy(rig: Rig, command: string): Promise<void> {
+  if (!rig.hasQueue) return expectRefused(rig, command);
+  const stop = new AbortController();
+  const { holder, granted } = await waitIn(rig, 'another', stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(granted).rejects.toThrow('stopped');
+  expect(holder).toBe(`\`sightline ${command}\``);
+}
+
+const rigs: Readonly<Record<string, { readonly open: () => Promise<Rig>; readonly hasQueue: boolean }>> = {
+  'process driver, waiting': { open: () => openProcess('wait'), hasQueue: true },
+  'process driver, refusing': { open: () => openProcess('refuse'), hasQueue: false },
+  'socket driver, waiting for an owner': { open: () => openSocket('wait'), hasQueue: true },
+  'socket driver, refusing': { open: () => openSocket('refuse'), hasQueue: false },
+  'store driver': { open: openStore, hasQueue: false },
+};
+
+describe.each(Object.entries(rigs))('the %s', (_title, { open, hasQueue }) => {
+  test('grants the right to one participant at a time, and names the holder to others', async () => {
+    const rig = await open();
+    const first = await (await rig.participant()).acquire(requestOf(rig, 'first'));
+    await expectHeldBy(rig, 'first');
+    await first.release();
+    const second = await (await rig.participant()).acquire(requestOf(rig, 'second'));
+    await expectHeldBy(rig, 'second');
+    await second.release();
+    await expectFree(rig);
+  });
+
+  if (hasQueue) {
+    test('grants the right in the order of the requests', async () => {
+      const rig = await open();
+      let holder = await (await rig.participant()).acquire(requestOf(rig, 'first'));
+      const waiting = [await waitIn(rig, 'second'), await waitIn(rig, 'third'), await waitIn(rig, 'fourth')];
+      const order: number[] = [];
+      waiting.forEach(({ granted }, index) => void granted.then(() => order.push(index)));
+      for (const { granted } of waiting) {
+        await holder.release();
+        holder = await granted;
+      }
+      await holder.release();
+      expect(order).toEqual([0, 1, 2]);
+    });
+
+    test('removes an aborted request from its queue', async () => {
+      const rig = await open();
+      const first = await (await rig.participant()).acquire(requestOf(rig, 'first'));
+      const stop = new AbortController();
+      const second = await waitIn(rig, 'second', stop.signal);
+      const third = await waitIn(rig, 'third');
+      stop.abort(new Error('no longer wanted'));
+      await expect(second.granted).rejects.toThrow('no longer wanted');
+      await first.release();
+      await (await third.granted).release();
+      await expectFree(rig);
+    });
+  }
+
+  test('frees the right when its holder dies', async () => {
+    const rig = await open();
+    await expectFree(rig, await rig.afterDeath());
+  });
+
+  test('ignores a second release, also when another participant has the right', async () => {
+    const rig = await open();
+    const first = await (await rig.participant()).acquire(requestOf(rig, 'first'));
+    await first.release();
+    const second = await (await rig.participant()).acquire(requestOf(rig, 'second'));
+    await first.release();
+    await expectHeldBy(rig, 'second');
+    await second.release();
+    await second.release();
+    await expectFree(rig);
+  });
+
+  test('has the right back when the work of a session throws', async () => {
+    const rig = await open();
+    const work = withSession(rig.context('sync'), rig.mode, async () => {
+      await expectHeldBy(rig, 'sync');
+      throw new Error('the work failed');
+    });
+    await expect(work).rejects.toThrow('the work failed');
+    await expectFree(rig);
+  });
+
+  test('is not asked again by a session within a session', async () => {
+    const rig = await open();
+    await withSession(rig.context('jobs run nightly'), rig.mode, async (outer) => {
+      for (const mode of ['wait', 'refuse'] as const) {
+        await withSession({ ...outer, command: 'sync' }, mode, async ({ session }) =>
+          expect(session).toBe(outer.session),
+        );
+      }
+      await expectHeldBy(rig, 'jobs run nightly');
+    });
+    await expectFree(rig);
+  });
+
+  test('does not let a context that outlives its session join it', async () => {
+    const rig = await open();
+    const ended = await withSession(rig.context('sync'), rig.mode, async (inside) => inside);
+    await withSession({ ...ended, signal: new AbortController().signal }, rig.mode, async ({ session }) => {
+      expect(session.isOpen).toBe(true);
+      expect(ended.session.isOpen).toBe(false);
+    });
+    await expectFree(rig);
+  });
+
+  test('aborts the signal of the work if the right is lost, and only then', async () => {
+    const rig = await open();
+    const { takeAway } = rig;
+    const seen: AbortSignal[] = [];
+    const work = withSession(rig.context('sync'), rig.mode, async ({ signal, session }) => {
+      seen.push(signal);
+      if (takeAway === null) return expectHeldBy(rig, 'sync');
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      await takeAway();
+      await aborted;
+      expect(session.lost.reason).toBe(signal.reason);
+      // The result of this work is replaced by the error.
+    });
+    if (takeAway === null) await work;
+    else await expect(work).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(seen.map(({ aborted }) => aborted)).toEqual([takeAway !== null]);
+  });
+});
+
+test('each lease on a remote warehouse has a higher epoch, and the session of a local warehouse has none', async () => {
+  const remote = await openStore();
+  const epochs: (number | null)[] = [];
+  for (const command of ['first', 'second']) {
+    await withSession(remote.context(command), 'wait', async ({ session }) => void epochs.push(session.epoch));
+  }
+  const local = await openProcess('wait');
+  await withSession(local.context('sync'), 'wait', async ({ session }) => void epochs.push(session.epoch));
+  expect(epochs).toEqual([1, 2, null]);
+});

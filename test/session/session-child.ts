@@ -1,0 +1,16 @@
+import type { Mode } from '../../src/session/driver.ts';
+import { createProcessSessions } from '../../src/session/process-driver.ts';
+import { createSocketDriver } from '../../src/session/socket-driver.ts';
+
+// Takes the right to write to a workspace from the socket driver, reports that, and keeps it until the process is killed.
+const [folder = '', mode = ''] = process.argv.slice(3);
+await createSocketDriver(createProcessSessions()).acquire({
+  folder,
+  mode: mode as Mode,
+  command: 'killed',
+  description: 'killed',
+  signal: new AbortController().signal,
+  onWait: () => undefined,
+});
+process.send?.('entered');
+setInterval(() => undefined, 60_000);
