@@ -38,7 +38,7 @@ const FUNCTION_LINES_MAX = 80;
 const small: Readonly<Record<string, string>> = {
   'src/base/trace/trace-start.ts': 'it loads trace-sdk.ts, which imports trace-settings.ts and trace.ts, on use only',
   'src/lake/iceberg/manifest-child.ts': 'the main module of a process',
-  'src/operations/list-runs.ts': 'the operation of a command; commands only render results',
+  'src/operations/': 'one file per operation, called by a command or a job step that renders its result',
   'src/cli/commands/': 'one file per command, loaded when the command runs',
   'src/cli/program/': 'one file per group of commands',
   'src/cli/tracing.ts': 'loaded after the arguments are valid',
