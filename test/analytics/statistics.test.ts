@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { below, type Random, randomOf } from '../../src/sandbox/random.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
-import { type Asked, drawn, exactly, openWorlds, worldId } from '../support/worlds.ts';
+import { type Asked, drawn, exactly, openWorlds, single, worldId } from '../support/worlds.ts';
 
 const PROMPTS = 180;
 const WORLDS = 30;
@@ -15,10 +15,6 @@ function stationary(random: Random, engines: readonly string[], answers: () => n
       return { prompt, engine, before: drawn(random, answers(), own), recent: drawn(random, answers(), own) };
     });
   });
-}
-
-function single(before: readonly boolean[], recent: readonly boolean[], prompt = 0): Asked {
-  return { prompt, engine: 'one', before, recent };
 }
 
 /** Returns the prompts that a mart lists over all engines, by world. */
@@ -42,7 +38,7 @@ describe('in worlds where nothing changes', () => {
       const random = randomOf('stationary', shape, world);
       return stationary(random, engines, () => answers(random));
     });
-    const all = await openWorlds(worlds);
+    const { all } = await openWorlds(worlds);
     for (const mart of ['prompt_movers', 'lost_prompts']) {
       const counts = listedBy(await all(listing(mart)), WORLDS).map((prompts) => prompts.length);
       expect(Math.max(...counts), mart).toBeLessThanOrEqual(0.05 * PROMPTS);
@@ -65,7 +61,7 @@ describe('in worlds where nothing changes', () => {
       { prompt, engine: 'often', before: drawn(random, 30, 0.9), recent: [] },
       { prompt, engine: 'rarely', before: drawn(random, 30, 0.05), recent: drawn(random, 30, 0.05) },
     ]);
-    const all = await openWorlds([prompts.flat()]);
+    const { all } = await openWorlds([prompts.flat()]);
     expect(await all(listing('lost_prompts'))).toEqual([]);
   });
 });
@@ -76,7 +72,7 @@ describe('a planted change', () => {
       [single(exactly(mentions, 50), exactly(mentions + 10, 50))],
       [single(exactly(mentions + 10, 50), exactly(mentions, 50))],
     ]).flat();
-    const all = await openWorlds(worlds);
+    const { all } = await openWorlds(worlds);
     const rows = await all(`SELECT CAST(brand_id AS VARCHAR) AS brand, text, change, change_lower, change_upper,
       before_responses, recent_responses, interval_level FROM mart.prompt_movers WHERE scope = 'all engines'`);
     expect(rows.length).toBe(worlds.length);
@@ -94,7 +90,7 @@ describe('a planted change', () => {
         single(drawn(random, 50, rate), drawn(random, 50, rate + 0.2), prompt),
       );
     });
-    const all = await openWorlds(worlds);
+    const { all } = await openWorlds(worlds);
     for (const prompts of listedBy(await all(listing('prompt_movers')), worlds.length)) {
       expect(prompts.length).toBeGreaterThan(PROMPTS / 4);
     }
@@ -120,7 +116,7 @@ describe('a planted change', () => {
         return single(drawn(random, count, before), drawn(random, count, recent), prompt);
       });
     });
-    const all = await openWorlds(worlds);
+    const { all } = await openWorlds(worlds);
     for (const prompts of listedBy(await all(listing('prompt_movers')), worlds.length)) {
       expect(prompts.filter((prompt) => prompt < 9).length).toBe(9);
       expect(prompts.length).toBeLessThanOrEqual(11);
@@ -134,7 +130,7 @@ describe('a planted change', () => {
       if (prompt < 9) return single(drawn(random, 50, 0.5), exactly(0, 25), prompt);
       return single(drawn(random, 50, rate), drawn(random, 25, rate), prompt);
     });
-    const all = await openWorlds([world]);
+    const { all } = await openWorlds([world]);
     const [prompts = []] = listedBy(await all(listing('lost_prompts')), 1);
     expect(prompts.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
     const rows = await all('SELECT *, (1 - earlier_visibility) ** streak_responses AS naive FROM mart.lost_prompts');
@@ -157,7 +153,7 @@ test('one response without the brand makes a prompt lost only after 19 that all 
   const worlds = [1, 2, 5, 18].map((count) => [single(exactly(count, count), exactly(0, 1))]);
   // The response without the brand is the last of 20 with probability 1/20.
   worlds.push([single(exactly(19, 19), exactly(0, 1))]);
-  const all = await openWorlds(worlds);
+  const { all } = await openWorlds(worlds);
   expect(listedBy(await all(listing('lost_prompts')), 5).map((prompts) => prompts.length)).toEqual([0, 0, 0, 0, 1]);
 });
 
@@ -169,7 +165,7 @@ test('intervals of differences match published values', async () => {
     [6, 7, 2, 7, 0.0582, 0.8062],
     [5, 56, 0, 29, -0.0381, 0.1926],
   ] as const;
-  const all = await openWorlds(published.map(([a, m, b, n]) => [single(exactly(b, n), exactly(a, m))]));
+  const { all } = await openWorlds(published.map(([a, m, b, n]) => [single(exactly(b, n), exactly(a, m))]));
   const rows = await all(
     "SELECT change_lower, change_upper FROM mart.prompt_changes WHERE scope = 'all engines' ORDER BY brand_id",
   );

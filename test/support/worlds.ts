@@ -4,7 +4,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { Random } from '../../src/sandbox/random.ts';
-import type { ResultRow } from '../../src/warehouse/database.ts';
+import type { Query, ResultRow } from '../../src/warehouse/database.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from './folders.ts';
@@ -30,18 +30,27 @@ export function exactly(mentions: number, count: number): boolean[] {
   return Array.from({ length: count }, (_, place) => place < mentions);
 }
 
+/** Returns a prompt that one engine was asked. */
+export function single(before: readonly boolean[], recent: readonly boolean[], prompt = 0): Asked {
+  return { prompt, engine: 'one', before, recent };
+}
+
 /** Returns the id of a world's brand. */
 export function worldId(world: number): string {
   return `00000000-0000-4000-8000-${String(world).padStart(12, '0')}`;
 }
 
+/** Reads a warehouse with worlds: rows as objects, or as lists. */
+interface Worlds {
+  all(sql: string): Promise<ResultRow[]>;
+  readonly query: Query;
+}
+
 /**
- * Writes worlds to a new warehouse with marts, each as a brand of its own, and returns a function that queries it. The
- * responses of a period are spread evenly over it.
+ * Writes worlds to a new warehouse with marts, each as a brand of its own. The responses of a period are spread evenly
+ * over it.
  */
-export async function openWorlds(
-  worlds: readonly (readonly Asked[])[],
-): Promise<(sql: string) => Promise<ResultRow[]>> {
+export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise<Worlds> {
   const { database, close } = await openWarehouse(
     join(await temporaryFolder(), 'warehouse.duckdb'),
     createCatalogue(declarations),
@@ -75,5 +84,8 @@ export async function openWorlds(
         SELECT uuid(), id, 'one', TIMESTAMP '2026-01-05 12:00:00' + INTERVAL ${2 * PERIOD_DAYS} DAY FROM brands;
       DROP TABLE asked`),
   );
-  return (sql) => database.exclusive((session) => session.all(sql));
+  return {
+    all: (sql) => database.exclusive((session) => session.all(sql)),
+    query: (sql, values) => database.exclusive((session) => session.query(sql, values)),
+  };
 }
