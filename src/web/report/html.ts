@@ -10,13 +10,16 @@ export function section(title: string, content: string): string {
   return content === '' ? '' : `<section><h2>${escaped(title)}</h2>${content}</section>`;
 }
 
-/** Returns a table that scrolls on narrow screens. */
+/**
+ * Returns a table. On narrow screens the style sheet shows each row as a list of labelled cells; the roles keep it a table for
+ * screen readers.
+ */
 export function table(heads: readonly string[], rows: readonly (readonly (string | Markup)[])[]): string {
-  const head = heads.map((text) => `<th scope="col">${escaped(text)}</th>`).join('');
-  const cell = (content: string | Markup): string =>
-    `<td>${typeof content === 'string' ? escaped(content) : content.markup}</td>`;
-  const body = rows.map((row) => `<tr>${row.map(cell).join('')}</tr>`).join('');
-  return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  const head = heads.map((text) => `<th scope="col" role="columnheader">${escaped(text)}</th>`).join('');
+  const cell = (content: string | Markup, column: number): string =>
+    `<td role="cell" data-head="${escaped(heads[column] ?? '')}">${typeof content === 'string' ? escaped(content) : content.markup}</td>`;
+  const body = rows.map((row) => `<tr role="row">${row.map(cell).join('')}</tr>`).join('');
+  return `<div class="scroll"><table role="table"><thead><tr role="row">${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
 /** Returns a paragraph in muted ink; empty without text. */

@@ -232,7 +232,9 @@ section h2{font-size:18px;margin:0 0 8px}h3{font-size:15px;margin:16px 0 4px}fig
 .tile{background:var(--surface);border:1px solid var(--grid);border-radius:10px;padding:12px}.tile h2{font-size:14px;font-weight:600;color:var(--muted);margin:0}
 .tile p{margin:2px 0;font-size:13px}.tile .figure{font-size:26px;font-weight:700;line-height:1.2}.muted{color:var(--muted)}.fine{font-size:13px;margin:-8px 0 16px}a{color:var(--series-0)}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}th,td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top;overflow-wrap:break-word}
-th:not(:first-child){white-space:nowrap}th{color:var(--muted);font-weight:600}details{margin-top:8px}summary{cursor:pointer}
-@media (max-width:600px){.wide{display:none}.narrow{display:block}th:not(:first-child){white-space:normal}}
+th{white-space:nowrap}th{color:var(--muted);font-weight:600}details{margin-top:8px}summary{cursor:pointer}
+@media (max-width:600px){.wide{display:none}.narrow{display:block}thead,td:empty{display:none}table,tbody,tr,td{display:block}
+tr{border-bottom:1px solid var(--grid);padding:6px 0}td{border:0;padding:1px 0}td:first-child{font-weight:600}
+td:not(:first-child)::before{content:attr(data-head)': ';color:var(--muted)}}
 @media print{body{background:none}section,.tile{break-inside:avoid}}`;
 }
