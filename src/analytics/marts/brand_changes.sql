@@ -29,10 +29,14 @@
 -- column change_lower DOUBLE: Lower bound of the change; null with too few responses.
 -- column change_upper DOUBLE: Upper bound of the change; null with too few responses.
 -- column is_significant BOOLEAN: Whether the interval of the change excludes zero.
-WITH answered AS (
+WITH spans AS MATERIALIZED (
+  SELECT brand_id, before_from, recent_from, anchor_day FROM mart.periods
+), owned AS MATERIALIZED (
+  SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
+), answered AS (
   SELECT r.*, r.day >= p.recent_from AS is_recent
   FROM mart.fct_response r
-  JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN p.before_from AND p.anchor_day
+  JOIN spans p ON p.brand_id = r.brand_id AND r.day BETWEEN p.before_from AND p.anchor_day
 ), units AS (
   SELECT brand_id, is_recent, 'visibility' AS measure, CAST(brand_mentioned AS BIGINT) AS y, 1 AS x FROM answered
   UNION ALL
@@ -43,14 +47,15 @@ WITH answered AS (
   UNION ALL
   SELECT m.brand_id, m.day >= p.recent_from AS is_recent, 'share_of_voice', count(*) FILTER (m.entity_type = 'brand'), count(*)
   FROM mart.fct_entity_mention m
-  JOIN mart.periods p ON p.brand_id = m.brand_id AND m.day BETWEEN p.before_from AND p.anchor_day
+  JOIN spans p ON p.brand_id = m.brand_id AND m.day BETWEEN p.before_from AND p.anchor_day
   GROUP BY m.brand_id, is_recent, m.response_id
   UNION ALL
-  SELECT c.brand_id, c.day >= p.recent_from AS is_recent, 'owned_citations', count(*) FILTER (d.owner = 'owned'), count(*)
+  SELECT c.brand_id, c.day >= p.recent_from AS is_recent, 'owned_citations', count(d.domain), count(*)
   FROM mart.fct_citation c
-  JOIN mart.periods p ON p.brand_id = c.brand_id AND c.day BETWEEN p.before_from AND p.anchor_day
+  JOIN spans p ON p.brand_id = c.brand_id AND c.day BETWEEN p.before_from AND p.anchor_day
   JOIN mart.dim_brand b ON b.brand_id = c.brand_id AND b.host IS NOT NULL
-  JOIN mart.dim_domain d ON d.brand_id = c.brand_id AND d.domain = c.domain
+  LEFT JOIN owned d ON d.brand_id = c.brand_id AND d.domain = c.domain
+  WHERE c.domain IS NOT NULL
   GROUP BY c.brand_id, is_recent, c.response_id
 ), sums AS (
   SELECT
