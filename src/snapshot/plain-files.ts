@@ -23,8 +23,20 @@ export interface PlainFile {
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /** Column by which rows were selected by day; null if the table is complete. */
+  /** Column by which rows were selected by day; null if the rows have no day, so that all of them were written. */
   readonly time: string | null;
+  readonly cut: Cut;
+}
+
+/** Effect of selected days on a table. Days are YYYY-MM-DD, both included; null without rows or without a day. */
+export interface Cut {
+  /** Rows that were not written, because none of their days was selected. */
+  readonly omitted: number;
+  /** Written rows whose week, month or range has days that were not selected. */
+  readonly partial: number;
+  /** Days that the written rows cover. */
+  readonly from: string | null;
+  readonly to: string | null;
 }
 
 /** Writes batches of rows to a file; for formats that DuckDB does not write. */
@@ -60,9 +72,8 @@ export async function writePlainFile(
   const path = join(folder, file);
   const forms = selected.columns.map(({ name, type }) => ({ name, ...formOf(name, type, format) }));
   const list = forms.map(({ name, sql }) => `${sql} AS ${quoted(name)}`).join(', ');
-  const rowsSql = `SELECT ${list} FROM (SELECT * FROM ${selected.source} ${selected.where} ${selected.order})`;
-  const [counted] = await source.query(`SELECT count(*) FROM ${selected.source} ${selected.where}`);
-  const rows = Number(counted?.[0]);
+  const rowsSql = `SELECT ${list} FROM (SELECT * FROM ${selected.source} WHERE ${selected.ofBrands} AND ${selected.ofDays} ${selected.order})`;
+  const { rows, cut } = await count(source, selected);
   let written = 0;
   if (format === 'arrow') {
     const counting = async function* (): AsyncGenerator<unknown[][]> {
@@ -78,7 +89,31 @@ export async function writePlainFile(
   }
   await syncToDisk(path);
   const { size } = await stat(path);
-  return { name: selected.name, file, rows, bytes: size, sha256: await hashFile(path), time: selected.time };
+  return {
+    name: selected.name,
+    file,
+    rows,
+    bytes: size,
+    sha256: await hashFile(path),
+    time: selected.period?.column ?? null,
+    cut,
+  };
+}
+
+async function count(source: CopySource, selected: Selected): Promise<{ rows: number; cut: Cut }> {
+  const { source: table, period, ofBrands, ofDays, isPartial } = selected;
+  const days = period === null ? ['NULL', 'NULL'] : [`min(${period.first})`, `max(${period.last})`];
+  const [counted = []] = await source.query(
+    `SELECT (SELECT count(*) FROM ${table} WHERE ${ofBrands}), count(*), count(*) FILTER (${isPartial}),
+       ${days.map((day) => `CAST(${day} AS VARCHAR)`).join(', ')}
+     FROM ${table} WHERE ${ofBrands} AND ${ofDays}`,
+  );
+  const [all, rows, partial] = counted.slice(0, 3).map(Number) as [number, number, number];
+  const [from, to] = counted.slice(3).map((day) => (day === null ? null : String(day))) as [
+    string | null,
+    string | null,
+  ];
+  return { rows, cut: { omitted: all - rows, partial, from, to } };
 }
 
 function optionsOf(format: Exclude<FileFormat, 'arrow'>, compression: string): string {

@@ -1,16 +1,15 @@
 import { SightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf, type WarehouseTable } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
+import { type DayRange, exceeds, overlaps, type Period, periodOf } from './period.ts';
 
-/** Selection of an export; null selects everything. Days are YYYY-MM-DD, both included. */
-export interface Selection {
+/** Selection of an export; null selects everything. */
+export interface Selection extends DayRange {
   /** Names of tables and views, in the form `schema.name` if the schema is not `main`. */
   readonly tables: readonly string[] | null;
-  readonly from: string | null;
-  readonly to: string | null;
   readonly brands: readonly string[] | null;
 }
 
@@ -20,16 +19,17 @@ export interface Selected {
   /** Quoted name, for SQL. */
   readonly source: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Column by which `from` and `to` select rows; null if there is none. */
-  readonly time: string | null;
-  /** SQL condition, including WHERE; empty for all rows. */
-  readonly where: string;
+  /** Period of a row, by which `from` and `to` select rows that overlap with it; null if there is none. */
+  readonly period: Period | null;
+  /** SQL condition of the rows of the selected brands. */
+  readonly ofBrands: string;
+  /** SQL condition of the rows of the selected days. */
+  readonly ofDays: string;
+  /** SQL condition of rows whose period is partly outside the selected days. */
+  readonly isPartial: string;
   /** SQL of the order of rows, so that equal rows give equal files. */
   readonly order: string;
 }
-
-/** Names of DATE columns that contain the day or period of a row. */
-const PERIODS = ['day', 'date', 'week', 'month'];
 
 /**
  * Resolves a selection, in the order in which the tables were named.
@@ -50,15 +50,16 @@ export async function select(source: CopySource, catalogue: Catalogue, selection
     const rows = await source.all(`DESCRIBE SELECT * FROM ${sql}`);
     const columns = rows.map((row) => ({ name: String(row['column_name']), type: String(row['column_type']) }));
     const table = all.find((candidate) => candidate.name === name);
-    const time = timeOf(columns, table);
-    const conditions = [...rangeOf(time, selection), ...brandsOf(catalogue, name, columns, selection.brands)];
-    const keys = table === undefined ? [] : [...(time === null ? [] : [time]), ...table.key];
+    const period = periodOf(columns, table);
+    const keys = table === undefined ? [] : [...(period === null ? [] : [period.column]), ...table.key];
     selected.push({
       name,
       source: sql,
       columns,
-      time,
-      where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`,
+      period,
+      ofBrands: brandsOf(catalogue, name, columns, selection.brands),
+      ofDays: (period === null ? [] : overlaps(period, selection)).join(' AND ') || 'true',
+      isPartial: period === null ? 'false' : exceeds(period, selection),
       order: keys.length === 0 ? 'ORDER BY ALL' : `ORDER BY ${[...new Set(keys)].map(quoted).join(', ')}`,
     });
   }
@@ -79,42 +80,18 @@ async function readNames(source: CopySource): Promise<Map<string, string>> {
   );
 }
 
-// Returns the time column of a table: the declared one, or else the only day in its key. For a view it is a DATE column
-// with a known name.
-function timeOf(columns: Selected['columns'], table: WarehouseTable | undefined): string | null {
-  if (table?.time !== undefined) return table.time;
-  if (table !== undefined) {
-    const days = table.columns.filter(({ name, kind, source }) => {
-      return kind === 'day' && table.key.includes(name) && source.from !== 'request';
-    });
-    return days.length === 1 ? (days[0]?.name ?? null) : null;
-  }
-  const days = columns.filter(({ type }) => type === 'DATE').map(({ name }) => name);
-  const named = PERIODS.find((name) => days.includes(name));
-  return named ?? null;
-}
-
-function rangeOf(time: string | null, { from, to }: Selection): string[] {
-  if (time === null) return [];
-  const column = quoted(time);
-  return [
-    ...(from === null ? [] : [`${column} >= CAST(${literal(from)} AS DATE)`]),
-    ...(to === null ? [] : [`${column} < CAST(${literal(to)} AS DATE) + INTERVAL 1 DAY`]),
-  ];
-}
-
 function brandsOf(
   catalogue: Catalogue,
   name: string,
   columns: Selected['columns'],
   brands: readonly string[] | null,
-): string[] {
-  if (brands === null) return [];
+): string {
+  if (brands === null) return 'true';
   const provider = providerTable(catalogue);
   const of = catalogue.histories.find((history) => history.name === name)?.of ?? name;
   const column = provider.name === of ? provider.id : 'brand_id';
-  if (!columns.some((candidate) => candidate.name === column)) return [];
-  return [`CAST(${quoted(column)} AS VARCHAR) IN (${brands.map((id) => literal(id.toLowerCase())).join(', ')})`];
+  if (!columns.some((candidate) => candidate.name === column)) return 'true';
+  return `CAST(${quoted(column)} AS VARCHAR) IN (${brands.map((id) => literal(id.toLowerCase())).join(', ')})`;
 }
 
 async function checkBrands(source: CopySource, catalogue: Catalogue, brands: readonly string[]): Promise<void> {

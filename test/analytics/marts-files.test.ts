@@ -4,6 +4,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { MART_SCHEMA, marts, parseMart } from '../../src/analytics/marts/marts.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { openReader, type Reader } from '../../src/warehouse/reader.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
@@ -56,6 +57,22 @@ test('the marts of a warehouse that was never synced are empty, except sentiment
   const labels = await reader.query(`SELECT label, worth, lean FROM ${MART_SCHEMA}.sentiment_label`);
   expect(Object.fromEntries(labels.rows.map(([label, worth]) => [label, worth]))).toEqual(defaultConventions.labels);
   expect(labels.rows.map(([label, , lean]) => label === lean)).toEqual([true, true, true]);
+});
+
+test('every mart can be read when the replica is attached under another name', async () => {
+  const warehouse = await openEmpty();
+  await ensureViews(warehouse.database, MART_SCHEMA, marts());
+  const path = join(await temporaryFolder(), 'analytics.duckdb');
+  await publishAnalytics(warehouse.database, path);
+  const other = await openDatabase(join(await temporaryFolder(), 'other.duckdb'));
+  onTestFinished(() => other.close());
+  await other.exclusive((session) => session.run(`ATTACH '${path}' AS renamed (READ_ONLY)`));
+  for (const { name } of marts()) {
+    const rows = await other.exclusive((session) =>
+      session.query(`SELECT count(*) FROM renamed.${MART_SCHEMA}.${name}`),
+    );
+    expect(rows.length, name).toBe(1);
+  }
 });
 
 test('absurd dates do not extend the calendar', async () => {

@@ -26,7 +26,7 @@ async function exportTo(name: string, ...args: string[]) {
     folder: string;
     path: string;
     snapshotId: null;
-    tables: { name: string; rows: number; files: number; bytes: number }[];
+    tables: { name: string; rows: number; files: number; bytes: number; time?: string | null; cut?: unknown }[];
   };
 }
 
@@ -107,12 +107,51 @@ describe('plain files', () => {
       brands: 1,
       brands_history: await numberOf(`(SELECT count(*) FROM brands_history WHERE id = '${brand}')`),
       'mart.visibility_weekly': await numberOf(
-        `(SELECT count(*) FROM mart.visibility_weekly WHERE week ${between} AND ${ofBrand})`,
+        `(SELECT count(*) FROM mart.visibility_weekly WHERE week <= DATE '${to}' AND week + 6 >= DATE '${from}' AND ${ofBrand})`,
       ),
     });
+    expect(rows['mart.visibility_weekly']).toBeGreaterThan(0);
     expect(rows['responses']).toBeGreaterThan(0);
     const whole = await workspace.run('export', '--tables', 'brands', ...range, '--format', 'csv', '--output', '-');
     expect(whole.stderr).toContain('Exported completely, because their rows have no day: brands.\n');
+  });
+
+  test('contain each week, month and range with one of the selected days, and report what was cut', async () => {
+    const [expected] = await workspace.rows(
+      `WITH chosen AS (SELECT CAST(max(created_at) AS DATE) - 1 AS day, CAST(date_trunc('week', day) AS DATE) AS monday FROM responses)
+       SELECT strftime(day, '%Y-%m-%d') AS day, strftime(monday, '%Y-%m-%d') AS monday,
+         strftime(monday + 6, '%Y-%m-%d') AS sunday, strftime(date_trunc('month', day), '%Y-%m-%d') AS first,
+         strftime(last_day(day), '%Y-%m-%d') AS last,
+         (SELECT count(*) FROM mart.visibility_weekly WHERE week = monday)::INTEGER AS weekly,
+         (SELECT count(*) FROM mart.visibility_weekly WHERE week <> monday)::INTEGER AS "otherWeeks",
+         (SELECT count(*) FROM mart.net_sentiment_monthly WHERE month = date_trunc('month', day))::INTEGER AS monthly,
+         (SELECT count(*) FROM metrics WHERE range_from <= day AND range_to >= day)::INTEGER AS metrics,
+         (SELECT count(*) FROM responses WHERE CAST(created_at AS DATE) <> day)::INTEGER AS others FROM chosen`,
+    );
+    const { day, monday, sunday, first, last } = expected as Record<string, string>;
+    const counts = expected as Record<string, number>;
+    expect(Math.min(...['weekly', 'monthly', 'metrics', 'others'].map((name) => Number(counts[name])))).toBeGreaterThan(
+      0,
+    );
+    const names = ['mart.visibility_weekly', 'mart.net_sentiment_monthly', 'metrics', 'responses', 'brands'];
+    const args = ['--tables', names.join(','), '--from', String(day), '--to', String(day)];
+    const { tables, folder } = await exportTo('partial', ...args);
+    const { weekly, otherWeeks, monthly, metrics, others } = counts;
+    expect(tables).toMatchObject([
+      { rows: weekly, time: 'week', cut: { omitted: otherWeeks, partial: weekly, from: monday, to: sunday } },
+      { rows: monthly, time: 'month', cut: { partial: monthly, from: first, to: last } },
+      { rows: metrics, time: 'range_from' },
+      { time: 'created_at', cut: { omitted: others, partial: 0, from: day, to: day } },
+      { time: null, cut: { omitted: 0, partial: 0, from: null, to: null } },
+    ]);
+    const listing = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8'));
+    expect(listing.tables.map(({ cut }: { cut: unknown }) => cut)).toEqual(tables.map(({ cut }) => cut));
+
+    const shown = await workspace.run('export', ...args, '--format', 'csv', '--output', join(folder, '..', 'text'));
+    expect(shown.stderr).toContain(`mart.visibility_weekly covers ${monday} to ${sunday}: ${weekly} of its rows`);
+    expect(shown.stderr).toMatch(
+      new RegExp(`left out, because none of their days is selected:.* responses ${others}\\.`),
+    );
   });
 
   test('replace files of an earlier export only', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { wilson } from '../../src/web/report/brand-report.ts';
 import { barChart, lineChart, stackChart } from '../../src/web/report/charts.ts';
+import { wilson } from '../../src/web/report/share.ts';
 import { escaped } from '../../src/web/report/svg.ts';
 import { fileTheme, pageTheme } from '../../src/web/report/theme.ts';
 

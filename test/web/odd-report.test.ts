@@ -45,9 +45,10 @@ test('each brand has its own report, even with equal names and similar ids', asy
 test('unknown values are not reported as zero', async () => {
   const { database } = await openWarehouseOf(await temporaryFolder());
   const report = await database.exclusive(({ query }) => readBrandReport(query, { id: FIRST, name: '日本' }, 8));
-  expect(report.recent.visibility.whole).toBeGreaterThan(100);
-  // Without a website, the brand's own pages are unknown.
-  expect(report.recent.owned).toEqual({ part: 0, whole: 0 });
+  const figures = new Map(report.figures.map((figure) => [figure.measure, figure]));
+  expect(figures.get('visibility')?.recent.whole).toBeGreaterThan(100);
+  // Without a website, the brand's own pages are unknown. No response has a position or a sentiment.
+  expect([...figures.keys()].sort()).toEqual(['share_of_voice', 'visibility']);
   expect(report.engines.map(({ name }) => name).sort()).toEqual(['one', 'unknown']);
   for (const { values } of report.engines) expect(values.every((value) => value !== null)).toBe(true);
 });

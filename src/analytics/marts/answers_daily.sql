@@ -10,9 +10,9 @@
 -- column first_mentions BIGINT: Mentions in first position.
 WITH first AS (
   SELECT least(1, min(position)) AS place FROM (
-    SELECT min(brand_position) AS position FROM responses WHERE brand_mentioned AND _deleted_at IS NULL
+    SELECT min(brand_position) AS position FROM main.responses WHERE brand_mentioned AND _deleted_at IS NULL
     UNION ALL
-    SELECT min(position) FROM response_competitors WHERE _deleted_at IS NULL
+    SELECT min(position) FROM main.response_competitors WHERE _deleted_at IS NULL
   )
 ), days AS (
   SELECT
@@ -24,7 +24,7 @@ WITH first AS (
     count(brand_position) FILTER (brand_mentioned) AS placed,
     CAST(coalesce(sum(brand_position) FILTER (brand_mentioned), 0) AS BIGINT) AS position_sum,
     count(*) FILTER (brand_mentioned AND brand_position = (SELECT place FROM first)) AS first_mentions
-  FROM responses WHERE _deleted_at IS NULL AND created_at IS NOT NULL GROUP BY ALL
+  FROM main.responses WHERE _deleted_at IS NULL AND created_at IS NOT NULL GROUP BY ALL
 )
 -- Filter out deleted brands after counting, because few rows are left then.
 SELECT days.* FROM days SEMI JOIN mart.dim_brand USING (brand_id)

@@ -7,7 +7,7 @@
 -- column host VARCHAR: The host; domains at or below it are the competitor's.
 WITH fields AS (
   SELECT brand_id, id AS competitor_id, record, unnest(json_keys(record)) AS field
-  FROM competitors
+  FROM main.competitors
   WHERE _deleted_at IS NULL AND json_type(record) = 'OBJECT' AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
 ), given AS (
   SELECT brand_id, competitor_id, map_extract_value(CAST(record AS MAP(VARCHAR, JSON)), field) AS value

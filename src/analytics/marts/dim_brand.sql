@@ -12,5 +12,5 @@ SELECT
   nullif(regexp_extract(lower(trim(website_url)), '^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)', 1), '')
     AS host,
   created_at
-FROM brands
+FROM main.brands
 WHERE _deleted_at IS NULL

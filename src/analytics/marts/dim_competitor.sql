@@ -5,7 +5,7 @@
 -- column host VARCHAR: Host of its website, the first in alphabetical order if upstream reports several; null if it
 --   reports none.
 SELECT c.brand_id, c.id AS competitor_id, any_value(c.name) AS name, min(h.host) AS host
-FROM competitors c
+FROM main.competitors c
 LEFT JOIN mart.competitor_host h ON h.brand_id = c.brand_id AND h.competitor_id = c.id
 WHERE c._deleted_at IS NULL AND c.brand_id IN (SELECT brand_id FROM mart.dim_brand)
 GROUP BY c.brand_id, c.id

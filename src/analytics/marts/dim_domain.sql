@@ -8,7 +8,7 @@
 WITH cited AS (
   SELECT brand_id, domain, regexp_replace(lower(trim(domain)), '^www\.', '') AS host
   FROM (
-    SELECT brand_id, domain FROM response_citations WHERE _deleted_at IS NULL AND domain IS NOT NULL GROUP BY ALL
+    SELECT brand_id, domain FROM main.response_citations WHERE _deleted_at IS NULL AND domain IS NOT NULL GROUP BY ALL
   )
 ), known AS (
   SELECT brand_id, bool_and(host IS NOT NULL) AS competitors_known FROM mart.dim_competitor GROUP BY brand_id

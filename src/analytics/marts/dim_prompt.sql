@@ -10,7 +10,7 @@
 -- column topic_name VARCHAR: Name of that topic.
 -- column created_at TIMESTAMP: When the prompt was added (UTC); null if upstream never listed it.
 WITH listed AS (
-  SELECT brand_id, id AS prompt_id FROM prompts
+  SELECT brand_id, id AS prompt_id FROM main.prompts
   WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
 ), answered AS (
   SELECT DISTINCT brand_id, prompt_id FROM mart.fct_response WHERE prompt_id IS NOT NULL
@@ -18,7 +18,7 @@ WITH listed AS (
   SELECT * FROM answered ANTI JOIN listed USING (brand_id, prompt_id)
 ), texts AS (
   SELECT r.brand_id, r.prompt_id, arg_max(r.prompt, r.created_at) AS text
-  FROM responses r SEMI JOIN gone USING (brand_id, prompt_id)
+  FROM main.responses r SEMI JOIN gone USING (brand_id, prompt_id)
   WHERE r._deleted_at IS NULL GROUP BY r.brand_id, r.prompt_id
 ), every AS (
   SELECT *, true AS is_listed FROM listed UNION ALL SELECT *, false FROM gone
@@ -35,5 +35,5 @@ SELECT
   p.topic_name,
   p.created_at
 FROM every e
-LEFT JOIN prompts p ON p.brand_id = e.brand_id AND p.id = e.prompt_id
+LEFT JOIN main.prompts p ON p.brand_id = e.brand_id AND p.id = e.prompt_id
 LEFT JOIN texts t ON t.brand_id = e.brand_id AND t.prompt_id = e.prompt_id

@@ -30,7 +30,7 @@ SELECT
   topic_id,
   topic_name,
   _children->'prompt_tags' AS tags
-FROM prompts_history
+FROM main.prompts_history
 -- A deletion record is not a version of the prompt.
 WHERE change <> 'deleted' AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
 WINDOW versions AS (PARTITION BY brand_id, id ORDER BY valid_from)

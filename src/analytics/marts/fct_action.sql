@@ -12,6 +12,6 @@
 -- column done BOOLEAN: Whether it was done.
 SELECT a.id AS action_id, a.brand_id, p.prompt_id, p.generated_at, a.ordinal, a.kind, a.title, a.detail, a.evidence,
   a.target_url, a.done
-FROM action_plan_actions a
-JOIN action_plans p ON p.brand_id = a.brand_id AND p.prompt_id = a.prompt_id
+FROM main.action_plan_actions a
+JOIN main.action_plans p ON p.brand_id = a.brand_id AND p.prompt_id = a.prompt_id
 WHERE a._deleted_at IS NULL AND p._deleted_at IS NULL AND a.brand_id IN (SELECT brand_id FROM mart.dim_brand)

@@ -12,5 +12,5 @@
 -- column current DOUBLE: The number at that time, as reported by upstream.
 SELECT id AS alert_id, brand_id, detected_at, CAST(detected_at AS DATE) AS day, type, headline, detail, competitor, domain,
   previous, current
-FROM alerts
+FROM main.alerts
 WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)

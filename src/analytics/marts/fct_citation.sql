@@ -12,5 +12,5 @@
 -- column title VARCHAR: Its title.
 SELECT response_id, brand_id, prompt_id, engine, created_at, CAST(created_at AS DATE) AS day, ordinal, position, url, domain,
   title
-FROM response_citations
+FROM main.response_citations
 WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)

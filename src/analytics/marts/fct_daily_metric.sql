@@ -35,5 +35,5 @@ SELECT
   m.share_of_voice / s.share_of_voice AS share_of_voice,
   m.avg_position,
   m.sentiment
-FROM metrics_daily m CROSS JOIN scale s
+FROM main.metrics_daily m CROSS JOIN scale s
 WHERE m._deleted_at IS NULL AND m.brand_id IN (SELECT brand_id FROM mart.dim_brand)

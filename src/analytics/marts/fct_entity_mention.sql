@@ -16,7 +16,7 @@ FROM mart.fct_response WHERE brand_mentioned
 UNION ALL
 SELECT m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at, CAST(m.created_at AS DATE), 'competitor',
   m.competitor_id, m.position, m.sentiment
-FROM response_competitors m
+FROM main.response_competitors m
 SEMI JOIN mart.dim_competitor c ON c.brand_id = m.brand_id AND c.competitor_id = m.competitor_id
 WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL
   AND NOT EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
@@ -24,7 +24,7 @@ UNION ALL
 -- Deduplicate only if upstream has ever listed a competitor twice, because that costs many times as much as counting.
 (SELECT DISTINCT ON (m.brand_id, m.response_id, m.competitor_id) m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at,
   CAST(m.created_at AS DATE), 'competitor', m.competitor_id, m.position, m.sentiment
-FROM response_competitors m
+FROM main.response_competitors m
 SEMI JOIN mart.dim_competitor c ON c.brand_id = m.brand_id AND c.competitor_id = m.competitor_id
 WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL
   AND EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')

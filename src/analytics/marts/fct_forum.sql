@@ -16,5 +16,5 @@
 -- column cited_at TIMESTAMP: When an engine cited it (UTC).
 SELECT id AS opportunity_id, brand_id, created_at, CAST(created_at AS DATE) AS day, type, status, subforum, title, url,
   upvotes, comments, ai_content_policy, promotion_policy, posted_at, cited_at
-FROM forum_opportunities
+FROM main.forum_opportunities
 WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)

@@ -19,5 +19,5 @@ SELECT
   coalesce(brand_mentioned, false) AS brand_mentioned,
   CASE WHEN brand_mentioned THEN brand_position END AS brand_position,
   CASE WHEN brand_mentioned THEN brand_sentiment END AS brand_sentiment
-FROM responses
-WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND brand_id IN (SELECT id FROM brands WHERE _deleted_at IS NULL)
+FROM main.responses
+WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND brand_id IN (SELECT id FROM main.brands WHERE _deleted_at IS NULL)

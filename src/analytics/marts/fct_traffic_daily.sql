@@ -10,9 +10,9 @@
 -- column currency VARCHAR: The property's currency on that day, if upstream reported one.
 WITH currencies AS (
   SELECT brand_id, range_from AS day, any_value(currency) AS currency
-  FROM traffic_totals WHERE _deleted_at IS NULL AND range_from = range_to GROUP BY brand_id, range_from
+  FROM main.traffic_totals WHERE _deleted_at IS NULL AND range_from = range_to GROUP BY brand_id, range_from
 )
 SELECT t.brand_id, t.date AS day, t.source, t.sessions, t.engaged_sessions, t.new_users, t.key_events, t.revenue, c.currency
-FROM traffic_daily t
+FROM main.traffic_daily t
 LEFT JOIN currencies c ON c.brand_id = t.brand_id AND c.day = t.date
 WHERE t._deleted_at IS NULL AND t.brand_id IN (SELECT brand_id FROM mart.dim_brand)

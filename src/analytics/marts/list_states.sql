@@ -12,9 +12,9 @@
 -- column next_status VARCHAR: The next state; null if there is none.
 -- column ended_by VARCHAR: change if another state followed, gone if the item is no longer listed; null while the state lasts.
 WITH versions AS (
-  SELECT 'articles' AS list, brand_id, id, status, valid_from, valid_to, change FROM articles_history
+  SELECT 'articles' AS list, brand_id, id, status, valid_from, valid_to, change FROM main.articles_history
   UNION ALL
-  SELECT 'forum_opportunities', brand_id, id, status, valid_from, valid_to, change FROM forum_opportunities_history
+  SELECT 'forum_opportunities', brand_id, id, status, valid_from, valid_to, change FROM main.forum_opportunities_history
 ), known AS (
   SELECT *, lag(status) OVER life IS DISTINCT FROM status OR change <> 'updated' AS begins
   FROM versions

@@ -18,7 +18,7 @@ WITH owned AS MATERIALIZED (
   SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
 ), cited AS (
   SELECT DISTINCT brand_id, response_id FROM (
-    SELECT brand_id, response_id, domain FROM response_citations
+    SELECT brand_id, response_id, domain FROM main.response_citations
     WHERE _deleted_at IS NULL AND domain IN (SELECT domain FROM owned)
   ) SEMI JOIN owned USING (brand_id, domain)
 ), citing AS (

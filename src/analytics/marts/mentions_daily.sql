@@ -9,13 +9,13 @@
 -- column mentions BIGINT: Responses that mention the entity.
 WITH rivals AS (
   SELECT brand_id, CAST(created_at AS DATE) AS day, engine, competitor_id, count(*) AS mentions
-  FROM response_competitors
+  FROM main.response_competitors
   WHERE _deleted_at IS NULL AND created_at IS NOT NULL
     AND NOT EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
   GROUP BY ALL
   UNION ALL
   SELECT brand_id, CAST(created_at AS DATE), engine, competitor_id, count(DISTINCT response_id)
-  FROM response_competitors
+  FROM main.response_competitors
   WHERE _deleted_at IS NULL AND created_at IS NOT NULL
     AND EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
   GROUP BY ALL

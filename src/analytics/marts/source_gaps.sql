@@ -19,7 +19,7 @@ WITH recent AS (
   SELECT min(recent_from) AS day FROM mart.periods
 ), rivals AS (
   SELECT brand_id, response_id FROM (
-    SELECT brand_id, competitor_id, response_id FROM response_competitors
+    SELECT brand_id, competitor_id, response_id FROM main.response_competitors
     WHERE _deleted_at IS NULL AND created_at >= (SELECT day FROM earliest)
   ) SEMI JOIN mart.dim_competitor USING (brand_id, competitor_id)
 ), answers AS (
@@ -34,7 +34,7 @@ WITH recent AS (
   SELECT a.brand_id, a.engine, c.domain, a.brand_mentioned
   FROM answers a
   JOIN (
-    SELECT DISTINCT brand_id, response_id, domain FROM response_citations
+    SELECT DISTINCT brand_id, response_id, domain FROM main.response_citations
     WHERE _deleted_at IS NULL AND domain IS NOT NULL AND created_at >= (SELECT day FROM earliest)
   ) c ON c.brand_id = a.brand_id AND c.response_id = a.response_id
 ), counted AS (

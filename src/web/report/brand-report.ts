@@ -1,18 +1,10 @@
 import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
+import { type ReportLists, ROWS_MAX, readLists } from './report-lists.ts';
+import { type Share, share, wilson } from './share.ts';
 
-/** Maximum rows of a list in a report. The marts contain all rows. */
-const ROWS_MAX = 10;
 /** Maximum competitors drawn beside the brand. */
 const COMPETITORS_MAX = 5;
-/** The normal quantile of a 95 % interval. */
-const Z = 1.959963984540054;
-
-/** A share as its numerator and denominator. */
-export interface Share {
-  readonly part: number;
-  readonly whole: number;
-}
 
 /** Weekly values of one line; null for a week without anything to count. */
 export interface Weekly {
@@ -23,13 +15,18 @@ export interface Weekly {
 }
 
 /** Data of a brand's report. Shares are fractions; days are `YYYY-MM-DD` (UTC); weeks are named by their Monday. */
-export interface BrandReport {
+export interface BrandReport extends ReportLists {
   readonly id: string;
   readonly name: string;
   /** The two periods that are compared; null until one day with responses is complete. */
-  readonly periods: { readonly recentFrom: string; readonly to: string; readonly beforeFrom: string } | null;
-  readonly recent: Headline;
-  readonly before: Headline;
+  readonly periods: Periods | null;
+  /** Current prompts, and stored responses of any day. */
+  readonly prompts: number;
+  readonly responses: number;
+  /** Measures without data in both periods are left out. */
+  readonly figures: readonly Figure[];
+  /** Sessions referred by AI in each period; null if there is no traffic report. */
+  readonly visits: { readonly before: number | null; readonly recent: number | null };
   readonly weeks: readonly string[];
   readonly visibility: Weekly;
   readonly engines: readonly Weekly[];
@@ -37,29 +34,60 @@ export interface BrandReport {
   readonly sessions: Weekly;
   readonly byEngine: readonly (Share & { readonly name: string; readonly lower: number; readonly upper: number })[];
   readonly byEntity: readonly (Share & { readonly name: string; readonly isOwn: boolean })[];
-  readonly risers: readonly Mover[];
-  readonly fallers: readonly Mover[];
-  readonly lost: readonly { readonly text: string; readonly days: number; readonly answers: number }[];
+  readonly movers: readonly Mover[];
+  /** Prompts that were tested for a change, and for being lost. */
+  readonly tested: number;
+  readonly lost: readonly LostPrompt[];
   readonly citations: readonly Weekly[];
   readonly domains: readonly (Share & { readonly domain: string; readonly owner: string })[];
   readonly gaps: readonly (Share & { readonly domain: string })[];
 }
 
-/** Key figures of a period. */
-export interface Headline {
-  readonly visibility: Share;
-  readonly voice: Share;
-  readonly position: Share;
-  readonly owned: Share;
-  /** Sessions referred by AI; null if there is no traffic report. */
-  readonly sessions: number | null;
+/** The two periods that are compared, both days included. */
+export interface Periods {
+  readonly recentFrom: string;
+  readonly to: string;
+  readonly beforeFrom: string;
+  readonly beforeTo: string;
 }
 
-/** A prompt whose visibility changed. */
+/** The measures of `mart.brand_changes`. */
+export type Measure = 'visibility' | 'share_of_voice' | 'position' | 'net_sentiment' | 'owned_citations';
+
+/** An interval of the change of a value, with its level. `isSignificant` is true if it excludes zero. */
+export interface Change {
+  readonly lower: number;
+  readonly upper: number;
+  readonly isSignificant: boolean;
+}
+
+/** A key figure in both periods. `change` is null without enough responses in both. */
+export interface Figure {
+  readonly measure: Measure;
+  readonly before: Share;
+  readonly recent: Share;
+  readonly change: Change | null;
+}
+
+/** A prompt whose visibility changed significantly. Bounds are fractions. */
 export interface Mover {
   readonly text: string;
   readonly before: Share;
   readonly recent: Share;
+  readonly lower: number;
+  readonly upper: number;
+}
+
+/** A prompt that no longer mentions the brand. Bounds are those of its visibility before and since, as fractions. */
+export interface LostPrompt {
+  readonly text: string;
+  readonly days: number;
+  readonly earlier: Share;
+  readonly lower: number;
+  readonly upper: number;
+  /** Responses since the last mention. */
+  readonly responses: number;
+  readonly sinceUpper: number;
 }
 
 /** Returns the brands of a workspace, ordered by name. */
@@ -79,55 +107,58 @@ export async function readBrandReport(
     `SELECT CAST(recent_from AS VARCHAR), CAST(anchor_day AS VARCHAR), CAST(before_from AS VARCHAR), CAST(before_to AS VARCHAR)
      FROM mart.periods WHERE ${of}`,
   );
-  const [recentFrom, to, beforeFrom, beforeTo] = (period ?? []).map(String);
-  const headline = (from: string | undefined, until: string | undefined): Promise<Headline> =>
-    from === undefined || until === undefined ? Promise.resolve(nothing) : readHeadline(query, of, from, until);
-  const isPeriod = recentFrom !== undefined && to !== undefined && beforeFrom !== undefined;
+  const [recentFrom, to, beforeFrom, beforeTo] = (period ?? []).map(String) as [string?, string?, string?, string?];
+  const isPeriod = recentFrom !== undefined && to !== undefined && beforeFrom !== undefined && beforeTo !== undefined;
   const recentDays = isPeriod ? `day BETWEEN ${literal(recentFrom)} AND ${literal(to)}` : 'false';
   const shown = await readWeeks(query, of, weeks);
+  const [counts = []] = await query(
+    `SELECT (SELECT count(*) FROM mart.dim_prompt WHERE ${of} AND is_listed),
+       (SELECT sum(responses) FROM mart.answers_daily WHERE ${of})`,
+  );
+  const visitsOf = async (from?: string, until?: string): Promise<number | null> => {
+    if (from === undefined || until === undefined) return null;
+    const days = `day BETWEEN ${literal(from)} AND ${literal(until)}`;
+    const [visits = []] = await query(`SELECT sum(sessions) FROM mart.fct_traffic_daily WHERE ${of} AND ${days}`);
+    return toNumber(visits[0]);
+  };
   return {
     ...brand,
-    periods: isPeriod ? { recentFrom, to, beforeFrom } : null,
-    recent: await headline(recentFrom, to),
-    before: await headline(beforeFrom, beforeTo),
+    periods: isPeriod ? { recentFrom, to, beforeFrom, beforeTo } : null,
+    prompts: Number(counts[0] ?? 0),
+    responses: Number(counts[1] ?? 0),
+    figures: await readFigures(query, of),
+    visits: { before: await visitsOf(beforeFrom, beforeTo), recent: await visitsOf(recentFrom, to) },
     weeks: shown,
     ...(await readLines(query, of, shown, brand.name)),
     ...(await readRanks(query, of, recentDays, brand.name)),
     ...(await readPrompts(query, of)),
     ...(await readSources(query, of, recentDays, shown)),
+    ...(await readLists(query, of, shown[0] ?? recentFrom ?? '9999-12-31')),
   };
 }
 
-const none: Share = { part: 0, whole: 0 };
-const nothing: Headline = { visibility: none, voice: none, position: none, owned: none, sessions: null };
-
-async function readHeadline(query: Query, of: string, from: string, to: string): Promise<Headline> {
-  const days = `day BETWEEN ${literal(from)} AND ${literal(to)}`;
-  const [answers = []] = await query(
-    `SELECT sum(mentions), sum(responses), sum(position_sum), sum(placed) FROM mart.answers_daily WHERE ${of} AND ${days}`,
+async function readFigures(query: Query, of: string): Promise<Figure[]> {
+  const rows = await query(
+    `SELECT measure, before_part, before_whole, recent_part, recent_whole, change_lower, change_upper, is_significant
+     FROM mart.brand_changes WHERE ${of}`,
   );
-  const [voice = []] = await query(
-    `SELECT sum(mentions) FILTER (entity_type = 'brand'), sum(mentions) FROM mart.mentions_daily WHERE ${of} AND ${days}`,
-  );
-  const [cited = []] = await query(
-    `SELECT sum(citations) FILTER (d.owner = 'owned'), sum(citations) FROM mart.cited_domains_all c
-     JOIN mart.dim_brand b USING (brand_id)
-     LEFT JOIN mart.dim_domain d USING (brand_id, domain) WHERE ${of} AND b.host IS NOT NULL AND ${days}`,
-  );
-  const [visits = []] = await query(`SELECT sum(sessions) FROM mart.fct_traffic_daily WHERE ${of} AND ${days}`);
-  return {
-    visibility: share(answers[0], answers[1]),
-    voice: share(voice[0], voice[1]),
-    position: share(answers[2], answers[3]),
-    owned: share(cited[0], cited[1]),
-    sessions: visits[0] === null || visits[0] === undefined ? null : Number(visits[0]),
-  };
+  return rows.map(([measure, part, whole, recentPart, recentWhole, lower, upper, isSignificant]) => ({
+    measure: String(measure) as Measure,
+    before: share(part, whole),
+    recent: share(recentPart, recentWhole),
+    change:
+      lower === null || upper === null
+        ? null
+        : { lower: Number(lower), upper: Number(upper), isSignificant: isSignificant === true },
+  }));
 }
 
-// Excludes the current week, because an incomplete week would look like a drop.
+// Excludes the current week and a first week that begins before the first response, because incomplete weeks would look
+// like a drop and a rise.
 async function readWeeks(query: Query, of: string, weeks: number): Promise<string[]> {
   const rows = await query(
     `SELECT CAST(week AS VARCHAR) FROM mart.visibility_weekly WHERE ${of} AND scope = 'all engines' AND is_complete
+       AND week >= (SELECT min(day) FROM mart.answers_daily WHERE ${of})
      ORDER BY week DESC LIMIT ${weeks}`,
   );
   const [newest, oldest] = [rows[0]?.[0], rows.at(-1)?.[0]];
@@ -215,28 +246,36 @@ async function readRanks(query: Query, of: string, recent: string, brandName: st
 }
 
 async function readPrompts(query: Query, of: string) {
-  const movers = async (order: string): Promise<Mover[]> => {
-    const rows = await query(
-      `SELECT text, before_mentions, before_responses, recent_mentions, recent_responses FROM mart.prompt_movers
-       WHERE ${of} AND scope = 'all engines' AND change ${order} LIMIT ${ROWS_MAX}`,
-    );
-    return rows.map(([text, was, ofWas, is, ofIs]) => ({
+  const all = `${of} AND scope = 'all engines'`;
+  const directions = ['change > 0', 'change < 0'].map((direction) =>
+    query(
+      `SELECT text, before_mentions, before_responses, recent_mentions, recent_responses, change_lower, change_upper
+       FROM mart.prompt_movers WHERE ${all} AND ${direction} ORDER BY abs(change) DESC, text LIMIT ${ROWS_MAX}`,
+    ),
+  );
+  const moved = (await Promise.all(directions)).flat();
+  const [tested] = await query(`SELECT max(tested) FROM mart.prompt_changes WHERE ${all}`);
+  const lost = await query(
+    `SELECT text, streak_days, mentions, earlier_responses, earlier_lower, earlier_upper, streak_responses, streak_upper
+     FROM mart.lost_prompts WHERE ${all} AND active ORDER BY adjusted_p, streak_responses DESC, text LIMIT ${ROWS_MAX}`,
+  );
+  return {
+    movers: moved.map(([text, was, ofWas, is, ofIs, lower, upper]) => ({
       text: String(text ?? ''),
       before: share(was, ofWas),
       recent: share(is, ofIs),
-    }));
-  };
-  const lost = await query(
-    `SELECT text, streak_days, streak_responses FROM mart.lost_prompts WHERE ${of} AND scope = 'all engines' AND active
-     ORDER BY streak_responses DESC, text LIMIT ${ROWS_MAX}`,
-  );
-  return {
-    risers: await movers('> 0 ORDER BY change DESC, recent_responses DESC, text'),
-    fallers: await movers('< 0 ORDER BY change, recent_responses DESC, text'),
-    lost: lost.map(([text, days, answers]) => ({
+      lower: Number(lower),
+      upper: Number(upper),
+    })),
+    tested: Number(tested?.[0] ?? 0),
+    lost: lost.map(([text, days, mentions, responses, lower, upper, streak, sinceUpper]) => ({
       text: String(text ?? ''),
       days: Number(days),
-      answers: Number(answers),
+      earlier: share(mentions, responses),
+      lower: Number(lower),
+      upper: Number(upper),
+      responses: Number(streak),
+      sinceUpper: Number(sinceUpper),
     })),
   };
 }
@@ -273,23 +312,6 @@ async function readSources(query: Query, of: string, recent: string, weeks: read
     })),
     gaps: gaps.map(([domain, part, whole]) => ({ domain: String(domain), ...share(part, whole) })),
   };
-}
-
-/**
- * Returns the 95 % Wilson score interval of a share, as fractions; 0 to 1 if `whole` is 0. E. B. Wilson, "Probable
- * inference, the law of succession, and statistical inference", JASA 22 (1927), 209-212.
- */
-export function wilson({ part, whole }: Share): { lower: number; upper: number } {
-  if (whole === 0) return { lower: 0, upper: 1 };
-  const rate = part / whole;
-  const middle = rate + (Z * Z) / (2 * whole);
-  const reach = Z * Math.sqrt((rate * (1 - rate)) / whole + (Z * Z) / (4 * whole * whole));
-  const scale = 1 + (Z * Z) / whole;
-  return { lower: Math.max(0, (middle - reach) / scale), upper: Math.min(1, (middle + reach) / scale) };
-}
-
-function share(part: unknown, whole: unknown): Share {
-  return { part: toNumber(part) ?? 0, whole: toNumber(whole) ?? 0 };
 }
 
 function toNumber(value: unknown): number | null {

@@ -1,5 +1,6 @@
 import { scaleBand, scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
+import { monthName, shortDay, toDate } from './dates.ts';
 import { cut, element, escaped, label, svgDocument } from './svg.ts';
 import type { Theme } from './theme.ts';
 
@@ -42,10 +43,17 @@ export interface BarChart extends ChartHead {
   readonly format: (value: number) => string;
 }
 
-/** Stacked columns over days. Each part is a fraction of 1. */
+/** Stacked columns over weeks or months, each named by its first day. Each part is a fraction of 1. */
 export interface StackChart extends ChartHead {
   readonly days: readonly string[];
-  readonly parts: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
+  readonly parts: readonly {
+    readonly name: string;
+    readonly values: readonly (number | null)[];
+    /** Index of the colour in the theme; default: the part's place. */
+    readonly colour?: number;
+  }[];
+  /** Period that one column covers; default `week`. */
+  readonly each?: 'week' | 'month';
 }
 
 /** Chart width: `wide` for a desktop, `narrow` for a phone. */
@@ -61,6 +69,7 @@ const LABEL_HEIGHT = 15;
 const ROW_HEIGHT = 30;
 /** Above this number of values, only isolated values get a dot. */
 const DOTS_MAX = 120;
+const YEAR_MS = 365 * 86_400_000;
 
 /** Draws lines over time. Each line is labelled at its end; its interval is drawn as a band. */
 export function lineChart(chart: LineChart, width: Width, theme: Theme): string {
@@ -88,7 +97,7 @@ export function lineChart(chart: LineChart, width: Width, theme: Theme): string 
       'font-weight': hasOwn && index === 0 ? 700 : null,
     }),
   );
-  const content = [axes(x, y, size, theme, format), ...drawn.reverse(), ...names].join('');
+  const content = [axes(chart, x, y, size, theme), ...drawn.reverse(), ...names].join('');
   return svgDocument({ ...chart, width: size.width, height: size.height }, theme, content);
 }
 
@@ -134,41 +143,40 @@ export function barChart(chart: BarChart, width: Width, theme: Theme): string {
   return svgDocument({ ...chart, width: size.width, height }, theme, rows.join(''));
 }
 
-/** Draws one stacked column per day. Parts are fractions of 1, stacked from the bottom up. */
+/** Draws one stacked column per week or month. Parts are fractions of 1, stacked from the bottom up. */
 export function stackChart(chart: StackChart, width: Width, theme: Theme): string {
   const size = sizes[width];
+  const isMonthly = chart.each === 'month';
+  const hasYear = isLong(chart.days);
   const y = scaleLinear([0, 1], [size.height - BOTTOM, TOP + 22]);
   const x = scaleBand(chart.days, [size.left, size.width - 12]).padding(0.2);
   const columns = chart.days.flatMap((day, place) => {
     let below = 0;
-    return chart.parts.map(({ name, values }, index) => {
+    return chart.parts.map(({ name, values, colour }, index) => {
       const value = values[place] ?? null;
       if (value === null || value === 0) return '';
       const top = y(below + value);
       const bar = element(
         'rect',
-        { x: x(day) ?? 0, y: top, width: x.bandwidth(), height: y(below) - top, fill: theme.series(index) },
-        element('title', {}, escaped(`${name}, week of ${day}: ${percent(value)}`)),
+        { x: x(day) ?? 0, y: top, width: x.bandwidth(), height: y(below) - top, fill: theme.series(colour ?? index) },
+        element('title', {}, escaped(`${name}, ${isMonthly ? monthName(day) : `week of ${day}`}: ${percent(value)}`)),
       );
       below += value;
       return bar;
     });
   });
-  const every = Math.ceil(chart.days.length / size.ticks);
-  const marks = chart.days.map((day, index) =>
-    index % every === 0
-      ? label(shortDay(toDate(day)), {
-          x: (x(day) ?? 0) + x.bandwidth() / 2,
-          y: size.height - 8,
-          'text-anchor': 'middle',
-          fill: theme.muted,
-        })
-      : '',
+  const marks = everyFew(chart.days, size.ticks).map((day) =>
+    label(isMonthly ? monthName(day) : shortDay(day, hasYear), {
+      x: (x(day) ?? 0) + x.bandwidth() / 2,
+      y: size.height - 8,
+      'text-anchor': 'middle',
+      fill: theme.muted,
+    }),
   );
   const step = (size.width - size.left) / chart.parts.length;
-  const legend = chart.parts.map(({ name }, index) => {
+  const legend = chart.parts.map(({ name, colour }, index) => {
     const left = size.left + index * Math.min(150, step);
-    const box = element('rect', { x: left, y: 4, width: 12, height: 12, rx: 2, fill: theme.series(index) });
+    const box = element('rect', { x: left, y: 4, width: 12, height: 12, rx: 2, fill: theme.series(colour ?? index) });
     return box + label(name, { x: left + 17, y: 14 });
   });
   const scale = gridLines(y, size, theme, percent, 12);
@@ -258,11 +266,29 @@ function drawSeries(
   ].join('');
 }
 
-function axes(x: TimeScale, y: Scale, size: Size, theme: Theme, format: (value: number) => string): string {
-  const days = x
-    .ticks(size.ticks)
-    .map((day) => label(shortDay(day), { x: x(day), y: size.height - 8, 'text-anchor': 'middle', fill: theme.muted }));
-  return [gridLines(y, size, theme, format, size.right), ...days].join('');
+// Labels the days of values only: the ticks of a time scale are Sundays, but weeks begin on Monday.
+function axes({ days, format }: LineChart, x: TimeScale, y: Scale, size: Size, theme: Theme): string {
+  const hasYear = isLong(days);
+  const marks = everyFew(days, size.ticks).map((day) =>
+    label(shortDay(day, hasYear), {
+      x: x(toDate(day)),
+      y: size.height - 8,
+      'text-anchor': 'middle',
+      fill: theme.muted,
+    }),
+  );
+  return [gridLines(y, size, theme, format, size.right), ...marks].join('');
+}
+
+/** Returns at most `most` of the days at equal distances, the last day among them. */
+function everyFew(days: readonly string[], most: number): string[] {
+  const step = Math.max(1, Math.ceil(days.length / most));
+  return days.filter((_, index) => (days.length - 1 - index) % step === 0);
+}
+
+/** Whether days without a year would be ambiguous. */
+function isLong(days: readonly string[]): boolean {
+  return toDate(days.at(-1) ?? '1970-01-01').getTime() - toDate(days[0] ?? '1970-01-01').getTime() > YEAR_MS;
 }
 
 function gridLines(y: Scale, size: Size, theme: Theme, format: (value: number) => string, right: number): string {
@@ -301,14 +327,6 @@ function placeLabels(ends: readonly { name: string; index: number; y: number | n
     lowest = one.y - LABEL_HEIGHT;
   }
   return placed;
-}
-
-function toDate(day: string): Date {
-  return new Date(`${day}T00:00:00Z`);
-}
-
-function shortDay(day: Date): string {
-  return day.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }
 
 function round(value: number): number {

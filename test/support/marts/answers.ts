@@ -1,23 +1,10 @@
-import {
-  type Answer,
-  addDays,
-  cellsOf,
-  count,
-  daysBetween,
-  groupBy,
-  type Held,
-  type Row,
-  ratio,
-  scopesOf,
-  sum,
-} from './held.ts';
+import { type Answer, addDays, cellsOf, count, groupBy, type Held, type Row, ratio, sum } from './held.ts';
 
 /** Returns the expected rows of the marts about responses, by name. `today` is the day of the last full sync. */
-export async function expectedAnswers(held: Held, today: string): Promise<Record<string, Row[]>> {
+export function expectedAnswers(held: Held, today: string): Record<string, Row[]> {
   const { answers } = held;
   const complete = addDays(today, -1);
   const periods = periodsOf(held, complete);
-  const prompts = new Map((await held.rows('prompts')).map((row) => [`${row['brand_id']} ${row['id']}`, row]));
   return {
     periods,
     answers_daily: daily(held),
@@ -36,8 +23,6 @@ export async function expectedAnswers(held: Held, today: string): Promise<Record
     }),
     share_of_voice: cellsOf(answers, 'week').flatMap(({ where, answers: own }) => voices(held, where, own)),
     position_when_mentioned: cellsOf(answers, 'week').flatMap(({ where, answers: own }) => positions(where, own)),
-    prompt_movers: movers(answers, periods, prompts),
-    lost_prompts: lost(answers, prompts),
     net_sentiment_monthly: cellsOf(answers, 'month').flatMap(({ where, answers: own }) => sentiment(where, own)),
     mentions_daily: mentionsDaily(answers),
     fct_entity_mention: answers.flatMap(mentionRows),
@@ -83,9 +68,9 @@ export function inPeriods(answers: readonly Answer[], period: Row): { recent: An
   };
 }
 
-// The bounds are the two p that solve |p - m/n| = z * sqrt(p (1 - p) / n): a quadratic equation in p.
-function wilson(mentions: number, n: number): [number, number] {
-  const z2 = 1.959963984540054 ** 2;
+/** Returns Wilson's interval: the two p that solve |p - m/n| = z * sqrt(p (1 - p) / n), a quadratic equation in p. */
+export function wilson(mentions: number, n: number, z = 1.959963984540054): [number, number] {
+  const z2 = z ** 2;
   const p = mentions / n;
   const [a, b, c] = [1 + z2 / n, -(2 * p + z2 / n), p * p];
   const root = Math.sqrt(Math.max(0, b * b - 4 * a * c));
@@ -164,67 +149,6 @@ function mentionsDaily(answers: readonly Answer[]): Row[] {
   return [...groupBy(all, keyOf).values()].map((own) => {
     const { brand_id, day, engine, entity_type, competitor_id } = own[0] as Row;
     return { brand_id, day, engine, entity_type, competitor_id, mentions: own.length };
-  });
-}
-
-function movers(answers: readonly Answer[], periods: readonly Row[], prompts: ReadonlyMap<string, Row>): Row[] {
-  return periods.flatMap((period) => {
-    const { recent, before } = inPeriods(answers, period);
-    return [...groupBy([...recent, ...before], ({ prompt }) => prompt)].flatMap(([id, own]) => {
-      const prompt = prompts.get(`${period['brand_id']} ${id}`);
-      if (prompt === undefined) return [];
-      return scopesOf(own).flatMap(({ where, answers: scoped }) => {
-        const now = scoped.filter((answer) => recent.includes(answer));
-        const then = scoped.filter((answer) => before.includes(answer));
-        if (now.length === 0 || then.length === 0) return [];
-        const [m, b] = [count(now, ({ mentioned }) => mentioned), count(then, ({ mentioned }) => mentioned)];
-        return [
-          {
-            brand_id: period['brand_id'],
-            prompt_id: id,
-            text: prompt['text'],
-            ...where,
-            before_responses: then.length,
-            before_mentions: b,
-            before_visibility: b / then.length,
-            recent_responses: now.length,
-            recent_mentions: m,
-            recent_visibility: m / now.length,
-            change: m / now.length - b / then.length,
-          },
-        ];
-      });
-    });
-  });
-}
-
-function lost(answers: readonly Answer[], prompts: ReadonlyMap<string, Row>): Row[] {
-  return [...groupBy(answers, ({ brand, prompt }) => `${brand} ${prompt}`)].flatMap(([key, own]) => {
-    const prompt = prompts.get(key);
-    if (prompt === undefined) return [];
-    return scopesOf(own).flatMap(({ where, answers: scoped }) => {
-      const inTime = [...scoped].sort((a, b) => a.at - b.at);
-      const mentioning = inTime.filter(({ mentioned }) => mentioned);
-      const [last, newest] = [mentioning.at(-1), inTime.at(-1)];
-      if (last === undefined || newest === undefined) return [];
-      const streak = inTime.filter(({ at }) => at > last.at);
-      if (streak.length === 0) return [];
-      return [
-        {
-          brand_id: prompt['brand_id'],
-          prompt_id: prompt['id'],
-          text: prompt['text'],
-          active: prompt['active'],
-          ...where,
-          responses: scoped.length,
-          mentions: mentioning.length,
-          last_mentioned_at: last.at,
-          last_answered_at: newest.at,
-          streak_responses: streak.length,
-          streak_days: daysBetween(last.day, newest.day),
-        },
-      ];
-    });
   });
 }
 

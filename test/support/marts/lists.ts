@@ -30,6 +30,23 @@ export async function expectedLists(held: Held, today: string): Promise<Record<s
       ...pick(row, ['ai_content_policy', 'promotion_policy', 'posted_at', 'cited_at']),
     })),
     fct_action: await actions(held),
+    fct_action_plan: await plans(held),
+    fct_article: (await held.rows('articles')).map(({ id, ...row }) => ({
+      article_id: id,
+      day: row['created_at'].slice(0, 10),
+      ...pick(row, [
+        'brand_id',
+        'prompt_id',
+        'created_at',
+        'completed_at',
+        'status',
+        'type',
+        'quality',
+        'format',
+        'topic',
+      ]),
+      ...pick(row, ['title', 'slug', 'word_count', 'credits_charged']),
+    })),
     fct_traffic_daily: await visits(held),
     visibility_vs_traffic: await correlations(held, today),
     list_states: [
@@ -120,6 +137,21 @@ function groupsThen({ answers }: Held, history: readonly Row[]): Row[] {
         visibility: mentions / own.length,
       };
     });
+  });
+}
+
+async function plans(held: Held): Promise<Row[]> {
+  const proposed = await actions(held);
+  return (await held.rows('action_plans')).map((row) => {
+    const own = proposed.filter(
+      ({ brand_id, prompt_id }) => brand_id === row['brand_id'] && prompt_id === row['prompt_id'],
+    );
+    return {
+      ...pick(row, ['brand_id', 'prompt_id', 'prompt', 'answers', 'mentioned', 'lost', 'winners', 'summary']),
+      generated_at: row['generated_at'],
+      actions: own.length,
+      open_actions: count(own, ({ done }) => !done),
+    };
   });
 }
 

@@ -5,6 +5,7 @@ import type { Exported } from '../../../operations/export.ts';
 import type { FileExport } from '../../../operations/export-files.ts';
 import type { Publication } from '../../../operations/publish.ts';
 import type { Context } from '../../../session/workspace.ts';
+import type { PlainFile } from '../../../snapshot/plain-files.ts';
 import { applyUserUmask, count, exactOutput, plural, printData, say, size } from '../../output/output.ts';
 import { createExportProgress } from '../../output/progress-line.ts';
 import { terminal } from '../../output/terminal.ts';
@@ -93,13 +94,15 @@ async function exportPlain(context: Context, request: FileExport, json: boolean)
   const { exportFiles } = await import('../../../operations/export-files.ts');
   const progress = createExportProgress();
   const { path, files, stale } = await exportFiles(context, request, progress.update).finally(progress.done);
-  const tables = files.map(({ name, rows, bytes }) => ({ name, rows, files: 1, bytes }));
+  const isCut = request.from !== null || request.to !== null;
+  const tables = files.map(({ name, rows, bytes, time, cut }) => {
+    return { name, rows, files: 1, bytes, ...(isCut ? { time, cut } : {}) };
+  });
   if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
   if (json) printData(JSON.stringify({ snapshotId: null, path, tables }));
   else {
     sayTotals(tables);
-    const complete = files.filter(({ time }) => time === null).map(({ name }) => name);
-    if (request.from !== null || request.to !== null) sayComplete(complete);
+    if (isCut) sayCut(files);
   }
   if (stale) say('A sync owns the warehouse: the files are from the last published copy.');
   if (path !== null && !json) printData(path);
@@ -113,8 +116,20 @@ function sayTotals(tables: readonly { rows: number; files: number; bytes: number
   return files;
 }
 
-function sayComplete(names: readonly string[]): void {
-  if (names.length > 0) say(`Exported completely, because their rows have no day: ${names.join(', ')}.`);
+function sayCut(files: readonly PlainFile[]): void {
+  const complete = files.filter(({ time }) => time === null);
+  if (complete.length > 0) {
+    say(`Exported completely, because their rows have no day: ${complete.map(({ name }) => name).join(', ')}.`);
+  }
+  const omitted = files.filter(({ cut }) => cut.omitted > 0);
+  if (omitted.length > 0) {
+    const counts = omitted.map(({ name, cut }) => `${name} ${count(cut.omitted)}`);
+    say(`Rows left out, because none of their days is selected: ${counts.join(', ')}.`);
+  }
+  for (const { name, cut } of files.filter((file) => file.cut.partial > 0)) {
+    const days = `${cut.from} to ${cut.to}`;
+    say(`${name} covers ${days}: ${count(cut.partial)} of its rows are for periods that are only partly selected.`);
+  }
 }
 
 function outputOf(

@@ -38,6 +38,7 @@ export function renderReports(reports: readonly WrittenReport[], json: boolean) 
   const charts = reports.reduce((sum, { charts: files }) => sum + files.length, 0);
   say(`${plural(reports.length, 'report')} with ${plural(charts, 'chart')}`);
   const [first] = reports;
+  if (first === undefined) say('The workspace has no brands. Add one in the app, then run `sightline sync`.');
   if (first !== undefined && !json) say(`open ${pathToFileURL(first.page).href}`);
   return { reports };
 }

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { below, type Random, randomOf } from '../../src/sandbox/random.ts';
+import type { ResultRow } from '../../src/warehouse/database.ts';
+import { type Asked, drawn, exactly, openWorlds, single, worldId } from '../support/worlds.ts';
+
+const PROMPTS = 180;
+const WORLDS = 30;
+
+/** Prompts of a world in which nothing changes: each prompt and engine has one rate for both periods. */
+function stationary(random: Random, engines: readonly string[], answers: () => number): Asked[] {
+  return Array.from({ length: PROMPTS }, (_, prompt) => prompt).flatMap((prompt) => {
+    const rate = random();
+    return engines.map((engine, index) => {
+      const own = rate / (1 + index);
+      return { prompt, engine, before: drawn(random, answers(), own), recent: drawn(random, answers(), own) };
+    });
+  });
+}
+
+/** Returns the prompts that a mart lists over all engines, by world. */
+function listedBy(rows: readonly ResultRow[], worlds: number): number[][] {
+  return Array.from({ length: worlds }, (_, world) =>
+    rows.filter(({ brand }) => brand === worldId(world)).map(({ text }) => Number(String(text).split(' ').at(-1))),
+  );
+}
+
+function listing(mart: string, condition = "scope = 'all engines'"): string {
+  return `SELECT CAST(brand_id AS VARCHAR) AS brand, text FROM mart.${mart} WHERE ${condition}`;
+}
+
+describe('in worlds where nothing changes', () => {
+  test.each<{ shape: string; engines: readonly string[]; answers: (random: Random) => number }>([
+    { shape: 'one engine with 50 responses in each period', engines: ['one'], answers: () => 50 },
+    { shape: 'engines with 5 to 19 responses', engines: ['one', 'two', 'three'], answers: (r) => 5 + below(r, 15) },
+    { shape: 'one engine with 1 to 4 responses', engines: ['one'], answers: (random) => 1 + below(random, 4) },
+  ])('at most 5 % of prompts are listed as movers or as lost: $shape', async ({ shape, engines, answers }) => {
+    const worlds = Array.from({ length: WORLDS }, (_, world) => {
+      const random = randomOf('stationary', shape, world);
+      return stationary(random, engines, () => answers(random));
+    });
+    const { all } = await openWorlds(worlds);
+    for (const mart of ['prompt_movers', 'lost_prompts']) {
+      const counts = listedBy(await all(listing(mart)), WORLDS).map((prompts) => prompts.length);
+      expect(Math.max(...counts), mart).toBeLessThanOrEqual(0.05 * PROMPTS);
+      // The expected number of worlds with any listed prompt is 1.5.
+      expect(counts.filter((count) => count > 0).length, mart).toBeLessThanOrEqual(5);
+      const perEngine = await all(listing(mart, "scope = 'engine'"));
+      expect(perEngine.length, mart).toBeLessThanOrEqual(0.001 * WORLDS * PROMPTS * engines.length);
+    }
+    const brands = await all("SELECT 1 FROM mart.brand_changes WHERE measure = 'visibility' AND is_significant");
+    expect(brands.length).toBeLessThanOrEqual(2);
+    const [tested] = await all(
+      'SELECT count(*) AS rows, sum(tested) AS sum FROM mart.prompt_changes WHERE p_value <= 0.05',
+    );
+    expect(Number(tested?.['rows'])).toBeGreaterThan(WORLDS / 2);
+  });
+
+  test('an engine that stops responding does not make prompts lost', async () => {
+    const random = randomOf('a stopped engine');
+    const prompts = Array.from({ length: PROMPTS }, (_, prompt) => [
+      { prompt, engine: 'often', before: drawn(random, 30, 0.9), recent: [] },
+      { prompt, engine: 'rarely', before: drawn(random, 30, 0.05), recent: drawn(random, 30, 0.05) },
+    ]);
+    const { all } = await openWorlds([prompts.flat()]);
+    expect(await all(listing('lost_prompts'))).toEqual([]);
+  });
+});
+
+describe('a planted change', () => {
+  test('of 20 points with 50 responses in each period is found, whatever the rate before', async () => {
+    const worlds = Array.from({ length: 41 }, (_, mentions) => [
+      [single(exactly(mentions, 50), exactly(mentions + 10, 50))],
+      [single(exactly(mentions + 10, 50), exactly(mentions, 50))],
+    ]).flat();
+    const { all } = await openWorlds(worlds);
+    const rows = await all(`SELECT CAST(brand_id AS VARCHAR) AS brand, text, change, change_lower, change_upper,
+      before_responses, recent_responses, interval_level FROM mart.prompt_movers WHERE scope = 'all engines'`);
+    expect(rows.length).toBe(worlds.length);
+    for (const row of rows) {
+      expect(row).toMatchObject({ before_responses: 50n, recent_responses: 50n, interval_level: 0.95 });
+      expect(Math.abs(Number(row['change']))).toBeCloseTo(0.2, 12);
+      expect(Number(row['change_lower']) * Number(row['change_upper'])).toBeGreaterThan(0);
+    }
+  });
+
+  test('of 20 points in all 180 prompts is found in many of them and in the brand, with the right sign', async () => {
+    const worlds = [0.05, 0.3, 0.75].map((rate) => {
+      const random = randomOf('all change', rate);
+      return Array.from({ length: PROMPTS }, (_, prompt) =>
+        single(drawn(random, 50, rate), drawn(random, 50, rate + 0.2), prompt),
+      );
+    });
+    const { all } = await openWorlds(worlds);
+    for (const prompts of listedBy(await all(listing('prompt_movers')), worlds.length)) {
+      expect(prompts.length).toBeGreaterThan(PROMPTS / 4);
+    }
+    expect(await all(listing('prompt_movers', "scope = 'all engines' AND change < 0"))).toEqual([]);
+    const brands = await all('SELECT change_lower, change_upper FROM mart.brand_changes WHERE is_significant');
+    expect(brands.length).toBe(worlds.length);
+    for (const { change_lower, change_upper } of brands) {
+      expect(Number(change_lower)).toBeLessThan(0.2);
+      expect(Number(change_upper)).toBeGreaterThan(0.2);
+    }
+  });
+
+  test('is found among 180 prompts if it is large or has many responses', async () => {
+    const worlds = [
+      { from: 0.2, to: 0.7, count: 50 },
+      { from: 0.7, to: 0.2, count: 50 },
+      { from: 0.4, to: 0.6, count: 400 },
+    ].map(({ from, to, count }) => {
+      const random = randomOf('some change', from, count);
+      return Array.from({ length: PROMPTS }, (_, prompt) => {
+        const rate = random();
+        const [before, recent] = prompt < 9 ? [from, to] : [rate, rate];
+        return single(drawn(random, count, before), drawn(random, count, recent), prompt);
+      });
+    });
+    const { all } = await openWorlds(worlds);
+    for (const prompts of listedBy(await all(listing('prompt_movers')), worlds.length)) {
+      expect(prompts.filter((prompt) => prompt < 9).length).toBe(9);
+      expect(prompts.length).toBeLessThanOrEqual(11);
+    }
+  });
+
+  test('to no mentions at all is found among 180 prompts, with the earlier rate and its interval', async () => {
+    const random = randomOf('lost');
+    const world = Array.from({ length: PROMPTS }, (_, prompt) => {
+      const rate = random();
+      if (prompt < 9) return single(drawn(random, 50, 0.5), exactly(0, 25), prompt);
+      return single(drawn(random, 50, rate), drawn(random, 25, rate), prompt);
+    });
+    const { all } = await openWorlds([world]);
+    const [prompts = []] = listedBy(await all(listing('lost_prompts')), 1);
+    expect(prompts.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    const rows = await all('SELECT *, (1 - earlier_visibility) ** streak_responses AS naive FROM mart.lost_prompts');
+    for (const row of rows) {
+      const {
+        p_value: exact,
+        naive,
+        earlier_lower: lower,
+        earlier_upper: upper,
+        streak_upper: after,
+      } = row as Record<string, number>;
+      expect(exact).toBeGreaterThanOrEqual(naive as number);
+      expect(after).toBeLessThan(lower as number);
+      expect(upper).toBeGreaterThan(0.5);
+    }
+  });
+});
+
+test('one response without the brand makes a prompt lost only after 19 that all mention it', async () => {
+  const worlds = [1, 2, 5, 18].map((count) => [single(exactly(count, count), exactly(0, 1))]);
+  // The response without the brand is the last of 20 with probability 1/20.
+  worlds.push([single(exactly(19, 19), exactly(0, 1))]);
+  const { all } = await openWorlds(worlds);
+  expect(listedBy(await all(listing('lost_prompts')), 5).map((prompts) => prompts.length)).toEqual([0, 0, 0, 0, 1]);
+});
+
+test('intervals of differences match published values', async () => {
+  // Newcombe, R. G. (1998), Statistics in Medicine 17:873-890, table II, method 10.
+  const published = [
+    [56, 70, 48, 80, 0.0524, 0.3339],
+    [9, 10, 3, 10, 0.1705, 0.809],
+    [6, 7, 2, 7, 0.0582, 0.8062],
+    [5, 56, 0, 29, -0.0381, 0.1926],
+  ] as const;
+  const { all } = await openWorlds(published.map(([a, m, b, n]) => [single(exactly(b, n), exactly(a, m))]));
+  const rows = await all(
+    "SELECT change_lower, change_upper FROM mart.prompt_changes WHERE scope = 'all engines' ORDER BY brand_id",
+  );
+  expect(rows.length).toBe(published.length);
+  for (const [index, [, , , , lower, upper]] of published.entries()) {
+    expect(Number(rows[index]?.['change_lower'])).toBeCloseTo(lower, 4);
+    expect(Number(rows[index]?.['change_upper'])).toBeCloseTo(upper, 4);
+  }
+});
