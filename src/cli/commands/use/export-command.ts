@@ -5,7 +5,7 @@ import type { Exported } from '../../../operations/export.ts';
 import type { FileExport } from '../../../operations/export-files.ts';
 import type { Publication } from '../../../operations/publish.ts';
 import type { Context } from '../../../session/workspace.ts';
-import { applyUserUmask, count, exactOutput, plural, printData, say, size } from '../../output/output.ts';
+import { applyUserUmask, count, exactOutput, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { createExportProgress } from '../../output/progress-line.ts';
 import { terminal } from '../../output/terminal.ts';
 import { checkOrder, workspaceOptions } from '../../program/common-options.ts';
@@ -48,7 +48,7 @@ export const exportCommand = defineCommand({
       const changes = compression === null ? {} : { compression };
       const snapshot = await exportWorkspace(await load(), progress.update, changes).finally(progress.done);
       const shown = renderSnapshot(snapshot, json);
-      if (json) printData(JSON.stringify(shown));
+      if (json) printJson('export', shown);
       return EXIT.done;
     }
     const format = given ?? 'parquet';
@@ -95,7 +95,7 @@ async function exportPlain(context: Context, request: FileExport, json: boolean)
   const { path, files, stale } = await exportFiles(context, request, progress.update).finally(progress.done);
   const tables = files.map(({ name, rows, bytes }) => ({ name, rows, files: 1, bytes }));
   if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
-  if (json) printData(JSON.stringify({ snapshotId: null, path, tables }));
+  if (json) printJson('export --output', { snapshotId: null, path, tables });
   else {
     sayTotals(tables);
     const complete = files.filter(({ time }) => time === null).map(({ name }) => name);
