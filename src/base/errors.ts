@@ -1,3 +1,6 @@
+import { dirname } from 'node:path';
+import { describeFree } from './free-space.ts';
+
 /** Exit codes of the command line. */
 export const EXIT = { done: 0, failed: 1, usage: 2, partial: 3, locked: 4, interrupted: 130 } as const;
 
@@ -94,7 +97,8 @@ export const errorTable = {
   },
   disk_full: {
     exit: EXIT.failed,
-    about: 'The disk is full.',
+    about:
+      'The disk is full, or has less free space than a sync needs. The message has the folder, its free and the needed space.',
     hint: 'Free disk space and run the command again; committed data are kept.',
   },
   out_of_memory: {
@@ -311,10 +315,12 @@ export function toSightlineError(thrown: unknown): SightlineError {
   if (
     system === 'ENOSPC' ||
     system === 'EDQUOT' ||
-    /No space left on device|failed to offload data block/i.test(message)
+    /No space left on device|Disk quota exceeded|failed to offload data block/i.test(message)
   ) {
-    const shown = DUCKDB_PROSE.test(message) ? 'DuckDB cannot write because the disk is full' : message;
-    return new SightlineError('disk_full', shown, { cause: thrown });
+    // DuckDB quotes the path; its text has up to ten lines, which are kept as the cause.
+    const path = (thrown as NodeJS.ErrnoException | null)?.path ?? /file "([^"]+)"/.exec(message)?.[1];
+    const free = path === undefined ? '' : `: ${describeFree(dirname(path))}`;
+    return new SightlineError('disk_full', `cannot write because the disk is full${free}`, { cause: thrown });
   }
   if (system === 'EMFILE' || system === 'ENFILE' || /Too many open files/i.test(message)) {
     const shown = `too many open files${openFilesLimit()}`;

@@ -2,6 +2,7 @@ import type { Pool, QueryResult } from 'pg';
 import type { Clock } from '../base/clock.ts';
 import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { SightlineError } from '../base/errors.ts';
+import { installLine } from '../base/optional-packages.ts';
 import { codeOf, retryConflicts, toDatabaseFailure } from '../base/postgres-errors.ts';
 
 /** Maximum connections of a process to one database, for all keys together. */
@@ -222,10 +223,9 @@ export async function load<T>(name: string, version: string, importIt: () => Pro
     return await importIt();
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
-    const how = 'npm install pg@8 rate-limiter-flexible@11';
     throw new SightlineError(
       'config_invalid',
-      `budget.kind is "postgres", but the package ${name} (version ${version}) is not installed; allowed: file, or postgres after ${how}`,
+      `budget.kind is "postgres", but the package ${name} (version ${version}) is not installed; allowed: file, or postgres after \`${installLine('budget')}\``,
     );
   }
 }

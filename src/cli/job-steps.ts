@@ -5,6 +5,7 @@ import type { JobLogger, PerformStep } from '../operations/jobs/run-workspace-jo
 import type { Step } from '../scheduler/job.ts';
 import type { Context } from '../session/workspace.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
+import type { JsonValue } from './json/json-outputs.ts';
 import { logOf } from './output/log-lines.ts';
 import { errorJson, plural, reportError, say, size } from './output/output.ts';
 import { createExportProgress, createSyncProgress } from './output/progress-line.ts';
@@ -13,7 +14,7 @@ import { terminal, withTerminal } from './output/terminal.ts';
 
 /** How a step of a job ended, and its result as `--json` prints it; null if it has none. */
 export interface PerformedStep extends Ending {
-  readonly json: unknown;
+  readonly json: JsonValue<'jobs run'>['steps'][number]['result'];
 }
 
 /**
@@ -33,7 +34,7 @@ export async function performStep(
     exported.done();
   };
   if (step.do === 'sync') saveMemory();
-  let shown: unknown = null;
+  let shown: PerformedStep['json'] = null;
   const {
     failure,
     result: _result,
@@ -67,7 +68,7 @@ export function loggedSteps(flags: WorkspaceFlags, log: JobLogger): PerformStep 
 }
 
 // Prints the result of a step and returns its JSON form.
-async function render(result: StepResult, json: boolean): Promise<unknown> {
+async function render(result: StepResult, json: boolean): Promise<PerformedStep['json']> {
   switch (result.of) {
     case 'sync':
       return renderSync(result.summary, result.elapsedMs);

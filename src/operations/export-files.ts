@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { withDiskNeed } from '../base/disk-need.ts';
+import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
 import { isAlive } from '../base/process-alive.ts';
@@ -29,6 +30,7 @@ import { type Selection, select } from '../snapshot/selection.ts';
 import type { Query } from '../warehouse/database.ts';
 import { openCopySource } from '../warehouse/file/copy-out.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { estimateCopy } from './disk-estimates.ts';
 
 /** Lists the files that an export wrote to a folder. A later export may replace these files only. */
 const LISTING = 'export.json';
@@ -62,9 +64,27 @@ export async function exportFiles(
   onProgress: (progress: { table: string; done: number; of: number }) => void,
 ): Promise<ExportedFiles> {
   const { output } = request;
-  if (typeof output !== 'string') return exportStream(context, request, output, onProgress);
+  if (typeof output !== 'string') {
+    const need = estimateCopy(context.config, { folder: tmpdir(), by: 'the export to standard output' });
+    return withDiskNeed(need, () => exportStream(context, request, output, onProgress));
+  }
   // Resolve a symlink so that it stays in place and the temporary folder is on the target's disk.
   const folder = await realpath(output).catch(() => resolve(output));
+  const need = estimateCopy(context.config, {
+    folder: dirname(folder),
+    by: `the export ${folder}`,
+    unchanged: 'the folder is unchanged',
+  });
+  const written = await withDiskNeed(need, () => exportFolder(context, request, folder, onProgress));
+  return { path: resolve(output), ...written };
+}
+
+async function exportFolder(
+  context: Context,
+  request: FileExport,
+  folder: string,
+  onProgress: (progress: { table: string; done: number; of: number }) => void,
+): Promise<Omit<ExportedFiles, 'path'>> {
   await checkReplaceable(folder);
   await ensureWritableFolder(dirname(folder));
   await removeLeftovers(folder);
@@ -80,13 +100,7 @@ export async function exportFiles(
     await syncToDisk(aside);
     context.signal.throwIfAborted();
     await replace(folder, aside);
-    return { path: resolve(output), files, stale };
-  } catch (thrown) {
-    const error = toSightlineError(thrown);
-    if (error.code !== 'disk_full') throw thrown;
-    throw new SightlineError('disk_full', `not enough disk space for the export in ${folder}: ${error.message}`, {
-      cause: thrown,
-    });
+    return { files, stale };
   } finally {
     await rm(aside, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { noData } from '../session/newest-replica.ts';
@@ -10,6 +11,7 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { applyRetention } from '../snapshot/retention.ts';
 import { type Flaw, findFlaws } from '../warehouse/file/integrity.ts';
 import { copyWarehouse, findMissing } from '../warehouse/file/rebuild.ts';
+import { estimateCopy } from './disk-estimates.ts';
 import { retainPublished } from './publish.ts';
 
 const RESOURCES = { memoryLimitMb: 256, threads: 2 };
@@ -35,7 +37,10 @@ export interface Compaction {
  * @throws `no_data`, and `warehouse_invalid` if the new file lacks rows.
  */
 export function compactWarehouse(context: Context): Promise<Compaction> {
-  return withSession(context, 'wait', compact);
+  const { folder } = context.config;
+  const unchanged = 'the warehouse file is unchanged';
+  const need = estimateCopy(context.config, { folder, by: 'the compacted warehouse', unchanged });
+  return withDiskNeed(need, () => withSession(context, 'wait', compact));
 }
 
 async function compact(context: Context): Promise<Compaction> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
+import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { withSession } from '../session/session.ts';
@@ -19,6 +20,7 @@ import {
   type Replaceable,
   replaceWarehouse,
 } from './backup/replacement.ts';
+import { estimateCopy } from './disk-estimates.ts';
 import { checkNotOwnFile } from './own-files.ts';
 
 /** Options of `replayWorkspace`. */
@@ -58,7 +60,13 @@ export function replayWorkspace(
   request: ReplayRequest,
   onProgress: OnProgress,
 ): Promise<ReplaySummary> {
-  return withSession(context, 'wait', (inside) => replay(inside, request, onProgress));
+  const { folder } = context.config;
+  const need = estimateCopy(context.config, {
+    folder: request.into === null ? folder : dirname(resolve(request.into)),
+    by: 'the replayed warehouse',
+    unchanged: 'the warehouse is unchanged',
+  });
+  return withDiskNeed(need, () => withSession(context, 'wait', (inside) => replay(inside, request, onProgress)));
 }
 
 async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {

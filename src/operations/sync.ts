@@ -1,5 +1,6 @@
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
+import { checkRoom, explainFullDisk, withDiskNeed } from '../base/disk-need.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
@@ -19,6 +20,7 @@ import { UpstreamError } from '../upstream/errors.ts';
 import type { RunKind } from '../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { estimateSync } from './disk-estimates.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
@@ -27,7 +29,12 @@ export type OnProgress = (stats: SyncStats, budget: Budget) => void;
 /** Pages are small: two threads write them no faster than one, and everything beyond this memory is on disk already. */
 export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
 
-/** Syncs a workspace, then publishes the replica. */
+/**
+ * Syncs a workspace, then publishes the replica.
+ *
+ * @throws `disk_full` before the first request if the disk has less free space than `estimateSync`, and the errors of
+ * `withWarehouse`.
+ */
 export async function syncWorkspace(
   context: Context,
   options: SyncOptions,
@@ -36,6 +43,12 @@ export async function syncWorkspace(
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   for (const name of options.only ?? []) checkResource(name);
+  const need = estimateSync(context.config);
+  checkRoom(need);
+  return withDiskNeed(need, () => syncAndPublish(context, options, onProgress));
+}
+
+function syncAndPublish(context: Context, options: SyncOptions, onProgress: OnProgress): Promise<SyncSummary> {
   return withWarehouse(context, SYNC_RESOURCES, async (opened, inside) => {
     const brands = await resolveBrands(inside, opened, options.brands);
     const [summary] = await syncOpened(inside, opened, 'sync', [{ ...options, brands }], onProgress);
@@ -175,7 +188,7 @@ async function syncThrough(
     for (const options of runs) {
       const summary = await runSync(parts, options);
       const notes = await calibrate(warehouse, summary, clock);
-      const error = withAddress(summary.error, config.upstream().baseUrl);
+      const error = withAddress(explainFullDisk(summary.error, estimateSync(config)), config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: drift.takeCounts(), error });
       if (error !== null) break;

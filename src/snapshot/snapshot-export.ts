@@ -1,16 +1,18 @@
 import { lstat, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { withDiskNeed } from '../base/disk-need.ts';
+import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Database, Session } from '../warehouse/database.ts';
+import { databaseBytes } from '../warehouse/file/copy-database.ts';
 import { readVerifiedThrough } from '../warehouse/ledger/verifications.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
 import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
-import { MANIFEST, type Manifest, type SnapshotTable } from './manifest.ts';
+import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './manifest.ts';
 import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
 import { createTableExport, type FileCounts } from './table-export.ts';
@@ -59,6 +61,22 @@ export async function exportSnapshot(
   layout: Layout,
   options: ExportOptions,
 ): Promise<Snapshot> {
+  const bytes = (await readManifest(layout.latest))?.tables.reduce((sum, table) => sum + table.bytes, 0);
+  const need = {
+    folder: layout.snapshots,
+    bytes: bytes ?? databaseBytes(database.path),
+    by: 'a snapshot',
+    unchanged: 'the last snapshot is unchanged',
+  };
+  return withDiskNeed(need, () => exportTables(database, catalogue, layout, options));
+}
+
+async function exportTables(
+  database: Database,
+  catalogue: Catalogue,
+  layout: Layout,
+  options: ExportOptions,
+): Promise<Snapshot> {
   await ensureWritableFolder(layout.snapshots);
   await checkLink(layout.latest);
   await clearLitter(layout.snapshots);
@@ -72,11 +90,6 @@ export async function exportSnapshot(
     const placed = await publisher.put({ folder: aside, manifest });
     await publisher.point(placed);
     published = { id: manifest.id, path: placed.location, tables: manifest.tables, written };
-  } catch (thrown) {
-    const error = toSightlineError(thrown);
-    if (error.code !== 'disk_full') throw thrown;
-    const message = `not enough disk space for a snapshot in ${layout.snapshots}; the last snapshot is unchanged: ${error.message}`;
-    throw new SightlineError('disk_full', message, { cause: thrown });
   } finally {
     await rm(aside, { recursive: true, force: true });
   }

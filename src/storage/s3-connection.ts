@@ -2,6 +2,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { quietStoreClient } from '../base/config/config.ts';
 import type { S3Target } from '../base/config/publish-settings.ts';
 import { SightlineError } from '../base/errors.ts';
+import { installLine } from '../base/optional-packages.ts';
 import type { StoreUse } from './object-store.ts';
 
 /** Maximum attempts of a request, if the store is busy or does not respond. */
@@ -43,8 +44,7 @@ export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
     return { ...s3, Upload };
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
-    const install = 'npm install @aws-sdk/client-s3@3.1169 @aws-sdk/lib-storage@3.1169';
-    const message = `${setting} names a bucket, but the packages for it are not installed; run ${install}`;
+    const message = `${setting} names a bucket, but the packages for it are not installed; run \`${installLine('bucket')}\``;
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }

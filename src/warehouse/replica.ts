@@ -1,10 +1,12 @@
+import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import PQueue from 'p-queue';
+import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { bindValue, type Database, type Query, toSimpleRows } from './database.ts';
 import { toReadError } from './errors.ts';
-import { copyDatabase, removeDatabase } from './file/copy-database.ts';
+import { copyDatabase, databaseBytes, removeDatabase } from './file/copy-database.ts';
 import { checkOpens, openReadOnly } from './file/read-only.ts';
 import { clearSpills } from './file/spill.ts';
 
@@ -90,9 +92,19 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
 /**
  * Publishes the replica: copies the warehouse to a temporary file and renames it into place, so that readers always
  * find a complete file. The replica uses DuckDB's default storage version, which older readers understand.
- * @throws `warehouse_invalid` if the new replica does not open; the previous one then stays in place
+ * @throws `warehouse_invalid` if the new replica does not open, `disk_full`; the previous one then stays in place
  */
-export async function publishAnalytics(database: Database, path: string): Promise<void> {
+export function publishAnalytics(database: Database, path: string): Promise<void> {
+  const need = {
+    folder: dirname(path),
+    bytes: databaseBytes(database.path),
+    by: 'the next published copy',
+    unchanged: 'the warehouse is complete',
+  };
+  return withDiskNeed(need, () => publishCopy(database, path));
+}
+
+async function publishCopy(database: Database, path: string): Promise<void> {
   const aside = `${path}.new`;
   await removeDatabase(aside);
   await clearSpills(path, Date.now());

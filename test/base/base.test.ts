@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EXIT, errorTable, hideKeys, SightlineError, toSightlineError } from '../../src/base/errors.ts';
@@ -88,6 +89,7 @@ describe('toSightlineError', () => {
     [system('ENOSPC'), 'disk_full'],
     [system('EDQUOT'), 'disk_full'],
     [new Error('IO Error: Could not write file "x": No space left on device'), 'disk_full'],
+    [new Error('IO Error: Could not write file "x": Disk quota exceeded'), 'disk_full'],
     [system('EACCES'), 'folder_unwritable'],
     [system('EROFS'), 'folder_unwritable'],
     [system('EPERM'), 'folder_unwritable'],
@@ -99,7 +101,22 @@ describe('toSightlineError', () => {
     const error = toSightlineError(thrown);
     expect(error).toMatchObject({ code, exit: errorTable[code].exit, hint: errorTable[code].hint, cause: thrown });
     const said = thrown instanceof Error ? thrown.message : String(thrown);
-    expect(error.message).toBe(said.startsWith('IO Error') ? 'DuckDB cannot write because the disk is full' : said);
+    if (code !== 'disk_full') expect(error.message).toBe(said);
+    else
+      expect(error.message).toMatch(
+        /^cannot write because the disk is full(: the disk of [^ ]+ has [\d,.]+ MB free)?$/,
+      );
+  });
+
+  test('names the folder and its free space if the error names a file', () => {
+    const folder = tmpdir();
+    const path = join(folder, 'warehouse.duckdb');
+    const expected = new RegExp(`^cannot write because the disk is full: the disk of ${folder} has [\\d,.]+ MB free$`);
+    const quoted = new Error(`FATAL Error: Original error: "Could not write file "${path}": No space left on device"`);
+    expect(toSightlineError(Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC', path })).message).toMatch(
+      expected,
+    );
+    expect(toSightlineError(quoted).message).toMatch(expected);
   });
 
   test.each([system('EMFILE'), system('ENFILE'), new Error('IO Error: Cannot open file "x": Too many open files')])(

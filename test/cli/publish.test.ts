@@ -100,7 +100,9 @@ test('an export publishes Iceberg tables, or names the packages to install', asy
   if (!hasEngine) {
     sayWithoutEngine('exporting to Iceberg tables');
     expect([code, JSON.parse(stdout).error.code]).toEqual([2, 'config_invalid']);
-    expect(JSON.parse(stdout).error.message).toMatch(/the package chdb is not installed; run npm install chdb@3\.4/);
+    expect(JSON.parse(stdout).error.message).toMatch(
+      /the package chdb is not installed; run `npm install --no-save --save-prod .*chdb@3\.4/,
+    );
     expect((await run('doctor')).code).not.toBe(0);
     return;
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { RunnerState } from '../../src/scheduler/runner.ts';
 import { type FleetOptions, type Started, startFleet } from '../cluster/fleet.ts';
+import { expectJson } from '../support/json-outputs.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { expectRefusal, runCli, until } from './helpers.ts';
 
@@ -58,7 +59,7 @@ test('workers share a queue: a stopped worker returns its tasks, and another one
   const jobs = { nightly: { steps: ['sync'] } };
   const fleet = await open({ workspaces: 3, databaseUrl, sandboxOf, settings: { jobs } });
   const first = fleet.start('worker', '--name', 'first', '--concurrency', '2');
-  expect(JSON.parse(await fleet.run('cluster', 'enqueue', 'nightly', '--json'))).toEqual({
+  expect(expectJson('cluster enqueue', await fleet.run('cluster', 'enqueue', 'nightly', '--json'))).toEqual({
     job: 'nightly',
     workspaces: 3,
     enqueued: 3,
@@ -70,7 +71,8 @@ test('workers share a queue: a stopped worker returns its tasks, and another one
     enqueued: 0,
     waiting: 1,
   });
-  const { queue } = JSON.parse(await fleet.run('cluster', 'status', '--json')) as { queue: RunnerState };
+  const status = await fleet.run('cluster', 'status', '--json');
+  const { queue } = expectJson<{ queue: RunnerState }>('cluster status', status);
   expect(queue).toMatchObject({
     counts: { active: 2, waiting: 1, failed: 0 },
     schedules: 12,

@@ -43,7 +43,9 @@ const COLUMNS = [
 if (!hasEngine) sayWithoutEngine('publishing to Iceberg tables');
 
 test.skipIf(hasEngine)('a missing Iceberg engine is reported with the package to install', () => {
-  expect(findEngine).toThrow(/publish\.kind is "iceberg", but the package chdb is not installed; run npm install/);
+  expect(findEngine).toThrow(
+    /publish\.kind is "iceberg", but the package chdb is not installed; run `npm install --no-save --save-prod/,
+  );
 });
 
 /** Returns SQL for `count` rows of a month, numbered from `first`. */

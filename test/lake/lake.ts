@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { icebergManifests, icebergRead } from 'icebird';
 import { systemClock } from '../../src/base/clock.ts';
+import { installLine } from '../../src/base/optional-packages.ts';
 import { createIcebergPublisher, type IcebergPublisherOptions } from '../../src/lake/iceberg/iceberg-publisher.ts';
 import { findEngine } from '../../src/lake/iceberg/manifest-engine.ts';
 import type { IcebergState, LakeTable } from '../../src/lake/iceberg/publish-state.ts';
@@ -23,7 +24,7 @@ export const hasEngine = isThere();
 
 /** Prints a warning that no Iceberg table was written. */
 export function sayWithoutEngine(what: string): void {
-  process.stderr.write(`NOT TRIED: ${what}. There is no chdb: npm install --no-save --save-prod chdb@3.4.0\n`);
+  process.stderr.write(`NOT TRIED: ${what}. There is no chdb: ${installLine('iceberg')}\n`);
 }
 
 /** A lake in a folder. Its tables can be read over HTTP, like those in a bucket. */

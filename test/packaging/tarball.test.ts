@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectJson } from '../support/json-outputs.ts';
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -126,7 +127,7 @@ describe('the npm tarball', () => {
       (await run(process.execPath, [main, ...args], { cwd: empty, env })).stdout;
     expect(await started('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await started('--help')).toContain('Exit codes');
-    const demo = JSON.parse(await started('demo', '--json')) as { answers: { rows: unknown[] }[] };
+    const demo = expectJson<{ answers: { rows: unknown[] }[] }>('demo', await started('demo', '--json'));
     expect(demo.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
     expect(await readdir(empty)).toEqual(['data']);
     await started('keys', 'create', 'test', '--workspace', 'demo');

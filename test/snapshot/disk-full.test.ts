@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { mkdir, readdir, readlink, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,33 +8,19 @@ import { exportSnapshot, type Snapshot } from '../../src/snapshot/snapshot-expor
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { smallDisk } from '../support/small-disk.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 import { hashes } from './readers.ts';
 
 const DISK_BYTES = 8 * 1024 * 1024;
-/** Commands of the operating system, usually only for root. Without them the tests are skipped. */
-const tools = { mount: 'mount', unmount: 'umount' } as const;
-
-// Mounts a small file system in memory; null if the machine does not allow it.
-async function smallDisk(): Promise<string | null> {
-  const folder = await temporaryFolder();
-  try {
-    execFileSync(tools.mount, ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'ignore' });
-  } catch {
-    return null;
-  }
-  onTestFinished(() => void execFileSync(tools.unmount, [folder]));
-  return folder;
-}
-
 async function take({ database, catalogue, clock }: OddWorkspace, layout: Layout): Promise<Snapshot> {
   const { signal } = new AbortController();
   return exportSnapshot(database, catalogue, layout, { compression: 'snappy', keep: null, clock, signal });
 }
 
 test('a full disk ends an export with disk_full, and the last snapshot stays unchanged', async (context) => {
-  const disk = await smallDisk();
-  if (disk === null) return context.skip();
+  const disk = (await smallDisk(DISK_BYTES))?.folder;
+  if (disk === undefined) return context.skip();
   const workspace = await openOddWorkspace();
   onTestFinished(workspace.close);
   const layout = layoutOf(disk);
@@ -53,7 +38,9 @@ test('a full disk ends an export with disk_full, and the last snapshot stays unc
     failures += 1;
     expect(outcome).toMatchObject({
       code: 'disk_full',
-      message: expect.stringMatching(/^not enough disk space for a snapshot in .*; the last snapshot is unchanged: /),
+      message: expect.stringMatching(
+        /^the disk of .*\/snapshots has [\d.]+ MB free, and a snapshot needs about [\d.]+ MB; the last snapshot is unchanged$/,
+      ),
     });
     expect((await readdir(layout.snapshots)).sort()).toEqual([last.id, 'latest']);
     expect(await readlink(layout.latest)).toBe(last.id);
@@ -68,8 +55,8 @@ test('a full disk ends an export with disk_full, and the last snapshot stays unc
 });
 
 test('an export to a disk without any free space fails with disk_full', async (context) => {
-  const disk = await smallDisk();
-  if (disk === null) return context.skip();
+  const disk = (await smallDisk(DISK_BYTES))?.folder;
+  if (disk === undefined) return context.skip();
   const workspace = await openOddWorkspace();
   onTestFinished(workspace.close);
   const { bavail, bsize } = await statfs(disk);
@@ -80,8 +67,8 @@ test('an export to a disk without any free space fails with disk_full', async (c
 });
 
 test('a query with rows that do not fit on the disk fails with disk_full', async (context) => {
-  const disk = await smallDisk();
-  if (disk === null) return context.skip();
+  const disk = (await smallDisk(DISK_BYTES))?.folder;
+  if (disk === undefined) return context.skip();
   const path = join(await temporaryFolder(), 'rows.duckdb');
   await (await openDatabase(path)).close();
   const output = join(disk, 'rows.parquet');

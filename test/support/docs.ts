@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
 import { errorTable } from '../../src/base/errors.ts';
+import { OPTIONAL_PACKAGES } from '../../src/base/optional-packages.ts';
+import { type JsonName, jsonOutputs, jsonSchemaOf, schemaFile } from '../../src/cli/json/json-outputs.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
@@ -18,6 +20,9 @@ export async function docsPages(): Promise<ReadonlyMap<string, string>> {
     ['docs/cli.md', toReference(await createProgram())],
     ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],
     ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
+    ['docs/json/README.md', replaceLists('docs/json/README.md', { outputs: outputsTable() })],
+    ...jsonSchemas(),
+    ['docs/operator/install.md', replaceLists('docs/operator/install.md', { packages: packagesTable() })],
     ['docs/operator/errors.md', replaceLists('docs/operator/errors.md', { errors: errorsTable() })],
   ]);
 }
@@ -72,6 +77,22 @@ function stepsTable(): string {
     options.map((option) => `\`${option}\``).join(', '),
   ]);
   return markdownTable(['step', 'options'], rows);
+}
+
+const jsonNames = Object.keys(jsonOutputs) as JsonName[];
+
+function jsonSchemas(): [string, string][] {
+  return jsonNames.map((name) => [`docs/json/${schemaFile(name)}`, `${JSON.stringify(jsonSchemaOf(name), null, 2)}\n`]);
+}
+
+function outputsTable(): string {
+  const rows = jsonNames.map((name) => [jsonOutputs[name].about, `[${schemaFile(name)}](${schemaFile(name)})`]);
+  return markdownTable(['printed by', 'schema'], rows);
+}
+
+function packagesTable(): string {
+  const rows = Object.entries(OPTIONAL_PACKAGES).map(([use, packages]) => [use, `\`${packages.join(' ')}\``]);
+  return markdownTable(['for', 'packages'], rows);
 }
 
 function errorsTable(): string {

@@ -1,4 +1,5 @@
 import { toSightlineError } from '../errors.ts';
+import { installLine } from '../optional-packages.ts';
 import { toTraceWish } from './trace-settings.ts';
 
 /**
@@ -18,9 +19,7 @@ export async function startTracing(
     return await openTracer(wish, say);
   } catch (thrown) {
     const isMissing = (thrown as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
-    const missing =
-      'its packages are not installed: npm install @opentelemetry/sdk-trace-node@2 @opentelemetry/resources@2 ' +
-      '@opentelemetry/exporter-trace-otlp-proto@0.223 @opentelemetry/exporter-trace-otlp-http@0.223';
+    const missing = `its packages are not installed; run \`${installLine('traces')}\``;
     say(`No traces are sent: ${isMissing ? missing : toSightlineError(thrown).message}.`);
     return async () => undefined;
   }

@@ -2,6 +2,7 @@ import { chmod, stat } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { hideKeys, type SightlineError } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
+import type { JsonName, JsonValue } from '../json/json-outputs.ts';
 import { type Output, terminal } from './terminal.ts';
 
 /** Causes of an error that `--verbose` shows. */
@@ -36,6 +37,11 @@ export async function applyUserUmask(paths: readonly string[]): Promise<void> {
   for (const path of paths) await chmod(path, ((await stat(path)).isDirectory() ? 0o777 : 0o666) & ~umask);
 }
 
+/** Writes a command's result to standard output as a line of JSON. `name` selects its declaration in `json-outputs.ts`. */
+export function printJson<N extends JsonName>(_name: N, value: JsonValue<N>): void {
+  printData(JSON.stringify(value));
+}
+
 /** Writes a message to standard error. */
 export function say(text: string): void {
   terminal().stderr.write(`${visible(text)}\n`);
@@ -46,7 +52,7 @@ export function say(text: string): void {
  * `--verbose` it adds the stacks of the error and its causes.
  */
 export function reportError(error: SightlineError, json: boolean): void {
-  if (json) printData(JSON.stringify(errorJson(error)));
+  if (json) printJson('error', errorJson(error));
   say(`sightline: ${error.message}`);
   if (error.code !== 'interrupted') say(error.hint);
   if (!terminal().isVerbose) return;

@@ -5,12 +5,12 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import { SightlineError } from '../../base/errors.ts';
+import { installLine } from '../../base/optional-packages.ts';
 import { type DataFile, readEngineManifest } from './manifests.ts';
 import { engineType, type IcebergShape, toMetadata } from './metadata.ts';
 
 /** The engine is ClickHouse as a library. */
 const PACKAGE = 'chdb';
-const HOW = 'npm install chdb@3.4';
 // When run from TypeScript sources, as in tests, start the built child: it runs without a TypeScript loader.
 const CHILD = fileURLToPath(
   new URL(
@@ -76,7 +76,7 @@ export function findEngine(): string {
   try {
     return createRequire(import.meta.url).resolve(PACKAGE);
   } catch (thrown) {
-    const message = `publish.kind is "iceberg", but the package ${PACKAGE} is not installed; run ${HOW} (566 MB; Linux and macOS)`;
+    const message = `publish.kind is "iceberg", but the package ${PACKAGE} is not installed; run \`${installLine('iceberg')}\` (566 MB; Linux and macOS)`;
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }

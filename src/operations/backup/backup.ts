@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { withDiskNeed } from '../../base/disk-need.ts';
+import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { noData } from '../../session/newest-replica.ts';
 import { refreshReplica } from '../../session/remote-replica.ts';
@@ -10,6 +11,7 @@ import { type Context, withWarehouse } from '../../session/workspace.ts';
 import { agesOf, type Layout, layoutOf } from '../../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../../warehouse/file/copy-check.ts';
 import { checkDatabasePath } from '../../warehouse/file/copy-database.ts';
+import { estimateCopy } from '../disk-estimates.ts';
 import { checkNotOwnFile } from '../own-files.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
@@ -31,7 +33,7 @@ export interface Backup {
  * Copies a workspace's warehouse into one file, checks it and puts it in place by rename. Copies the live file, or the replica
  * if another process owns the live file.
  *
- * @throws `usage` if the file exists and `force` is false, `no_data`, and `warehouse_invalid` if the copy lacks rows.
+ * @throws `usage` if the file exists and `force` is false, `no_data`, `disk_full`, and `warehouse_invalid` if the copy lacks rows.
  */
 export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
   const layout = layoutOf(context.config.folder);
@@ -40,6 +42,12 @@ export async function backupWorkspace(context: Context, output: string, force: b
   await refreshReplica(context);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(context.config);
+  const folder = dirname(path);
+  const need = estimateCopy(context.config, { folder, by: `the backup ${path}`, unchanged: 'nothing was written' });
+  return withDiskNeed(need, () => writeBackup(context, layout, path));
+}
+
+async function writeBackup(context: Context, layout: Layout, path: string): Promise<Backup> {
   await ensureWritableFolder(dirname(path));
   const aside = `${path}.new`;
   try {
@@ -52,12 +60,6 @@ export async function backupWorkspace(context: Context, output: string, force: b
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     const asOf = new Date(asOfMs).toISOString();
     return { path, bytes: statSync(path).size, tables: tables.length, rows, asOf, stale };
-  } catch (thrown) {
-    const error = toSightlineError(thrown);
-    if (error.code !== 'disk_full') throw thrown;
-    throw new SightlineError('disk_full', `not enough disk space for the backup ${path}: ${error.message}`, {
-      cause: thrown,
-    });
   } finally {
     await removeFile(aside);
   }

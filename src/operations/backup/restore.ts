@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { calibrateConventions } from '../../analytics/calibration/calibrate.ts';
+import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { removeMark } from '../../remote/folder-owner.ts';
@@ -13,6 +14,7 @@ import { type Layout, layoutOf } from '../../snapshot/layout.ts';
 import type { Manifest } from '../../snapshot/manifest.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../../warehouse/file/copy-check.ts';
+import { databaseBytes } from '../../warehouse/file/copy-database.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './restore-snapshot.ts';
 
@@ -98,7 +100,14 @@ function refuseSource(path: string, thrown: unknown): never {
  * Keeps the old file. An error before the rename changes nothing.
  */
 export function restoreWorkspace(context: Context, source: RestoreSource): Promise<Restored> {
-  return withSession(context, 'wait', (inside) => restore(inside, source));
+  const { folder } = context.config;
+  const bytes =
+    source.kind === 'backup'
+      ? databaseBytes(source.path)
+      : source.manifest.tables.reduce((sum, table) => sum + table.bytes, 0);
+  // The restored warehouse, and its published copy.
+  const need = { folder, bytes: 2 * bytes, by: `the restore of ${source.path}` };
+  return withDiskNeed(need, () => withSession(context, 'wait', (inside) => restore(inside, source)));
 }
 
 async function restore(context: Context, source: RestoreSource): Promise<Restored> {

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, type Stats, statSync } from 'node:fs';
-import { access, chmod, constants, opendir, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { access, chmod, constants, opendir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
+import { freeBytes, megabytes, nearestExisting } from '../../base/free-space.ts';
 import { isRecord } from '../../base/json.ts';
 import { isAlive } from '../../base/process-alive.ts';
 import { DAY_MS } from '../../contract/time.ts';
@@ -10,11 +11,9 @@ import { keyFilePath } from '../../session/stored-keys.ts';
 import { withWarehouse } from '../../session/workspace.ts';
 import { readWriter } from '../../session/writer-record.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
+import { SYNC_BYTES_MIN } from '../disk-estimates.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
 
-const MEGABYTE = 1_000_000;
-/** Free space that is required in any case. */
-const FREE_BYTES_LEAST = 100 * MEGABYTE;
 const GROUP = 0o070;
 const OTHERS = 0o007;
 /** Files and folders of a workspace whose permissions are checked, at most. */
@@ -30,7 +29,7 @@ const SNAPSHOT_ASIDE = /^(\.new-.+|\.old-.+|\.\d+-\d+-link)$/;
 /** Checks that the workspace's folder, or its nearest existing parent, is writable. */
 export async function checkFolder({ context }: CheckContext): Promise<Finding[]> {
   const { folder } = context.config;
-  const there = nearest(folder);
+  const there = nearestExisting(folder);
   try {
     await access(there, constants.W_OK | constants.X_OK);
   } catch (thrown) {
@@ -43,12 +42,12 @@ export async function checkFolder({ context }: CheckContext): Promise<Finding[]>
 
 /** Checks free space for the next replica, a snapshot in which every file changes, and a backup. */
 export async function checkDisk({ context, layout }: CheckContext): Promise<Finding[]> {
-  const { bavail, bsize } = await statfs(nearest(context.config.folder));
-  const free = bavail * bsize;
+  const free = freeBytes(context.config.folder);
+  if (free === null) return [{ status: 'ok', message: 'the system does not report the free space' }];
   const manifest = await readManifest(layout.latest);
   const snapshot = manifest?.tables.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
   const database = Math.max(sizeOf(layout.warehouse), sizeOf(layout.analytics));
-  const needed = Math.max(FREE_BYTES_LEAST, snapshot + 2 * database);
+  const needed = Math.max(SYNC_BYTES_MIN, snapshot + 2 * database);
   const message = `${megabytes(free)} free; the next copy, snapshot and backup may take ${megabytes(needed)}`;
   if (free >= 2 * needed) return [{ status: 'ok', message }];
   const advice = 'Free disk space, or keep fewer snapshots (`keep` in sightline.config.json) and raw pages.';
@@ -194,16 +193,6 @@ async function findLeftovers({ context, layout }: CheckContext): Promise<string[
     if (existsSync(join(folder, 'owner.sock'))) found.push(join(folder, 'owner.sock'));
   }
   return found;
-}
-
-/** Formats a size as MB, such as `1,234 MB`. */
-export function megabytes(bytes: number): string {
-  return `${Math.round(bytes / MEGABYTE).toLocaleString('en-US')} MB`;
-}
-
-function nearest(folder: string): string {
-  const parent = dirname(folder);
-  return existsSync(folder) || parent === folder ? folder : nearest(parent);
 }
 
 function namesIn(folder: string): Promise<string[]> {

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { megabytes } from '../../base/free-space.ts';
 import { readJobRuns } from '../../scheduler/job-log.ts';
 import { readKeyFile } from '../../session/stored-keys.ts';
 import { listRawFiles } from '../../sync/raw/raw-log.ts';
@@ -10,7 +11,6 @@ import { readTold } from '../notify/notify-state.ts';
 import { readWorkspaceStatus } from '../status.ts';
 import type { Finding as Judged, Verdict } from '../verdict.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
-import { megabytes } from './check-files.ts';
 
 const MEGABYTE = 1_000_000;
 /** Old raw pages are removed when a sync ends, so their size may exceed the limit by this factor until then. */

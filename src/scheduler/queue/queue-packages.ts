@@ -1,16 +1,14 @@
 import { SightlineError } from '../../base/errors.ts';
+import { installLine } from '../../base/optional-packages.ts';
 
-const HOW = {
-  postgres: 'npm install bullmq@6 pg@8',
-  redis: 'npm install bullmq@6 ioredis@5',
-} as const;
+const USES = { postgres: 'queue in PostgreSQL', redis: 'queue in Redis' } as const;
 
 /**
  * Loads a package that only a shared queue needs.
  * @throws `config_invalid` if it is not installed
  */
 export async function loadPackage<T>(
-  kind: keyof typeof HOW,
+  kind: keyof typeof USES,
   name: string,
   version: string,
   importIt: () => Promise<T>,
@@ -23,7 +21,7 @@ export async function loadPackage<T>(
     throw new SightlineError(
       'config_invalid',
       `runner.kind is "${kind}", but the package ${name} (version ${version}) is not installed; ` +
-        `allowed: process, or ${kind} after ${HOW[kind]}`,
+        `allowed: process, or ${kind} after \`${installLine(USES[kind])}\``,
     );
   }
 }

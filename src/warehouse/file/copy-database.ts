@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { SightlineError } from '../../base/errors.ts';
 import type { Session } from '../database.ts';
@@ -37,6 +38,12 @@ export async function copyDatabase(
 export function checkDatabasePath(path: string): void {
   if (!path.includes('?')) return;
   throw new SightlineError('usage', `${JSON.stringify(path)} contains "?"; allowed: a path without it`);
+}
+
+/** Size of a database file and its log, in bytes; 0 if there is none. */
+export function databaseBytes(path: string): number {
+  const sizes = [path, `${path}.wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** Removes a database file and its log, if they exist. */

@@ -1,5 +1,5 @@
 import { EXIT } from '../../../base/errors.ts';
-import { plural, printData, say, size } from '../../output/output.ts';
+import { plural, printData, printJson, say, size } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, flag } from '../../program/option-kinds.ts';
@@ -11,7 +11,7 @@ export const backup = defineCommand({
     const { context, json } = begin(unread);
     const { backupWorkspace } = await import('../../../operations/backup/backup.ts');
     const { path, bytes, tables, rows, asOf, stale } = await backupWorkspace(await context(), file, force);
-    if (json) printData(JSON.stringify({ path, bytes, tables, rows, asOf, stale }));
+    if (json) printJson('backup', { path, bytes, tables, rows, asOf, stale });
     say(`${plural(rows, 'row')} of ${plural(tables, 'table')} written and verified, ${size(bytes)}, as of ${asOf}`);
     if (stale)
       say('note: another process owns the warehouse and has newer data; this backup is of the last published copy');

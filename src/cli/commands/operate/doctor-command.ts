@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/errors.ts';
 import type { Diagnosis, DiagnosisOptions } from '../../../operations/doctor/diagnose.ts';
 import type { CheckResult } from '../../../operations/doctor/doctor.ts';
-import { plural, printData, say } from '../../output/output.ts';
+import { plural, printData, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
@@ -33,7 +33,8 @@ export const doctor = defineCommand({
       },
       options,
     );
-    printData(json ? JSON.stringify(diagnosis) : diagnosis.checks.flatMap(describe).join('\n'));
+    if (json) printJson('doctor', diagnosis);
+    else printData(diagnosis.checks.flatMap(describe).join('\n'));
     return conclude(diagnosis);
   },
 });
@@ -56,7 +57,7 @@ async function toOptions(
 // Prints only problems for people, and one JSON line for programs.
 function printProblems(diagnosis: Diagnosis, json: boolean): void {
   if (json) {
-    printData(JSON.stringify(diagnosis));
+    printJson('doctor', diagnosis);
     return;
   }
   const { workspace, checks } = diagnosis;

@@ -2,7 +2,8 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { PerformStep } from '../../../operations/jobs/run-workspace-job.ts';
 import type { JobRun } from '../../../scheduler/job-log.ts';
-import { duration, printData, say } from '../../output/output.ts';
+import type { PerformedStep } from '../../job-steps.ts';
+import { duration, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
@@ -21,7 +22,7 @@ const list = defineCommand({
       return { name, about, cron: cron.text, timeZone, enabled, catchUp, steps, next, last };
     });
     if (json) {
-      printData(JSON.stringify(listed));
+      printJson('jobs list', listed);
       return EXIT.done;
     }
     const rows = listed.map(({ name, cron, timeZone, enabled, steps, next, last }) => [
@@ -53,7 +54,7 @@ const next = defineCommand({
       at: new Date(atMs).toISOString(),
       timeZone: job.timeZone,
     }));
-    if (json) printData(JSON.stringify(due));
+    if (json) printJson('jobs next', due);
     else {
       const rows = due.map(({ job, at, timeZone }) => [toMinute(at), toLocal(at, timeZone), job]);
       printData(tableOf(['at', 'local time', 'job'], rows));
@@ -75,7 +76,7 @@ const run = defineCommand({
     const config = await load();
     const job = jobOf(config, name);
     config.notify();
-    const results: unknown[] = [];
+    const results: PerformedStep['json'][] = [];
     const perform: PerformStep = async (inside, _job, step) => {
       if (!json) say(`${name}: ${step.do}`);
       const ended = await performStep(name, step, flags, inside);
@@ -87,7 +88,7 @@ const run = defineCommand({
     const ran = await runRequestedJob(context, job, terminal().isHosted ? 'wait' : 'refuse', perform);
     if (json) {
       const steps = ran.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
-      printData(JSON.stringify({ ...ran, steps }));
+      printJson('jobs run', { ...ran, steps });
     } else describeRun(name, ran);
     return ran.exitCode;
   },

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { ListedTargets } from '../../../operations/notify/notify.ts';
-import { plural, printData, say } from '../../output/output.ts';
+import { plural, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
@@ -18,7 +18,7 @@ export const notify = defineCommand({
       return EXIT.done;
     }
     const tested = await notifyTest({ ...context, log: say });
-    if (json) printData(JSON.stringify(tested));
+    if (json) printJson('notify --test', tested);
     for (const { urlVariable, format, isDelivered, said } of tested) {
       say(`${urlVariable} (${format}): ${isDelivered ? 'delivered' : 'not delivered'}: the receiver ${said}`);
     }
@@ -27,7 +27,7 @@ export const notify = defineCommand({
 });
 
 function describe({ targets, troubles }: ListedTargets, json: boolean): void {
-  if (json) printData(JSON.stringify({ targets, troubles }));
+  if (json) printJson('notify', { targets, troubles });
   for (const { urlVariable, format, events, isSigned, waiting } of targets) {
     const signed = isSigned ? 'signed' : 'not signed';
     say(`${urlVariable} (${format}, ${signed}): ${events.join(', ')}; ${plural(waiting, 'message')} waiting`);

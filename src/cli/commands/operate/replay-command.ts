@@ -1,6 +1,6 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ReplaySummary } from '../../../operations/replay.ts';
-import { count, duration, plural, printData, say } from '../../output/output.ts';
+import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
 import { createLineProgress } from '../../output/progress-line.ts';
 import { checkOrder, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -30,7 +30,7 @@ export const replay = defineCommand({
     const summary = await replayWorkspace(await context(), request, (done, of) => {
       if (done % PROGRESS_STEP === 0) progress.update(`${count(done)} of ${plural(of, 'record')} replayed`);
     }).finally(progress.done);
-    if (json) printData(JSON.stringify(summary));
+    if (json) printJson('replay', summary);
     const isRejected = into === null && !summary.replaced;
     describe(summary, performance.now() - startedAt, isRejected);
     if (!json) printData(summary.path);

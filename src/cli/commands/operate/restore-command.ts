@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/errors.ts';
 import type { Restored } from '../../../operations/backup/restore.ts';
 import { confirm } from '../../output/confirm.ts';
-import { plural, printData, say } from '../../output/output.ts';
+import { plural, printData, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, flag } from '../../program/option-kinds.ts';
@@ -25,7 +25,7 @@ export const restore = defineCommand({
       return EXIT.failed;
     }
     const restored = await restoreWorkspace(context, source);
-    if (json) printData(JSON.stringify(restored));
+    if (json) printJson('restore', restored);
     describe(restored);
     if (!json) printData(restored.path);
     return EXIT.done;

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ResourceCost, RunCost } from '../../../warehouse/ledger/run-costs.ts';
-import { duration, plural, printData, say, size } from '../../output/output.ts';
+import { duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -26,12 +26,13 @@ export const runs = defineCommand({
     const { listRuns, readRun } = await import('../../../operations/list-runs.ts');
     if (id === null) {
       const { value, stale } = await listRuns(await config(), systemClock, limit ?? LIMIT_DEFAULT);
-      printData(json ? JSON.stringify(value) : toTable(value));
+      if (json) printJson('runs', value);
+      else printData(toTable(value));
       noteStale(stale);
       return EXIT.done;
     }
     const { value, stale } = await readRun(await config(), systemClock, id);
-    if (json) printData(JSON.stringify({ ...value.run, resources: value.resources }));
+    if (json) printJson('runs id', { ...value.run, resources: value.resources });
     else printRun(value.run, value.resources);
     noteStale(stale);
     return EXIT.done;
@@ -48,10 +49,10 @@ function toTable(runs: readonly RunCost[]): string {
     'took',
     'requests',
     'retries',
-    'new',
-    'changed',
+    'inserted',
+    'updated',
     'deleted',
-    'per new row',
+    'per inserted row',
     'waited',
   ];
   const rows = runs.map((run) => [
@@ -77,12 +78,12 @@ function printRun(run: RunCost, resources: readonly ResourceCost[]): void {
     'resource',
     'requests',
     'rows',
-    'new',
-    'changed',
+    'inserted',
+    'updated',
     'deleted',
     'wasted',
     'failures',
-    'per new row',
+    'per inserted row',
     'size',
   ];
   const rows = resources.map((cost) => [

@@ -2,7 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { StateOfResource } from '../../../operations/state.ts';
 import { confirm } from '../../output/confirm.ts';
-import { plural, printData, say } from '../../output/output.ts';
+import { plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
@@ -21,7 +21,8 @@ const listState = defineCommand({
     const { config, json } = begin(unread);
     const { readState, summarizeState } = await import('../../../operations/state.ts');
     const { value, stale } = await readState(await config(), { resources: resource, brands: brand });
-    printData(json ? JSON.stringify(value) : toTable(summarizeState(value)));
+    if (json) printJson('state list', value);
+    else printData(toTable(summarizeState(value)));
     noteStale(stale);
     return EXIT.done;
   },
@@ -35,7 +36,7 @@ const exportState = defineCommand({
     const { writeState } = await import('../../../operations/state.ts');
     const { stale, ...result } = await writeState(await config(), systemClock, file, force);
     const { coverage, checkpoints } = result;
-    if (json) printData(JSON.stringify(result));
+    if (json) printJson('state export', result);
     else say(`${plural(coverage, 'complete chain')} and ${plural(checkpoints, 'checkpoint')} written to ${file}`);
     noteStale(stale);
     return EXIT.done;
@@ -53,7 +54,7 @@ const importState = defineCommand({
     const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'chain')})`;
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
     const { coverage, checkpoints } = await replaceState(context, file, force);
-    if (json) printData(JSON.stringify({ coverage: coverage.length, checkpoints: checkpoints.length }));
+    if (json) printJson('state import', { coverage: coverage.length, checkpoints: checkpoints.length });
     else say(`${plural(coverage.length, 'chain')} and ${plural(checkpoints.length, 'checkpoint')} imported`);
     return EXIT.done;
   },
@@ -74,7 +75,7 @@ const reset = defineCommand({
     const what = `this deletes the sync state of ${part} in workspace ${context.config.name}, and the next sync fetches it again`;
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
     const chains = await resetState(context, scope);
-    if (json) printData(JSON.stringify({ chains }));
+    if (json) printJson('state reset', { chains });
     else say(`${plural(chains, 'chain')} reset; no row was deleted, and the next sync fetches them again`);
     return EXIT.done;
   },

@@ -5,7 +5,7 @@ import type { WorkspaceStatus } from '../../../operations/status.ts';
 import type { Verdict } from '../../../operations/verdict.ts';
 import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
 import type { WorkspaceFlags } from '../../context.ts';
-import { count, duration, plural, printData, size } from '../../output/output.ts';
+import { count, duration, plural, printData, printJson, size } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
@@ -31,7 +31,8 @@ export const status = defineCommand({
     if (all) return statusOfAll(flags, json, check);
     const operation = await import('../../../operations/status.ts');
     const one = await operation.readWorkspaceStatus(await config(), systemClock);
-    printData(json ? JSON.stringify(one) : describe(one, operation));
+    if (json) printJson('status', one);
+    else printData(describe(one, operation));
     return check ? EXIT_OF[one.verdict.level] : EXIT.done;
   },
 });
@@ -50,7 +51,7 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean)
     if (checked === EXIT.failed || (checked === EXIT.partial && worst === EXIT.done)) worst = checked;
     if (json) {
       const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;
-      printData(JSON.stringify({ ...shown, workspace: one.name }));
+      printJson('status --all', { ...shown, workspace: one.name });
     } else printData(isError ? `${one.name}: ${result.message}` : describe(result, operation));
   }
   return worst;

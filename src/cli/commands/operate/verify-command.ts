@@ -3,7 +3,7 @@ import type { BrandVerification } from '../../../analytics/verification/verify-b
 import type { DayVerification } from '../../../analytics/verification/verify-days.ts';
 import { exitCodeOf } from '../../../base/ending.ts';
 import type { Verification, VerifiedBrand } from '../../../operations/verify.ts';
-import { count, errorJson, plural, printData, reportError, say } from '../../output/output.ts';
+import { count, errorJson, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { rangeOf, workspaceOptions } from '../../program/common-options.ts';
@@ -30,7 +30,7 @@ export const verify = defineCommand({
     const progress = createSyncProgress();
     const verification = await verifyWorkspace(await context(), request, progress.update).finally(progress.done);
     const shown = renderVerification(verification, json);
-    if (json) printData(JSON.stringify(shown));
+    if (json) printJson('verify', shown);
     return exitCodeOf(endingOfVerification(verification));
   },
 });

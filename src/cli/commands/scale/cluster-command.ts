@@ -3,7 +3,7 @@ import { EXIT } from '../../../base/errors.ts';
 import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
 import type { ClusterRemote } from '../../../operations/cluster/cluster-remotes.ts';
 import type { RunnerState } from '../../../scheduler/runner.ts';
-import { count, duration, plural, printData, say } from '../../output/output.ts';
+import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { dataOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand, defineGroup } from '../../program/define-command.ts';
@@ -23,10 +23,16 @@ const status = defineCommand({
     const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
     const worst = lags.slice(0, limit);
     if (call.json) {
-      const { ended: _ended, ...queue } = state ?? { ended: [] };
       const lag = { workspaces: lags.length, overdue, worst };
       const at = new Date(systemClock.now()).toISOString();
-      printData(JSON.stringify({ at, runner, queue: state === null ? null : queue, budgets, homes: remotes, lag }));
+      printJson('cluster status', {
+        at,
+        runner,
+        queue: state === null ? null : withoutEnded(state),
+        budgets,
+        homes: remotes,
+        lag,
+      });
       return EXIT.done;
     }
     if (state === null) {
@@ -51,7 +57,7 @@ const enqueue = defineCommand({
     const { enqueueJob } = await import('../../../operations/cluster/enqueue-job.ts');
     const { chosen, tasks, enqueued } = await enqueueJob(await toCluster(call), job, workspaces);
     const waiting = tasks - enqueued;
-    if (call.json) printData(JSON.stringify({ job, workspaces: tasks, enqueued, waiting }));
+    if (call.json) printJson('cluster enqueue', { job, workspaces: tasks, enqueued, waiting });
     const others = waiting === 0 ? '' : `; ${count(waiting)} were already waiting, or run after the current run`;
     say(`job ${job} of ${plural(enqueued, 'workspace')} is in the queue${others}`);
     return tasks < chosen ? EXIT.failed : EXIT.done;
@@ -68,6 +74,10 @@ async function toCluster({ flags, signal }: Call) {
   const { readAllConfigs, readSurroundings } = await import('../../context.ts');
   const settings = loadRunnerSettings(readSurroundings());
   return { settings, configured: readAllConfigs(flags), signal, warn: say };
+}
+
+function withoutEnded({ ended: _ended, ...queue }: RunnerState) {
+  return queue;
 }
 
 function describeQueue(state: RunnerState, limit: number): void {

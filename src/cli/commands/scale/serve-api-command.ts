@@ -5,7 +5,7 @@ import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
 import { refreshReplica } from '../../../session/remote-replica.ts';
 import { readAllConfigs, readSurroundings } from '../../context.ts';
 import { listening, warnOfReach } from '../../listening.ts';
-import { plural, printData, say } from '../../output/output.ts';
+import { plural, printJson, say } from '../../output/output.ts';
 import { openTerminalLog } from '../../output/terminal-log.ts';
 import type { Call } from '../../program/define-command.ts';
 import { refused } from '../../program/option-kinds.ts';
@@ -29,7 +29,7 @@ export async function serveAll(
   const server = await listening(given, () => serveApi({ clock: systemClock, signal }, options));
   const { baseUrl, mcpUrl, metricsUrl, keys } = server;
   const count = workspaces().size;
-  if (json) printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, workspaces: count, keys }));
+  if (json) printJson('serve --role api', { baseUrl, mcpUrl, metricsUrl, workspaces: count, keys });
   else {
     const served = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
     say(`Serving ${served} at ${baseUrl}, and to AI assistants at ${mcpUrl}. A key opens its own workspace only.`);

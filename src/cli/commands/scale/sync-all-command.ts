@@ -5,7 +5,7 @@ import type { WorkspaceOutcome } from '../../../operations/sync-all.ts';
 import { syncWorkspaces } from '../../../operations/sync-all.ts';
 import type { SyncOptions } from '../../../sync/run-sync.ts';
 import { contextOf, readAllConfigs, type WorkspaceFlags } from '../../context.ts';
-import { count, duration, errorJson, plural, printData, say } from '../../output/output.ts';
+import { count, duration, errorJson, plural, printJson, say } from '../../output/output.ts';
 import { describe, toJson } from '../../output/sync-summary.ts';
 
 /** Runs `sightline sync --all` and returns the most severe exit code of all workspaces. */
@@ -42,7 +42,7 @@ function report({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolea
   const error = isError ? result : result.error;
   if (json) {
     const shown = isError ? errorJson(result) : toJson(result);
-    printData(JSON.stringify({ workspace, ...shown }));
+    printJson('sync --all', { workspace, ...shown });
   }
   if (!isError) describe(result, elapsedMs, `${workspace}: `);
   if (error !== null) say(`${workspace}: ${error.message}\n${workspace}: ${error.hint}`);

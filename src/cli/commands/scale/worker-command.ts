@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { JobLogger } from '../../../operations/jobs/run-workspace-job.ts';
-import { printData } from '../../output/output.ts';
+import { printJson } from '../../output/output.ts';
 import { dataOptions, logOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, integer, option, refused, withDefault } from '../../program/option-kinds.ts';
@@ -48,7 +48,7 @@ export const worker = defineCommand({
       perform: (task, lease, find) => performTask(task, lease, { command: `worker ${name}`, flags, find, log }),
       onReload: onHangUp,
     }).finally(() => stream.flush());
-    if (json) printData(JSON.stringify({ worker: name, tasks }));
+    if (json) printJson('worker', { worker: name, tasks });
     return once && signal.aborted ? EXIT.interrupted : EXIT.done;
   },
 });

@@ -2,7 +2,7 @@ import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { complete } from '../../completion/completion-candidates.ts';
 import { formatCompletion, SHELLS, scriptOf, wordsOf } from '../../completion/shells.ts';
 import { valuesHere } from '../../completion/values.ts';
-import { printData } from '../../output/output.ts';
+import { printData, printJson } from '../../output/output.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, flag } from '../../program/option-kinds.ts';
 
@@ -28,7 +28,8 @@ export const completion = defineCommand({
     }
     if (words.length === 0) {
       const script = scriptOf(shell);
-      printData(json ? JSON.stringify({ shell, script }) : script);
+      if (json) printJson('completion', { shell, script });
+      else printData(script);
       return EXIT.done;
     }
     const typed = wordsOf(shell, words);

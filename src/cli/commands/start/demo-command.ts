@@ -3,7 +3,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { Demo, DemoStage } from '../../../operations/demo.ts';
 import { layoutOf } from '../../../snapshot/layout.ts';
-import { count, duration, plural, printData, say, size } from '../../output/output.ts';
+import { count, duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { dataOptions } from '../../program/common-options.ts';
@@ -39,7 +39,7 @@ export const demo = defineCommand({
     if (json) {
       const { workspace, snapshot } = ran;
       const answers = ran.answers.map(({ title, result }) => ({ title, rows: JSON.parse(formatRows(result, 'json')) }));
-      printData(JSON.stringify({ workspace, folder: ran.folder, snapshotId: snapshot.id, answers }));
+      printJson('demo', { workspace, folder: ran.folder, snapshotId: snapshot.id, answers });
     } else {
       for (const { title, result } of ran.answers) printData(`\n${title}\n${formatRows(result, 'table')}`);
       printData(whatIsWhere(ran, dataDir));

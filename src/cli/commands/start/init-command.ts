@@ -2,7 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ConnectionTest } from '../../../operations/connection-test.ts';
 import type { Initialized, SetupQuestions, WrittenSettings } from '../../../operations/initialize.ts';
-import { count, duration, plural, printData, reportError, say } from '../../output/output.ts';
+import { count, duration, plural, printJson, reportError, say } from '../../output/output.ts';
 import { canAsk, openPrompt, type Prompt } from '../../output/prompt.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -53,7 +53,7 @@ export const init = defineCommand({
       const { plan: estimate } = initialized;
       sayEstimate(estimate);
       const shown = estimate instanceof SightlineError ? null : estimate;
-      if (json) printData(JSON.stringify({ ...initialized, plan: shown }));
+      if (json) printJson('init', { ...initialized, plan: shown });
       else sayNext(initialized.workspace);
       return EXIT.done;
     } finally {

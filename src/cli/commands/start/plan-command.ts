@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { EXIT } from '../../../base/errors.ts';
 import type { PricedPlan } from '../../../operations/plan.ts';
-import { count, duration, plural, printData, reportError, say } from '../../output/output.ts';
+import { count, duration, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { rangeOf, syncRangeOptions, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, list } from '../../program/option-kinds.ts';
@@ -26,7 +26,7 @@ export const plan = defineCommand({
       reportError(error, json);
       return error.exit;
     }
-    if (json) printData(JSON.stringify({ ...result, doneAt: new Date(result.doneAt).toISOString() }));
+    if (json) printJson('plan', { ...result, doneAt: new Date(result.doneAt).toISOString() });
     else describe(priced);
     return EXIT.done;
   },

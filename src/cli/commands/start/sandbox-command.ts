@@ -2,7 +2,7 @@ import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../../../plausibility/rate-headers.ts';
 import { parseFaults } from '../../../sandbox/faults.ts';
 import { listening } from '../../listening.ts';
-import { printData, say } from '../../output/output.ts';
+import { printData, printJson, say } from '../../output/output.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, integer, oneOf, option, toInteger, withDefault } from '../../program/option-kinds.ts';
 
@@ -37,7 +37,7 @@ export const sandbox = defineCommand({
     const network = { port, rateLimit, window, latencyMs, faults: faults ?? [] };
     const { startSandboxWorkspace } = await import('../../../../schemas/fixtures/start.ts');
     const server = await listening(network, () => startSandboxWorkspace({ seed, ...size, ...network }));
-    if (json) printData(JSON.stringify({ baseUrl: server.baseUrl, key: server.key }));
+    if (json) printJson('sandbox', { baseUrl: server.baseUrl, key: server.key });
     else {
       printData(`SIGHTLINE_BASE_URL=${server.baseUrl}\nSIGHTLINE_API_KEY=${server.key}`);
       say('The sandbox serves a generated workspace until Ctrl-C. To advance its clock:');

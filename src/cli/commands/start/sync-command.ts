@@ -1,5 +1,5 @@
 import { exitCodeOf } from '../../../base/ending.ts';
-import { printData } from '../../output/output.ts';
+import { printJson } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { renderSync, saveMemory } from '../../output/sync-summary.ts';
 import {
@@ -43,7 +43,7 @@ export const sync = defineCommand({
       onEnd: async (ended, elapsedMs) => {
         progress.done();
         const shown = renderSync(ended, elapsedMs);
-        if (json) printData(JSON.stringify(shown));
+        if (json) printJson('sync', shown);
       },
     }).finally(progress.done);
     return exitCodeOf(endingOfSync(summary));

@@ -1,5 +1,5 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { printData, say } from '../../output/output.ts';
+import { printData, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument } from '../../program/option-kinds.ts';
@@ -40,7 +40,7 @@ export const connect = defineCommand({
     const path = replicaPathOf(await config());
     const lines = Object.entries(clients).map(([name, { title, line }]) => ({ name, title, line: line(path) }));
     if (json) {
-      printData(JSON.stringify({ path, clients: Object.fromEntries(lines.map(({ name, line }) => [name, line])) }));
+      printJson('connect', { path, clients: Object.fromEntries(lines.map(({ name, line }) => [name, line])) });
     } else if (client !== null) printData(lines.find(({ name }) => name === client)?.line ?? '');
     else {
       for (const { title, line } of lines) printData(`${title}\n  ${line}\n`);

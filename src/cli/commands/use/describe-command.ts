@@ -1,6 +1,6 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { DescribedTable, TableKinds } from '../../../operations/dictionary.ts';
-import { printData, say } from '../../output/output.ts';
+import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, flag } from '../../program/option-kinds.ts';
@@ -14,8 +14,10 @@ export const describe = defineCommand({
     const { describeTables, findTable, tableKinds, toMarkdown } = await import('../../../operations/dictionary.ts');
     const tables = await describeTables();
     const chosen = name === null ? tables : [findTable(tables, name)];
-    if (json) printData(JSON.stringify(name === null ? chosen : chosen[0]));
-    else if (markdown) printData(toMarkdown(chosen));
+    if (json) {
+      if (name === null) printJson('describe', chosen);
+      else printJson('describe table', chosen[0] as DescribedTable);
+    } else if (markdown) printData(toMarkdown(chosen));
     else if (name === null) list(tables, tableKinds);
     else show(chosen[0] as DescribedTable);
     return EXIT.done;

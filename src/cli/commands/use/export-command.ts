@@ -6,7 +6,7 @@ import type { FileExport } from '../../../operations/export-files.ts';
 import type { Publication } from '../../../operations/publish.ts';
 import type { Context } from '../../../session/workspace.ts';
 import type { PlainFile } from '../../../snapshot/plain-files.ts';
-import { applyUserUmask, count, exactOutput, plural, printData, say, size } from '../../output/output.ts';
+import { applyUserUmask, count, exactOutput, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { createExportProgress } from '../../output/progress-line.ts';
 import { terminal } from '../../output/terminal.ts';
 import { checkOrder, workspaceOptions } from '../../program/common-options.ts';
@@ -49,7 +49,7 @@ export const exportCommand = defineCommand({
       const changes = compression === null ? {} : { compression };
       const snapshot = await exportWorkspace(await load(), progress.update, changes).finally(progress.done);
       const shown = renderSnapshot(snapshot, json);
-      if (json) printData(JSON.stringify(shown));
+      if (json) printJson('export', shown);
       return EXIT.done;
     }
     const format = given ?? 'parquet';
@@ -99,7 +99,7 @@ async function exportPlain(context: Context, request: FileExport, json: boolean)
     return { name, rows, files: 1, bytes, ...(isCut ? { time, cut } : {}) };
   });
   if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
-  if (json) printData(JSON.stringify({ snapshotId: null, path, tables }));
+  if (json) printJson('export --output', { snapshotId: null, path, tables });
   else {
     sayTotals(tables);
     if (isCut) sayCut(files);

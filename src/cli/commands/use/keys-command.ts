@@ -2,7 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { addDays, DAY_MS, dayOf } from '../../../contract/time.ts';
 import type { Key } from '../../../serve/auth/keys.ts';
-import { printData, say } from '../../output/output.ts';
+import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
@@ -28,7 +28,7 @@ const create = defineCommand({
     const config = await load();
     const { key, text } = await createKey(config.folder, name, expires, systemClock.now());
     if (json) {
-      printData(JSON.stringify({ ...key, key: text }));
+      printJson('keys create', { ...key, key: text });
       return EXIT.done;
     }
     printData(text);
@@ -48,7 +48,10 @@ const list = defineCommand({
     const keys = listKeys((await config()).folder);
     const now = systemClock.now();
     if (json) {
-      printData(JSON.stringify(keys.map((key) => ({ ...key, expired: isExpired(key, now) }))));
+      printJson(
+        'keys list',
+        keys.map((key) => ({ ...key, expired: isExpired(key, now) })),
+      );
       return EXIT.done;
     }
     const columns = ['name', 'prefix', 'created', 'expires', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
@@ -67,7 +70,7 @@ const revoke = defineCommand({
     const { config, json } = begin(unread);
     const { revokeKey } = await import('../../../serve/auth/keys.ts');
     const key = await revokeKey((await config()).folder, which);
-    if (json) printData(JSON.stringify(key));
+    if (json) printJson('keys revoke', key);
     else say(`Key ${JSON.stringify(key.name)} (${key.prefix}…) is revoked; running servers reject it from now on.`);
     return EXIT.done;
   },

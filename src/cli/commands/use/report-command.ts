@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { WrittenReport } from '../../../operations/write-report.ts';
-import { applyUserUmask, plural, printData, say } from '../../output/output.ts';
+import { applyUserUmask, plural, printData, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { integer, list, text, withDefault } from '../../program/option-kinds.ts';
@@ -27,7 +27,7 @@ export const report = defineCommand({
       await applyUserUmask([...new Set([output, ...files.map((file) => dirname(file)), ...files])]);
     }
     const shown = renderReports(reports, json);
-    if (json) printData(JSON.stringify(shown));
+    if (json) printJson('report', shown);
     return EXIT.done;
   },
 });

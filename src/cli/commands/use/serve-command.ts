@@ -3,7 +3,7 @@ import { isLoopback } from '../../../serve/auth/hosts.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
 import type { Context } from '../../../session/workspace.ts';
 import { listening, warnOfReach } from '../../listening.ts';
-import { printData, say } from '../../output/output.ts';
+import { printJson, say } from '../../output/output.ts';
 import { logOptions, queryTimeout, workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand } from '../../program/define-command.ts';
 import { integer, negated, oneOf, option, refused, texts, withDefault } from '../../program/option-kinds.ts';
@@ -84,7 +84,7 @@ async function serveOne(
   }
   if (json) {
     const { baseUrl, mcpUrl, metricsUrl, statusUrl } = server;
-    printData(JSON.stringify({ baseUrl, mcpUrl, metricsUrl, statusUrl }));
+    printJson('serve', { baseUrl, mcpUrl, metricsUrl, statusUrl });
   } else {
     describe(server, context.config.name);
     if (ownership?.owner === null && runsJobs) say(await describeJobs(context));

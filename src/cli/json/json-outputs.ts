@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import * as files from './files-json.ts';
+import { error } from './json-parts.ts';
+import * as operation from './operation-json.ts';
+import * as server from './server-json.ts';
+import * as sync from './sync-json.ts';
+
+/** What a command prints with `--json`. */
+interface JsonOutput {
+  /** Which invocation prints it. */
+  readonly about: string;
+  readonly shape: z.ZodType;
+}
+
+/**
+ * The JSON outputs of all commands, by name: the command, and the flag or argument that selects another output. Members are
+ * only added, never renamed or removed.
+ */
+export const jsonOutputs = {
+  error: { about: 'Every command that fails; the exit code is in docs/operator/errors.md.', shape: error },
+  sync: { about: '`sync`.', shape: sync.sync },
+  'sync --all': { about: '`sync --all`: one line for each workspace.', shape: sync.syncOfWorkspace },
+  plan: { about: '`plan`.', shape: sync.plan },
+  verify: { about: '`verify`.', shape: sync.verify },
+  status: { about: '`status`.', shape: operation.status },
+  'status --all': { about: '`status --all`: one line for each workspace.', shape: operation.statusOfWorkspace },
+  runs: { about: '`runs`.', shape: sync.runs },
+  'runs id': { about: '`runs` with the ID of a run.', shape: sync.run },
+  'state list': { about: '`state list`.', shape: sync.stateList },
+  'state export': { about: '`state export`.', shape: sync.stateExport },
+  'state import': { about: '`state import`.', shape: sync.stateCounts },
+  'state reset': { about: '`state reset`.', shape: sync.stateReset },
+  replay: { about: '`replay`.', shape: sync.replay },
+  export: { about: '`export`, which writes a snapshot.', shape: files.snapshot },
+  'export --output': { about: '`export --output FOLDER`, which writes plain files.', shape: files.plainFiles },
+  sql: { about: '`sql`: an array with an object for each row.', shape: files.rows },
+  connect: { about: '`connect`.', shape: files.connect },
+  describe: { about: '`describe`.', shape: files.allTables },
+  'describe table': { about: '`describe` with a table.', shape: files.table },
+  report: { about: '`report`.', shape: files.report },
+  serve: { about: '`serve`, once it listens.', shape: server.serve },
+  'serve --role api': { about: '`serve --role api`, once it listens.', shape: server.serveApi },
+  'jobs list': { about: '`jobs` and `jobs list`.', shape: operation.jobsList },
+  'jobs next': { about: '`jobs next`.', shape: operation.jobsNext },
+  'jobs run': { about: '`jobs run`.', shape: operation.jobsRun },
+  worker: { about: '`worker`, when it ends.', shape: server.worker },
+  'cluster status': { about: '`cluster status`.', shape: server.clusterStatus },
+  'cluster enqueue': { about: '`cluster enqueue`.', shape: server.clusterEnqueue },
+  doctor: { about: '`doctor`; with `--all` one line for each workspace.', shape: operation.doctor },
+  backup: { about: '`backup`.', shape: files.backup },
+  notify: { about: '`notify`.', shape: operation.notify },
+  'notify --test': { about: '`notify --test`.', shape: operation.notifyTest },
+  restore: { about: '`restore`.', shape: files.restore },
+  'keys create': { about: '`keys create`.', shape: server.newKey },
+  'keys list': { about: '`keys list`.', shape: server.keys },
+  'keys revoke': { about: '`keys revoke`.', shape: server.key },
+  init: { about: '`init`.', shape: server.init },
+  completion: { about: '`completion`.', shape: server.completion },
+  sandbox: { about: '`sandbox`, once it listens.', shape: server.sandbox },
+  demo: { about: '`demo`.', shape: files.demo },
+} as const satisfies Record<string, JsonOutput>;
+
+/** Name of a JSON output. */
+export type JsonName = keyof typeof jsonOutputs;
+
+/** The value of a JSON output. */
+export type JsonValue<N extends JsonName> = DeepReadonly<z.infer<(typeof jsonOutputs)[N]['shape']>>;
+
+type DeepReadonly<T> = T extends readonly (infer E)[]
+  ? readonly DeepReadonly<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** File name of the JSON Schema of an output in docs/json, such as `sync-all.schema.json`. */
+export function schemaFile(name: JsonName): string {
+  return `${name.replaceAll(/[^a-z]+/g, '-')}.schema.json`;
+}
+
+/**
+ * The JSON Schema (draft 2020-12) of an output. The published one accepts further members, because outputs grow; with
+ * `isStrict` it does not, which tests use to find members that are not declared.
+ */
+export function jsonSchemaOf(name: JsonName, { isStrict = false } = {}): Record<string, unknown> {
+  const { about, shape } = jsonOutputs[name];
+  const { $schema, ...schema } = z.toJSONSchema(shape, { io: isStrict ? 'output' : 'input' });
+  return { $schema, title: `sightline ${name}`, description: `Printed with --json by ${about}`, ...schema };
+}

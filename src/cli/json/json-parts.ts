@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+// Members that several outputs share. Objects accept further members, because outputs only grow.
+
+/** A number of things. */
+export const number = z.int().nonnegative();
+
+/** A duration in milliseconds, or another number that is not negative. */
+export const amount = z.number().nonnegative();
+
+export const time = z.string().describe('ISO 8601, UTC');
+
+export const day = z.string().describe('YYYY-MM-DD, UTC');
+
+/** Rows of a table by what happened to them. */
+export const rowCounts = z.object({
+  read: number.describe('rows that upstream sent'),
+  inserted: number,
+  updated: number,
+  deleted: number.describe('rows marked as deleted'),
+});
+
+/** Row counts by table. */
+export const tableCounts = z.record(z.string(), rowCounts);
+
+export const fileCounts = z.object({ files: number, bytes: number });
+
+/** An error of the error table. */
+export const errorParts = z.object({
+  code: z.string().describe('a code of docs/operator/errors.md'),
+  message: z.string(),
+  hint: z.string().describe('the next step'),
+});
+
+export const error = z.object({ error: errorParts });
+
+/** Ranges of days, both included. */
+export const range = z.object({ from: day, to: day });

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { number, time } from './json-parts.ts';
+
+/** `init`. */
+export const init = z.object({
+  workspace: z.string(),
+  baseUrl: z.string(),
+  brands: z.array(z.string()).describe('names of the brands that the key can read'),
+  rateLimit: z.number().describe('requests per minute'),
+  written: z.array(z.string()).describe('changed files'),
+  plan: z.object({ requests: number, minutes: z.number() }).nullable().describe('estimate of the first sync'),
+});
+
+const addresses = { baseUrl: z.string(), mcpUrl: z.string(), metricsUrl: z.string().nullable() };
+
+/** `serve`. */
+export const serve = z.object({ ...addresses, statusUrl: z.string().nullable() });
+
+/** `serve --role api`. */
+export const serveApi = z.object({ ...addresses, workspaces: number, keys: number });
+
+/** `sandbox`. */
+export const sandbox = z.object({ baseUrl: z.string(), key: z.string() });
+
+/** `completion`. */
+export const completion = z.object({ shell: z.string(), script: z.string() });
+
+/** `keys revoke`. */
+export const key = z.object({
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string(),
+  createdAt: time,
+  expiresAt: time.nullable(),
+});
+
+/** `keys create`. */
+export const newKey = z.object({ ...key.shape, key: z.string().describe('the key, which is not stored') });
+
+/** `keys list`. */
+export const keys = z.array(z.object({ ...key.shape, expired: z.boolean() }));
+
+/** `worker`. */
+export const worker = z.object({
+  worker: z.string(),
+  tasks: z.record(z.string(), number).describe('number of tasks by how they ended'),
+});
+
+const workspaceJob = { workspace: z.string(), job: z.string() };
+
+/** `cluster status`. */
+export const clusterStatus = z.object({
+  at: time,
+  runner: z.enum(['process', 'postgres', 'redis']),
+  queue: z
+    .object({
+      counts: z.object({ waiting: number, active: number, delayed: number, failed: number }),
+      schedules: number,
+      oldestWaiting: time.nullable(),
+      nextDue: time.nullable(),
+      workers: z.array(
+        z.object({
+          name: z.string(),
+          host: z.string(),
+          pid: z.int(),
+          since: time,
+          seen: time,
+          concurrency: number,
+          tasks: number,
+        }),
+      ),
+      leases: z.array(z.object({ ...workspaceJob, worker: z.string(), since: time, renewed: time.nullable() })),
+    })
+    .nullable()
+    .describe('null without a queue'),
+  budgets: z.array(
+    z.object({
+      budget: z.string(),
+      workspaces: z.array(z.string()),
+      limit: z.number().nullable(),
+      lastMinute: number,
+    }),
+  ),
+  homes: z
+    .array(
+      z.object({
+        workspace: z.string(),
+        epoch: number,
+        claim: z.object({ holder: z.string(), via: z.string().nullable(), until: time }).nullable(),
+        savedAt: time.nullable(),
+        bytes: number,
+        journalPieces: number,
+      }),
+    )
+    .describe('remote warehouses'),
+  lag: z.object({
+    workspaces: number,
+    overdue: number,
+    worst: z.array(
+      z.object({
+        workspace: z.string(),
+        lastWholeRun: time.nullable(),
+        overdueSince: time.nullable(),
+        overdue: z.array(z.string()),
+      }),
+    ),
+  }),
+});
+
+/** `cluster enqueue`. */
+export const clusterEnqueue = z.object({ job: z.string(), workspaces: number, enqueued: number, waiting: number });

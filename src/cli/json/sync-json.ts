@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { amount, day, errorParts, number, range, tableCounts, time } from './json-parts.ts';
+
+const trouble = z.object({
+  chain: z.string().describe('the slice, such as `responses` of a brand and a range of days'),
+  code: z.string(),
+  message: z.string(),
+});
+
+/** `sync`: result of a run. */
+export const sync = z.object({
+  runId: z.string(),
+  status: z.enum(['complete', 'partial', 'failed', 'interrupted']),
+  requests: number,
+  retries: number,
+  waitedMs: amount,
+  tables: tableCounts,
+  quarantined: number,
+  failures: z.array(trouble).describe('unfinished slices; the next run reads them again'),
+  warnings: z.array(trouble),
+  drift: z
+    .object({
+      unknownFields: number,
+      vanishedFields: number,
+      changedTypes: number,
+      newValues: number,
+      implausibleValues: number,
+    })
+    .describe('drift that no earlier run has found')
+    .optional(),
+  allowance: z.string().nullable().describe('why the run ended early if a limit was reached'),
+  left: number.describe('known requests left for the next run'),
+  error: errorParts.describe('the error that ended the run early').optional(),
+});
+
+/** A line of `sync --all`: the result of a workspace, or only its error. */
+export const syncOfWorkspace = z.object({ workspace: z.string(), ...sync.partial().shape });
+
+/** `plan`. */
+export const plan = z.object({
+  requests: number,
+  resources: z.array(
+    z.object({
+      name: z.string(),
+      requests: number,
+      reasons: z.array(z.object({ reason: z.string(), requests: number })),
+    }),
+  ),
+  skippedDays: number.describe('days that are up to date'),
+  unreliable: z.array(z.string()).describe('IDs of brands whose day counts are unreliable'),
+  continues: z.boolean().describe('whether the last run left unfinished slices'),
+  asked: number.describe('requests that planning took'),
+  perMinute: amount.describe('requests per minute that the budget allows'),
+  minutes: amount,
+  doneAt: time,
+});
+
+const difference = z.object({
+  measure: z.string(),
+  subject: z.string(),
+  upstream: z.number().nullable(),
+  held: z.number().nullable().describe('computed from the copy'),
+});
+const differingDay = z.object({ day, upstream: number, held: number, differences: z.array(difference) });
+
+/** `verify`. */
+export const verify = z.object({
+  agrees: z.boolean(),
+  brands: z.array(
+    z.object({
+      brandId: z.string(),
+      name: z.string().nullable(),
+      verifiedThrough: day.nullable(),
+      days: z.object({ verified: number, agree: number, unreported: number }),
+      differing: z.array(differingDay),
+      settling: z.array(differingDay).describe('days that were still open when their report was read'),
+      ranges: z.array(
+        z.object({
+          report: z.string(),
+          ...range.shape,
+          compared: number.describe('rows that could be compared'),
+          status: z.enum(['agrees', 'differs', 'settling']),
+          differences: z.array(difference),
+        }),
+      ),
+    }),
+  ),
+  repair: z.object({ ranges: z.array(z.object({ brandId: z.string(), ...range.shape })), requests: number }).nullable(),
+  error: errorParts.optional(),
+});
+
+/** `replay`. */
+export const replay = z.object({
+  status: z.enum(['complete', 'partial']),
+  path: z.string(),
+  replaced: z.boolean().describe("whether the new file has replaced the workspace's warehouse"),
+  kept: z.string().nullable().describe('path of the replaced warehouse'),
+  missing: z.array(z.object({ table: z.string(), rows: number })).describe('rows that the new file lacks'),
+  files: number,
+  pages: number,
+  skipped: number,
+  tables: tableCounts,
+  quarantined: number,
+  damages: z.array(z.object({ file: z.string(), position: number, page: z.string().nullable(), message: z.string() })),
+});
+
+const cost = z.object({
+  requests: number,
+  retries: number,
+  rows: number.describe('rows that upstream sent'),
+  inserted: number,
+  updated: number,
+  deleted: number,
+  wasted: number.describe('requests whose page changed nothing'),
+  failures: number,
+  bytes: number,
+  waitedMs: amount,
+  requestsPerNewRow: amount.nullable(),
+});
+
+const runCost = z.object({
+  runId: z.string(),
+  kind: z.string().nullable().describe('null in a copy of an earlier version'),
+  trigger: z.string().nullable(),
+  status: z.string(),
+  startedAt: time,
+  endedAt: time.nullable(),
+  durationMs: amount.nullable(),
+  error: z.string().nullable(),
+  ...cost.shape,
+});
+
+/** `runs`. */
+export const runs = z.array(runCost);
+
+/** `runs ID`. */
+export const run = z.object({
+  ...runCost.shape,
+  resources: z.array(z.object({ resource: z.string(), ...cost.shape })),
+});
+
+/** `state list`. */
+const slice = {
+  chain: z.string(),
+  resource: z.string(),
+  brandId: z.string().nullable(),
+  from: day.nullable(),
+  to: day.nullable(),
+  passId: z.string(),
+};
+export const stateList = z.object({
+  coverage: z
+    .array(z.object({ ...slice, runId: z.string(), closedAt: time, rows: number, state: z.string().nullable() }))
+    .describe('completely read slices'),
+  checkpoints: z
+    .array(
+      z.object({
+        ...slice,
+        page: number,
+        table: z.string(),
+        next: z.string().nullable(),
+        seen: z.array(z.string()),
+        unidentified: number,
+        readAt: time,
+      }),
+    )
+    .describe('committed pages of unfinished slices'),
+});
+
+/** `state import`. */
+export const stateCounts = z.object({ coverage: number, checkpoints: number });
+
+/** `state export`. */
+export const stateExport = z.object({ path: z.string(), ...stateCounts.shape });
+
+/** `state reset`. */
+export const stateReset = z.object({ chains: number.describe('slices that the next sync reads again') });

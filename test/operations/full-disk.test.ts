@@ -1,0 +1,204 @@
+import { readdirSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { SightlineError } from '../../src/base/errors.ts';
+import { backupWorkspace } from '../../src/operations/backup/backup.ts';
+import { readRestoreSource, restoreWorkspace } from '../../src/operations/backup/restore.ts';
+import { exportWorkspace } from '../../src/operations/export.ts';
+import { exportFiles } from '../../src/operations/export-files.ts';
+import { queryWorkspace } from '../../src/operations/query.ts';
+import { syncWorkspace } from '../../src/operations/sync.ts';
+import { type Context, catalogue } from '../../src/session/workspace.ts';
+import type { SyncStats } from '../../src/sync/sync-stats.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { startCli } from '../cli/helpers.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type SmallDisk, smallDisk } from '../support/small-disk.ts';
+
+const MEGABYTE = 1_000_000;
+const ROOMY_BYTES = 400 * MEGABYTE;
+const EVERYTHING = { only: null, range: null, brands: null };
+const ALL_ROWS = catalogue.tables.map(({ name }) => `SELECT '${name}', count(*) FROM "${name}"`).join(' UNION ALL ');
+const nothing = (): void => undefined;
+
+// Upstream's clock stands still, so that every sync of one sandbox receives the same data.
+async function openSandbox(): Promise<WorkspaceSandbox> {
+  const now = Date.now();
+  const sandbox = await startSandboxWorkspace({
+    brands: 1,
+    prompts: 3,
+    days: 4,
+    rateLimit: 10_000,
+    clock: () => now,
+  });
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+function contextOn(folder: string, sandbox: WorkspaceSandbox): Context {
+  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const config = loadConfig({ flags: {}, environment, folder });
+  return { config, clock: systemClock, signal: new AbortController().signal, command: 'test' };
+}
+
+async function countRows({ config }: Context): Promise<unknown> {
+  return (await queryWorkspace(config, `${ALL_ROWS} ORDER BY 1`))[0]?.rows;
+}
+
+// The message has the folder, the free space and the needed space; the text of DuckDB or the system is the cause.
+function fullDisk(folder: string, neededBy: RegExp): RegExp {
+  return new RegExp(
+    `^the disk of ${folder} has [\\d.]+ MB free, and ${neededBy.source} needs about [\\d.]+ MB(; [a-z ]+)?$`,
+  );
+}
+
+async function failureOf(work: Promise<unknown>): Promise<SightlineError> {
+  const thrown = await work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  expect(thrown).toBeInstanceOf(SightlineError);
+  return thrown as SightlineError;
+}
+
+describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
+  test('a sync is refused before its first request, and does not create a warehouse', async (context) => {
+    const disk = await smallDisk(8 * MEGABYTE);
+    if (disk === null) return context.skip();
+    const sandbox = await openSandbox();
+    const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+    const { code, stdout, stderr } = await startCli(['sync', '--json'], { cwd: disk.folder, env }).finished;
+    const { error } = JSON.parse(stdout) as { error: Record<string, string> };
+    const message = `the disk of ${disk.folder}/data/default has 8.0 MB free, and a sync needs about 200 MB`;
+    expect(code).toBe(1);
+    expect(error).toMatchObject({ code: 'disk_full', message });
+    expect(stderr).toBe(`sightline: ${message}\n${error['hint']}\n`);
+    expect(sandbox.requests).toEqual([]);
+    expect(readdirSync(disk.folder)).toEqual([]);
+  });
+
+  test.for([1, 6, 20])(
+    'a sync that runs out of space after %i requests loses nothing',
+    async (requests, testContext) => {
+      const disk = await smallDisk(ROOMY_BYTES);
+      if (disk === null) return testContext.skip();
+      const sandbox = await openSandbox();
+      const { folder, context, expected } = await workspaceOn(disk, sandbox);
+      let isFull = false;
+      const fill = (stats: SyncStats): void => {
+        if (isFull || stats.requests < requests) return;
+        isFull = true;
+        disk.leave(0);
+      };
+      const error = await failureOf(syncWorkspace(context, EVERYTHING, fill));
+      expect(isFull).toBe(true);
+      expect(error.code).toBe('disk_full');
+      expect(error.message).toMatch(fullDisk(folder, /(a sync|the next published copy)/));
+      expect(String((error.cause as Error).message)).not.toBe(error.message);
+      disk.leave(ROOMY_BYTES);
+      const summary = await syncWorkspace(context, EVERYTHING, nothing);
+      expect(summary).toMatchObject({ status: 'complete', error: null });
+      expect(await countRows(context)).toEqual(expected);
+    },
+  );
+
+  test('backup, export and restore change nothing, name the folder with its free and the needed space, and succeed with room', async (testContext) => {
+    const disk = await smallDisk(ROOMY_BYTES);
+    if (disk === null) return testContext.skip();
+    const sandbox = await openSandbox();
+    const { folder, context, expected } = await workspaceOn(disk, sandbox);
+    await syncWorkspace(context, EVERYTHING, nothing);
+    const elsewhere = await temporaryFolder();
+    const backup = join(elsewhere, 'backup.duckdb');
+    await backupWorkspace(context, backup, false);
+    const output = join(disk.folder, 'files');
+    await mkdir(join(folder, 'snapshots'));
+    const before = await filesIn(disk.folder);
+    const plain = {
+      tables: null,
+      from: null,
+      to: null,
+      brands: null,
+      format: 'csv',
+      compression: 'snappy',
+      output,
+    } as const;
+    const { source } = await readRestoreSource(context, backup, true);
+    disk.leave(20_000);
+    const failures: [RegExp, string, () => Promise<unknown>][] = [
+      [/the backup [^ ]+/, disk.folder, () => backupWorkspace(context, join(disk.folder, 'copy.duckdb'), false)],
+      [/the export [^ ]+/, disk.folder, () => exportFiles(context, plain, nothing)],
+      [/a snapshot/, join(folder, 'snapshots'), () => exportWorkspace(context, nothing)],
+      [/the restore of [^ ]+/, folder, () => restoreWorkspace(context, source)],
+    ];
+    for (const [by, where, run] of failures) {
+      const error = await failureOf(run());
+      expect(error).toMatchObject({ code: 'disk_full', message: expect.stringMatching(fullDisk(where, by)) });
+      expect(await filesIn(disk.folder)).toEqual(before);
+    }
+    disk.leave(ROOMY_BYTES);
+    expect(await countRows(context)).toEqual(expected);
+    for (const [, , run] of failures) await run();
+    expect(await countRows(context)).toEqual(expected);
+  });
+
+  test('--verbose shows the text of DuckDB as the cause, and the message without it does not', async (context) => {
+    const disk = await smallDisk(ROOMY_BYTES);
+    if (disk === null) return context.skip();
+    const sandbox = await openSandbox();
+    const { context: operation, cli } = await workspaceOn(disk, sandbox);
+    await syncWorkspace(operation, EVERYTHING, nothing);
+    disk.leave(20_000);
+    const args = ['backup', join(disk.folder, 'copy.duckdb')];
+    const brief = await cli(args);
+    expect(brief.code).toBe(1);
+    expect(brief.stderr.trimEnd().split('\n')).toHaveLength(2);
+    expect(brief.stderr).not.toContain('No space left on device');
+    expect((await cli([...args, '--verbose'])).stderr).toContain('No space left on device');
+  });
+
+  test('a checkpoint and a published copy fail with disk_full and keep committed rows', async (context) => {
+    const disk = await smallDisk(60 * MEGABYTE);
+    if (disk === null) return context.skip();
+    const path = join(disk.folder, 'warehouse.duckdb');
+    const database = await openDatabase(path, { memoryLimitMb: 64, threads: 1 });
+    await database.exclusive(({ run }) =>
+      run('CREATE TABLE t AS SELECT hash(range)::VARCHAR AS text FROM range(200000)'),
+    );
+    disk.leave(4_096);
+    const published = await failureOf(publishAnalytics(database, join(disk.folder, 'analytics.duckdb')));
+    expect(published.code).toBe('disk_full');
+    expect(published.message).toMatch(fullDisk(disk.folder, /the next published copy/));
+    const insert = 'INSERT INTO t SELECT hash(range)::VARCHAR FROM range(400000)';
+    expect((await failureOf(database.exclusive(({ run }) => run(insert)))).code).toBe('disk_full');
+    await database.close();
+    disk.leave(50 * MEGABYTE);
+    const again = await openDatabase(path);
+    onTestFinished(() => again.close());
+    expect(await again.exclusive(({ query }) => query('SELECT count(*) FROM t'))).toEqual([[200_000]]);
+    await again.exclusive(({ run }) => run('CHECKPOINT'));
+  });
+});
+
+// A workspace on the disk, and the rows that it has after a complete sync on a disk with room.
+async function workspaceOn(disk: SmallDisk, sandbox: WorkspaceSandbox) {
+  const reference = contextOn(await temporaryFolder(), sandbox);
+  await syncWorkspace(reference, EVERYTHING, nothing);
+  const context = contextOn(disk.folder, sandbox);
+  const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  return {
+    folder: context.config.folder,
+    context,
+    expected: await countRows(reference),
+    cli: (args: readonly string[]) => startCli(args, { cwd: disk.folder, env }).finished,
+  };
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).filter((name) => !name.includes('.budgets')).sort();
+}
