@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { fileCounts, number, time } from './json-parts.ts';
 
-const tables = z.array(z.object({ name: z.string(), rows: number, files: number, bytes: number }));
+const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
+const tables = z.array(tableFiles);
 
 /** `export`: a snapshot. */
 export const snapshot = z.object({
@@ -26,7 +27,24 @@ export const snapshot = z.object({
 });
 
 /** `export --output`: plain files. */
-export const plainFiles = z.object({ snapshotId: z.null(), path: z.string().nullable(), tables });
+export const plainFiles = z.object({
+  snapshotId: z.null(),
+  path: z.string().nullable(),
+  tables: z.array(
+    tableFiles.extend({
+      time: z.string().nullable().optional().describe('column by which rows were selected; null: all rows'),
+      cut: z
+        .object({
+          omitted: number.describe('rows that were not written'),
+          partial: number.describe('written rows whose week or month has days that were not selected'),
+          from: z.string().nullable(),
+          to: z.string().nullable(),
+        })
+        .optional()
+        .describe('effect of --from and --to'),
+    }),
+  ),
+});
 
 /** `backup`. */
 export const backup = z.object({
