@@ -55,141 +55,55 @@ export interface KeptJournal extends Journal {
   superseded(): readonly string[];
 }
 
-/** Creates the journal of a check-out. */
-export function createJournal(parts: JournalParts): KeptJournal {
-  const { store, lease, clock, folder, warehouse, kept } = parts;
-  const log = logOf(warehouse);
+/** Progress of a journal: what the store has of the open warehouse. */
+interface Shipped {
+  readonly parts: JournalParts;
+  /** Path of the warehouse's log. */
+  readonly log: string;
   /** Keys of uploaded warehouse files by SHA-256, so that a retry does not upload them again. */
-  const sent = new Map<string, string>();
-  const left: string[] = [];
+  readonly sent: Map<string, string>;
+  /** Keys that a save has removed from the record or the journal. */
+  readonly superseded: string[];
   /** Number of bytes of each file that are in the store. */
-  let shipped = new Map<string, number>();
-  let base: Identity | null = null;
-  let segment: Segment | null = null;
-  let written = 0;
-  let taken = 0;
-  let followed: FollowedWarehouse | null = null;
+  bytes: Map<string, number>;
+  base: Identity | null;
+  segment: Segment | null;
+  /** Pieces in the segment, and pieces of earlier check-outs. */
+  written: number;
+  taken: number;
   /**
    * A piece whose response was lost, so the store may have it. It is sent again unchanged, because a different piece
    * would leave a gap.
    */
-  let unsure: { readonly key: string; readonly appended: readonly Appended[] } | null = null;
+  unsure: Piece | null;
+}
 
-  const save = async (change: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord> => {
-    const saved = await saveBase(parts, sent);
-    const earlier = await lease.read();
-    const files = await sendKept(store, folder, kept, earlier.files, (sha256) => keyOf(lease, 'files', sha256));
-    const record = await lease.change((before) => change({ ...before, base: saved, files, journal: [] }));
-    left.push(...keysOf(earlier, segment === null ? null : { ...segment, pieces: written }));
-    shipped = new Map(files.map(({ path, bytes }) => [path, bytes]));
-    base = identify(warehouse);
-    segment = null;
-    unsure = null;
-    written = 0;
-    taken = 0;
-    return record;
+interface Piece {
+  readonly key: string;
+  readonly appended: readonly Appended[];
+}
+
+/** Creates the journal of a check-out. */
+export function createJournal(parts: JournalParts): KeptJournal {
+  const { folder, warehouse, kept } = parts;
+  const shipped: Shipped = {
+    parts,
+    log: logOf(warehouse),
+    sent: new Map(),
+    superseded: [],
+    bytes: new Map(),
+    base: null,
+    segment: null,
+    written: 0,
+    taken: 0,
+    unsure: null,
   };
-
-  const saveFiles = async (): Promise<void> => {
-    const isOwn = ({ path }: { readonly path: string }): boolean => kept.files.includes(path);
-    const earlier = (await lease.read()).files.filter(isOwn);
-    const nextKey = (sha256: string): string => keyOf(lease, 'files', sha256);
-    const files = await sendKept(store, folder, { files: kept.files, folders: [] }, earlier, nextKey);
-    await lease.change((record) => ({ ...record, files: [...record.files.filter((file) => !isOwn(file)), ...files] }));
-    left.push(...earlier.map(({ key }) => key));
-  };
-
-  // Returns the length of the log that contains complete transactions. Saves everything and returns null if the log
-  // does not cover all changes of the file.
-  const settle = (by: FollowedWarehouse): Promise<number | null> =>
-    by.alone(async (fold) => {
-      const bytes = sizeOf(log);
-      const isFull = bytes > Math.max(JOURNAL_BYTES_MAX, sizeOf(warehouse)) || written + taken >= PIECES_MAX;
-      const isLarge = bytes - (shipped.get(basename(log)) ?? 0) > PIECE_BYTES_MAX;
-      // Large transactions write to the file itself and only refer to it in the log; a checkpoint writes to the file,
-      // too.
-      if (isSame(base, identify(warehouse)) && !isFull && !isLarge) return bytes;
-      await fold();
-      await save((record) => record);
-      return null;
-    });
-
-  const send = async (piece: NonNullable<typeof unsure>): Promise<void> => {
-    unsure = piece;
-    // Returns false if the response to an earlier attempt was lost: nobody else writes under this prefix.
-    await store.create(piece.key, toPiece(piece.appended));
-    unsure = null;
-    written += 1;
-    for (const { path, offset, data } of piece.appended) shipped.set(path, offset + data.length);
-  };
-
-  const ship = async (by: FollowedWarehouse): Promise<void> => {
-    if (unsure !== null) await send(unsure);
-    const bytes = await settle(by);
-    if (bytes === null) return;
-    for (let isAll = false; !isAll; ) {
-      const found = await read(bytes);
-      isAll = found.isAll;
-      if (found.appended.length === 0) return;
-      segment ??= await begin();
-      await send({ key: pieceKey(segment, written + 1), appended: found.appended });
-    }
-  };
-
-  const begin = async (): Promise<Segment> => {
-    const begun: Segment = { prefix: `journal/${lease.epoch}-${randomUUID().slice(0, 8)}/`, pieces: null };
-    await lease.change((record) => {
-      const others = record.journal.filter(({ prefix }) => prefix !== begun.prefix);
-      return { ...record, journal: [...others, begun] };
-    });
-    return begun;
-  };
-
-  // The log goes into the last piece, after the files that it refers to, so that every page that it records is stored.
-  const read = async (logBytes: number): Promise<{ appended: Appended[]; isAll: boolean }> => {
-    const appended: Appended[] = [];
-    let room = PIECE_BYTES_MAX;
-    const take = async (path: string, to: number): Promise<void> => {
-      const offset = shipped.get(path) ?? 0;
-      const bytes = Math.min(to - offset, room);
-      if (bytes <= 0) return;
-      const data = await readPart(join(folder, path), offset, bytes);
-      room -= data.length;
-      appended.push({ path, offset, data });
-    };
-    const others = await listKept(folder, { files: [], folders: kept.folders });
-    for (const [path, bytes] of others) await take(path, bytes);
-    if (room === 0) return { appended, isAll: false };
-    room = Number.POSITIVE_INFINITY;
-    await take(basename(log), logBytes);
-    return { appended, isAll: true };
-  };
-
-  // Retries until the lease is lost: a temporary failure of the store must not cause the same pages to be requested
-  // from upstream again.
-  const shipOrLose = async (): Promise<void> => {
-    for (let retries = 0; ; retries++) {
-      lease.lost.throwIfAborted();
-      const by = followed;
-      if (by === null) return;
-      try {
-        await ship(by);
-        lease.assertHeld();
-        return;
-      } catch (thrown) {
-        lease.lost.throwIfAborted();
-        const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
-        if (!isStore || retries === RETRIES_MAX) throw thrown;
-        await clock.sleep(RETRY_MS, lease.lost);
-      }
-    }
-  };
-
+  let followed: FollowedWarehouse | null = null;
   let running: Promise<void> | null = null;
   let waiting: Promise<void> | null = null;
   const begun = (): Promise<void> => {
     waiting = null;
-    running = shipOrLose().finally(() => {
+    running = shipOrLose(shipped, () => followed).finally(() => {
       running = null;
     });
     return running;
@@ -200,18 +114,17 @@ export function createJournal(parts: JournalParts): KeptJournal {
     waiting ??= running.catch(() => undefined).then(begun);
     return waiting;
   };
-
   return {
-    pieces: () => written + taken,
+    pieces: () => shipped.written + shipped.taken,
     begin: async (pieces) => {
-      taken = pieces;
+      shipped.taken = pieces;
       const files = await listKept(folder, kept);
-      shipped = new Map([...files, [basename(log), sizeOf(log)]]);
-      base = identify(warehouse);
+      shipped.bytes = new Map([...files, [basename(shipped.log), sizeOf(shipped.log)]]);
+      shipped.base = identify(warehouse);
     },
-    save,
-    saveFiles,
-    superseded: () => left,
+    save: (change) => save(shipped, change),
+    saveFiles: () => saveFiles(shipped),
+    superseded: () => shipped.superseded,
     follow: (opened) => {
       followed = opened;
       return async () => {
@@ -221,6 +134,126 @@ export function createJournal(parts: JournalParts): KeptJournal {
     },
     durable,
   };
+}
+
+async function save(shipped: Shipped, change: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord> {
+  const { parts, sent, segment, written } = shipped;
+  const { store, lease, folder, warehouse, kept } = parts;
+  const saved = await saveBase(parts, sent);
+  const earlier = await lease.read();
+  const files = await sendKept(store, folder, kept, earlier.files, (sha256) => keyOf(lease, 'files', sha256));
+  const record = await lease.change((before) => change({ ...before, base: saved, files, journal: [] }));
+  shipped.superseded.push(...keysOf(earlier, segment === null ? null : { ...segment, pieces: written }));
+  shipped.bytes = new Map(files.map(({ path, bytes }) => [path, bytes]));
+  shipped.base = identify(warehouse);
+  shipped.segment = null;
+  shipped.unsure = null;
+  shipped.written = 0;
+  shipped.taken = 0;
+  return record;
+}
+
+async function saveFiles({ parts, superseded }: Shipped): Promise<void> {
+  const { store, lease, folder, kept } = parts;
+  const isOwn = ({ path }: { readonly path: string }): boolean => kept.files.includes(path);
+  const earlier = (await lease.read()).files.filter(isOwn);
+  const nextKey = (sha256: string): string => keyOf(lease, 'files', sha256);
+  const files = await sendKept(store, folder, { files: kept.files, folders: [] }, earlier, nextKey);
+  await lease.change((record) => ({ ...record, files: [...record.files.filter((file) => !isOwn(file)), ...files] }));
+  superseded.push(...earlier.map(({ key }) => key));
+}
+
+// Retries until the lease is lost: a temporary failure of the store must not cause the same pages to be requested
+// from upstream again.
+async function shipOrLose(shipped: Shipped, followed: () => FollowedWarehouse | null): Promise<void> {
+  const { lease, clock } = shipped.parts;
+  for (let retries = 0; ; retries++) {
+    lease.lost.throwIfAborted();
+    const by = followed();
+    if (by === null) return;
+    try {
+      await ship(shipped, by);
+      lease.assertHeld();
+      return;
+    } catch (thrown) {
+      lease.lost.throwIfAborted();
+      const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
+      if (!isStore || retries === RETRIES_MAX) throw thrown;
+      await clock.sleep(RETRY_MS, lease.lost);
+    }
+  }
+}
+
+async function ship(shipped: Shipped, by: FollowedWarehouse): Promise<void> {
+  if (shipped.unsure !== null) await sendPiece(shipped, shipped.unsure);
+  const bytes = await settle(shipped, by);
+  if (bytes === null) return;
+  for (let isAll = false; !isAll; ) {
+    const found = await readAppended(shipped, bytes);
+    isAll = found.isAll;
+    if (found.appended.length === 0) return;
+    shipped.segment ??= await beginSegment(shipped.parts);
+    await sendPiece(shipped, { key: pieceKey(shipped.segment, shipped.written + 1), appended: found.appended });
+  }
+}
+
+// Returns the length of the log that contains complete transactions. Saves everything and returns null if the log
+// does not cover all changes of the file.
+function settle(shipped: Shipped, by: FollowedWarehouse): Promise<number | null> {
+  const { log, parts, written, taken } = shipped;
+  return by.alone(async (fold) => {
+    const bytes = sizeOf(log);
+    const isFull = bytes > Math.max(JOURNAL_BYTES_MAX, sizeOf(parts.warehouse)) || written + taken >= PIECES_MAX;
+    const isLarge = bytes - (shipped.bytes.get(basename(log)) ?? 0) > PIECE_BYTES_MAX;
+    // Large transactions write to the file itself and only refer to it in the log; a checkpoint writes to the file,
+    // too.
+    if (isSame(shipped.base, identify(parts.warehouse)) && !isFull && !isLarge) return bytes;
+    await fold();
+    await save(shipped, (record) => record);
+    return null;
+  });
+}
+
+async function sendPiece(shipped: Shipped, piece: Piece): Promise<void> {
+  shipped.unsure = piece;
+  // Returns false if the response to an earlier attempt was lost: nobody else writes under this prefix.
+  await shipped.parts.store.create(piece.key, toPiece(piece.appended));
+  shipped.unsure = null;
+  shipped.written += 1;
+  for (const { path, offset, data } of piece.appended) shipped.bytes.set(path, offset + data.length);
+}
+
+async function beginSegment({ lease }: JournalParts): Promise<Segment> {
+  const begun: Segment = { prefix: `journal/${lease.epoch}-${randomUUID().slice(0, 8)}/`, pieces: null };
+  await lease.change((record) => {
+    const others = record.journal.filter(({ prefix }) => prefix !== begun.prefix);
+    return { ...record, journal: [...others, begun] };
+  });
+  return begun;
+}
+
+// The log goes into the last piece, after the files that it refers to, so that every page that it records is stored.
+async function readAppended(
+  { parts, log, bytes: shippedBytes }: Shipped,
+  logBytes: number,
+): Promise<{ appended: Appended[]; isAll: boolean }> {
+  const { folder, kept } = parts;
+  const appended: Appended[] = [];
+  let room = PIECE_BYTES_MAX;
+  const take = async (path: string, to: number): Promise<void> => {
+    const offset = shippedBytes.get(path) ?? 0;
+    const bytes = Math.min(to - offset, room);
+    if (bytes <= 0) return;
+    const data = await readPart(join(folder, path), offset, bytes);
+    room -= data.length;
+    appended.push({ path, offset, data });
+  };
+  const others = await listKept(folder, { files: [], folders: kept.folders });
+  for (const [path, bytes] of others) await take(path, bytes);
+  if (room === 0) return { appended, isAll: false };
+  room = Number.POSITIVE_INFINITY;
+  await take(basename(log), logBytes);
+  return { appended, isAll: true };
 }
 
 /** Returns a new key. Keys are never reused, so an obsolete object can be removed at any time. */

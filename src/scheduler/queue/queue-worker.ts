@@ -76,47 +76,26 @@ export interface WorkerParts {
   readonly toError: (thrown: unknown) => Error;
 }
 
+/** Tasks that a worker performs at the moment, and the services that it needs for them. */
+interface Performing {
+  readonly held: Map<string, Held>;
+  readonly options: WorkOptions;
+  readonly parts: WorkerParts;
+  readonly database: QueueConnection['database'];
+}
+
 /** Performs tasks of the queue until the signal is aborted and all leases have ended. */
 export async function workOnQueue(
   { queue, database, createWorker }: QueueConnection,
   options: WorkOptions,
-  { clock, say, leaseMs, toError }: WorkerParts,
+  parts: WorkerParts,
 ): Promise<void> {
+  const { clock, say, leaseMs, toError } = parts;
   const { signal, name, concurrency } = options;
-  const { DelayedError, WaitingError } = await import('bullmq');
   const held = new Map<string, Held>();
-  const perform = async (job: TaskJob, token = ''): Promise<string> => {
-    const id = job.id ?? '';
-    const key = { id, token, attempt: job.attemptsStarted };
-    const lease: Held = { job, key, stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
-    // This worker lost the task, got it back, and is still stopping its first run.
-    if (held.has(id)) {
-      await putBack(job, token, signal.aborted ? 0 : AGAIN_MS, lease, clock, signal);
-      throw signal.aborted ? new WaitingError() : new DelayedError();
-    }
-    held.set(id, lease);
-    void markBegun(lease);
-    try {
-      const end = await performOne(job, lease, options, clock);
-      await renewExpired(lease).catch(() => undefined);
-      // Another worker has the task now and settles it.
-      if (lease.isLost) throw new WaitingError();
-      if (end.kind === 'settled') return end.status;
-      await putBack(job, token, signal.aborted ? 0 : end.afterMs, lease, clock, signal);
-      throw end.afterMs === 0 || signal.aborted ? new WaitingError() : new DelayedError();
-    } finally {
-      held.delete(id);
-    }
-  };
-  const leasesOf = (ids: readonly string[]): Held[] => ids.flatMap((id) => held.get(id) ?? []);
-  const renewExpired = async (lease: Held): Promise<void> => {
-    if (database.renewExpired === null || lease.isLost) return;
-    const isRenewed = await database.renewExpired(lease.key, leaseMs);
-    if (isRenewed) lease.renewedMs = clock.monotonic();
-    else lose(lease, TAKEN_OVER);
-  };
+  const performing: Performing = { held, options, parts, database };
   const trouble = createTrouble(say, toError);
-  const worker = await createWorker(perform, {
+  const worker = await createWorker((job, token = '') => perform(performing, job, token), {
     name,
     concurrency,
     autorun: false,
@@ -129,24 +108,7 @@ export async function workOnQueue(
     removeOnComplete: { count: ENDED_MAX },
     removeOnFail: { count: ENDED_MAX },
   });
-  worker.on('error', trouble.report);
-  worker.on('failed', (job, { message }) => {
-    const names = job === undefined ? null : namesOf(job);
-    say(names === null ? message : `job ${names.job} of ${names.workspace} failed: ${message}`);
-  });
-  worker.on('lockRenewalFailed', (ids) => {
-    for (const lease of leasesOf(ids)) {
-      if (database.renewExpired === null) lose(lease, TAKEN_OVER);
-      else void renewExpired(lease).catch(trouble.report);
-    }
-  });
-  worker.on('locksRenewed', ({ jobIds }) => {
-    trouble.end();
-    for (const lease of leasesOf(jobIds)) {
-      lease.renewedMs = clock.monotonic();
-      void markBegun(lease);
-    }
-  });
+  handleEvents(worker, performing, trouble);
   const backend = worker.getBackend();
   const takeOverExpired = backend.moveStalledJobsToWait.bind(backend);
   backend.moveStalledJobsToWait = async () => {
@@ -168,6 +130,64 @@ export async function workOnQueue(
   await stopped;
   await close(worker, held, clock);
   await Promise.all([run, presence]);
+}
+
+async function perform(performing: Performing, job: TaskJob, token: string): Promise<string> {
+  const { held, options, parts } = performing;
+  const { clock } = parts;
+  const { signal } = options;
+  const { DelayedError, WaitingError } = await import('bullmq');
+  const id = job.id ?? '';
+  const key = { id, token, attempt: job.attemptsStarted };
+  const lease: Held = { job, key, stop: new AbortController(), isLost: false, renewedMs: clock.monotonic() };
+  // This worker lost the task, got it back, and is still stopping its first run.
+  if (held.has(id)) {
+    await putBack(job, token, signal.aborted ? 0 : AGAIN_MS, lease, clock, signal);
+    throw signal.aborted ? new WaitingError() : new DelayedError();
+  }
+  held.set(id, lease);
+  void markBegun(lease);
+  try {
+    const end = await performOne(job, lease, options, clock);
+    await renewExpired(performing, lease).catch(() => undefined);
+    // Another worker has the task now and settles it.
+    if (lease.isLost) throw new WaitingError();
+    if (end.kind === 'settled') return end.status;
+    await putBack(job, token, signal.aborted ? 0 : end.afterMs, lease, clock, signal);
+    throw end.afterMs === 0 || signal.aborted ? new WaitingError() : new DelayedError();
+  } finally {
+    held.delete(id);
+  }
+}
+
+async function renewExpired({ database, parts }: Performing, lease: Held): Promise<void> {
+  if (database.renewExpired === null || lease.isLost) return;
+  const isRenewed = await database.renewExpired(lease.key, parts.leaseMs);
+  if (isRenewed) lease.renewedMs = parts.clock.monotonic();
+  else lose(lease, TAKEN_OVER);
+}
+
+function handleEvents(worker: TaskWorker, performing: Performing, trouble: Trouble): void {
+  const { held, database, parts } = performing;
+  const leasesOf = (ids: readonly string[]): Held[] => ids.flatMap((id) => held.get(id) ?? []);
+  worker.on('error', trouble.report);
+  worker.on('failed', (job, { message }) => {
+    const names = job === undefined ? null : namesOf(job);
+    parts.say(names === null ? message : `job ${names.job} of ${names.workspace} failed: ${message}`);
+  });
+  worker.on('lockRenewalFailed', (ids) => {
+    for (const lease of leasesOf(ids)) {
+      if (database.renewExpired === null) lose(lease, TAKEN_OVER);
+      else void renewExpired(performing, lease).catch(trouble.report);
+    }
+  });
+  worker.on('locksRenewed', ({ jobIds }) => {
+    trouble.end();
+    for (const lease of leasesOf(jobIds)) {
+      lease.renewedMs = parts.clock.monotonic();
+      void markBegun(lease);
+    }
+  });
 }
 
 async function performOne(job: TaskJob, lease: Held, options: WorkOptions, clock: Clock): Promise<TaskEnd> {
@@ -259,11 +279,16 @@ async function close(worker: TaskWorker, held: ReadonlyMap<string, Held>, clock:
   }
 }
 
+interface Trouble {
+  readonly report: (thrown: unknown) => void;
+  readonly end: () => void;
+}
+
 // Reports the loss of the database once and its return once.
-function createTrouble(say: WorkerParts['say'], toError: WorkerParts['toError']) {
+function createTrouble(say: WorkerParts['say'], toError: WorkerParts['toError']): Trouble {
   let isAway = false;
   return {
-    report: (thrown: unknown): void => {
+    report: (thrown) => {
       // A lost lease is handled by the event lockRenewalFailed.
       if (thrown instanceof Error && thrown.message.startsWith('could not renew lock')) return;
       const error = toError(thrown);
@@ -274,7 +299,7 @@ function createTrouble(say: WorkerParts['say'], toError: WorkerParts['toError'])
       const what = error instanceof AwayError ? error.what : '';
       say(isAway ? `The queue's database ${what} (${detail}); running tasks continue.` : `Queue error: ${detail}`);
     },
-    end: (): void => {
+    end: () => {
       if (isAway) say("The queue's database answers again.");
       isAway = false;
     },
