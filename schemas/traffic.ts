@@ -13,7 +13,7 @@ export const traffic = defineResource({
   change: {
     kind: 'report',
     span: 'history',
-    eachDay: true,
+    eachDay: { table: 'traffic_totals', adds: ['site_sessions'] },
   },
   computes: 'visits',
   echoes: ['from', 'to'],
@@ -48,7 +48,7 @@ export const traffic = defineResource({
     {
       name: 'traffic_totals',
       about:
-        'Totals of AI-referred visits and of all visits, by range; rows of single days have range_from = range_to.',
+        'Totals of AI-referred visits and of all visits, by requested range; a single day has range_from = range_to.',
       at: 'body',
       extent: { kind: 'range' },
       key: [],

@@ -1,5 +1,5 @@
 import { type HistoryTable, historyTables } from './histories.ts';
-import type { ResourceDeclaration } from './resource.ts';
+import type { RangeTotals, ResourceDeclaration } from './resource.ts';
 import {
   type ChildTable,
   type Column,
@@ -54,7 +54,8 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
     if (resource === undefined) throw new RangeError(`no resource ${name}; allowed: ${[...byName.keys()].join(', ')}`);
     return resource;
   };
-  for (const { change } of resources) {
+  for (const { name, change, derived } of resources) {
+    if (change.kind === 'report' && change.eachDay !== undefined) checkTotals(name, derived, change.eachDay);
     if (change.kind === 'detail') get(change.of);
     if (change.kind === 'window' && change.census !== undefined) get(change.census.resource);
   }
@@ -72,6 +73,13 @@ export function providerOf(catalogue: Catalogue, scope: 'brand'): Resource {
   const provider = catalogue.resources.find((resource) => resource.provides?.scope === scope);
   if (provider === undefined) throw new TypeError(`no resource provides the scope ${scope}`);
   return provider;
+}
+
+function checkTotals(name: string, derived: readonly ResourceTable[], { table, adds }: RangeTotals): void {
+  const columns = derived.find((one) => one.name === table && one.extent.kind === 'range')?.columns ?? [];
+  const missing = adds.filter((column) => columns.every((one) => one.name !== column));
+  if (missing.length > 0 || adds.length === 0)
+    throw new TypeError(`resource ${name}: ${table} is not a table by range with the columns ${adds.join(', ')}`);
 }
 
 function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {

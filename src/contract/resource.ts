@@ -54,9 +54,19 @@ export type Change =
   | {
       readonly kind: 'report';
       readonly span: 'recent' | 'history';
-      /** Also request each single day from the first day with a row, because the API sends some numbers only once per body. */
-      readonly eachDay?: true;
+      /** Totals that the API sends once per body. Their values on single days are requested too. */
+      readonly eachDay?: RangeTotals;
     };
+
+/** Totals of a report: a table with one row per requested range. */
+export interface RangeTotals {
+  readonly table: string;
+  /**
+   * Columns whose values on single days are needed, because the rows of the report do not have them. They may add up over
+   * days: a sync subtracts them as long as upstream's own numbers do. Unique counts and averages do not.
+   */
+  readonly adds: readonly string[];
+}
 
 /** Source of a window's day counts: column `count` of `table`, which is repeated for each entity of a day. */
 export interface DayCounts {

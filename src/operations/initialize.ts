@@ -66,7 +66,7 @@ export interface WrittenSettings {
 export interface Initialized extends ConnectionTest {
   readonly workspace: string;
   readonly written: readonly string[];
-  readonly plan: Pick<PricedPlan, 'requests' | 'minutes'> | SightlineError | null;
+  readonly plan: Pick<PricedPlan, 'requests' | 'least' | 'most' | 'minutes'> | SightlineError | null;
 }
 
 /**
@@ -178,8 +178,8 @@ async function checkReplacement({ options, parts, place }: Setup, key: string): 
 async function estimate(workspace: string, { open, signal }: InitParts): Promise<Initialized['plan']> {
   try {
     const options = { only: null, range: null, brands: null, full: false };
-    const { requests, minutes, error } = await priceWorkspace(open(workspace), options, false);
-    return error ?? { requests, minutes };
+    const { requests, least, most, minutes, error } = await priceWorkspace(open(workspace), options, false);
+    return error ?? { requests, least, most, minutes };
   } catch (thrown) {
     signal.throwIfAborted();
     return toSightlineError(thrown);

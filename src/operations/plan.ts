@@ -1,13 +1,13 @@
-import { providerOf } from '../contract/catalogue.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
+import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { openBudget, resolveBrands, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
 /** The plan of a sync with its estimated duration. */
 export interface PricedPlan extends SyncPlan {
-  /** Requests sent to refresh the lists and day counts before planning. */
+  /** Requests sent to refresh the lists, reports and day counts on which other requests depend. */
   readonly asked: number;
   /** `perMinute`: requests per minute that the budget allows. `minutes`: duration of the sync at that rate. */
   readonly perMinute: number;
@@ -19,18 +19,21 @@ export interface PricedPlan extends SyncPlan {
 }
 
 /**
- * Plans a sync and estimates its requests. Unless `offline`, first refreshes upstream's lists and day counts. That takes a few
- * requests per brand and makes the estimate exact for every resource with day counts.
+ * Plans a sync and estimates its requests. Unless `offline`, first refreshes the lists, reports and day counts on which other requests
+ * depend. That takes a few requests per brand and leaves a range only for lists that were never read and totals of days.
  */
 export async function priceWorkspace(context: Context, options: SyncOptions, offline: boolean): Promise<PricedPlan> {
   const { config, clock, signal } = context;
   const parts = { catalogue, clock, connections: config.connections, signal };
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
-    const counts = [providerOf(catalogue, 'brand').name, ...dayCounts()];
     const brands = offline
       ? await chooseStored(opened, options.brands)
       : await resolveBrands(context, opened, options.brands);
+    const wanted = withDependencies(catalogue, options.only);
+    const leading = catalogue.resources
+      .filter((resource) => wanted.has(resource.name) && leadsOn(catalogue, resource))
+      .map(({ name }) => name);
     const refreshed = offline
       ? undefined
       : (
@@ -38,7 +41,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
             context,
             opened,
             'look',
-            [{ ...options, brands, range: null, full: false, only: counts }],
+            [{ ...options, brands, range: null, full: false, only: leading, probe: true }],
             () => undefined,
           )
         )[0];
@@ -64,10 +67,4 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
 
 async function chooseStored({ warehouse }: Opened, wanted: readonly string[] | null): Promise<string[] | null> {
   return chooseBrandIds(await warehouse.database.exclusive(({ query }) => readBrandNames(query)), wanted);
-}
-
-function dayCounts(): string[] {
-  return catalogue.resources.flatMap(({ change }) =>
-    change.kind === 'window' && change.census !== undefined ? [change.census.resource] : [],
-  );
 }

@@ -5,11 +5,13 @@ import { join, resolve } from 'node:path';
 import { constrainedMemory } from 'node:process';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { noData, openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
 import { type GuardedSql, openGuardedSql } from '../warehouse/sql/guarded-sql.ts';
@@ -143,6 +145,20 @@ export async function openSession(config: WorkspaceConfig, limits = ownerLimits(
   const sql = await openReplicaWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
   const { copy, live } = agesOf(layout);
   return { sql, asOf: copy, isBehind: config.remote.kind === 'local' && live > copy };
+}
+
+/** A running sync, and the time of the replica that readers get until it publishes the next one. */
+export interface MidwayState {
+  readonly running: RunningSync;
+  /** Epoch milliseconds. */
+  readonly asOf: number;
+}
+
+/** Reads the state of the sync that is running in a workspace; null if none is, or none has published a replica. */
+export async function readMidway({ folder }: WorkspaceConfig): Promise<MidwayState | null> {
+  const running = await readProgress(folder, systemClock.now());
+  const asOf = agesOf(layoutOf(folder)).copy;
+  return running === null || asOf === 0 ? null : { running, asOf };
 }
 
 async function interruptible<T>(sql: GuardedSql, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {

@@ -18,10 +18,12 @@ import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { RunKind } from '../warehouse/ledger/runs.ts';
+import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { estimateSync } from './disk-estimates.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
+import { createMidwayPublisher } from './publish-midway.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
 export type OnProgress = (stats: SyncStats, budget: Budget) => void;
@@ -151,7 +153,7 @@ interface Through {
 
 async function syncThrough(
   { config, clock, signal, command, trigger = 'command' }: Context,
-  { warehouse, layout, durable }: Opened,
+  { warehouse, layout, durable, copy }: Opened,
   runs: readonly SyncOptions[],
   { kind, client, budget, onProgress }: Through,
 ): Promise<SyncSummary[]> {
@@ -166,8 +168,19 @@ async function syncThrough(
   const progressFile = keepProgress({ folder: config.folder, clock, command }, () =>
     progressOf(stats, budget.state(), clock.monotonic() - startedAt),
   );
+  const midway = createMidwayPublisher({
+    clock,
+    isConsistent: () =>
+      database.exclusive(async ({ query }) => !(await readUnfinishedWindows(query, catalogue)).isMixed),
+    publish: async () => {
+      await calibrateConventions(database, { now: clock.now(), onlyIfNone: true });
+      await publish(warehouse, layout, copy);
+      copy.isCurrent = false;
+    },
+  });
   const take = (latest: SyncStats): void => {
     stats = latest;
+    midway.onProgress();
     onProgress(latest, budget);
   };
   try {
@@ -184,6 +197,7 @@ async function syncThrough(
       signal,
       origin: { kind, trigger },
       onProgress: take,
+      onMilestone: midway.milestone,
     };
     for (const options of runs) {
       const summary = await runSync(parts, options);
@@ -194,6 +208,7 @@ async function syncThrough(
       if (error !== null) break;
     }
   } finally {
+    await midway.close();
     await progressFile.close();
     await drift.close(clock.now());
     await archive.close();

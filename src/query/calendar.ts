@@ -1,6 +1,7 @@
 import type { Catalogue } from '../contract/catalogue.ts';
 import { DAY_MS, RANGE_DAYS_MAX } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
+import { type EmptyDays, readEmptyDays } from '../warehouse/ledger/empty-days.ts';
 import { literal } from '../warehouse/schema.ts';
 
 /** States of a day and their letters; a point marks a day outside the calendar. */
@@ -44,7 +45,21 @@ export async function readCalendars(
     counted.map(({ name }) => name),
     numberOf(nowMs) - RANGE_DAYS_MAX,
   );
-  return brands.map((brand) => calendarOf(brand, known.get(brand.id) ?? new Map(), nowMs));
+  const empty = await Promise.all(counted.map((resource) => readEmptyDays(query, catalogue, resource)));
+  return brands.map((brand) => calendarOf(brand, withEmpty(known.get(brand.id) ?? new Map(), brand, empty), nowMs));
+}
+
+// A day that upstream reports as empty has nothing to read. Days before the first one are not part of the calendar.
+function withEmpty(letters: Letters, { id, since }: CalendarBrand, empty: readonly EmptyDays[]): Letters {
+  const first = Math.min(...letters.keys(), since === null ? Number.POSITIVE_INFINITY : numberOf(Date.parse(since)));
+  const days = new Map(letters);
+  for (const day of empty[0]?.get(id)?.keys() ?? []) {
+    const number = numberOf(Date.parse(day));
+    const isUnread = (letters.get(number) ?? DAY_STATES.missing) === DAY_STATES.missing;
+    const isEmpty = empty.every((resource) => resource.get(id)?.has(day) === true);
+    if (number >= first && isUnread && isEmpty) days.set(number, DAY_STATES.whole);
+  }
+  return days;
 }
 
 /** State letters by day, counted from 1970. */

@@ -2,8 +2,16 @@ import { rangeBefore } from '../analytics/numbers/report-request.ts';
 import { looksBack, sourcesOf } from '../analytics/numbers/reports.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
-import { DAY_MS, eachDay } from '../contract/time.ts';
+import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
+import { readEmptyDays } from '../warehouse/ledger/empty-days.ts';
+import {
+  type BrandTotals,
+  readTotals,
+  totalsOf,
+  totalsResources,
+  totalsWithin,
+} from '../warehouse/ledger/reported-totals.ts';
 
 /** When the data behind a response were last read completely, and whether any part was never read completely. */
 export interface Covered {
@@ -23,6 +31,8 @@ export interface Coverage {
    * but is over now, counts as partial.
    */
   days(resource: Resource, brandId: string | null, range: CoveredRange, nowMs: number): Covered;
+  /** Whether the totals of a range are known, for a report with totals by range. */
+  totals(resource: Resource, brandId: string | null, range: CoveredRange, nowMs: number): boolean;
 }
 
 /** An inclusive range of days, and the first day with data, or null if that is not known. */
@@ -40,7 +50,7 @@ interface ClosedSlice {
 }
 
 /** Reads the coverage of all slices. */
-export async function readCoverage(query: Query): Promise<Coverage> {
+export async function readCoverage(query: Query, catalogue: Catalogue): Promise<Coverage> {
   const rows = await query(
     // Days whose stored data agree with upstream's day counts also count as read.
     `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
@@ -56,8 +66,18 @@ export async function readCoverage(query: Query): Promise<Coverage> {
     slices.set(key, list);
     list.push({ id: String(id), from: from as string | null, to: to as string | null, closedAt: Number(closedAt) });
   }
+  for (const resource of catalogue.resources) {
+    for (const [brandId, days] of await readEmptyDays(query, catalogue, resource)) {
+      const own = slices.get(keyOf(resource.name, brandId)) ?? [];
+      slices.set(keyOf(resource.name, brandId), own);
+      const read = new Set(own.flatMap(({ from, to }) => (from === null || to === null ? [] : [...eachDay(from, to)])));
+      for (const [day, closedAt] of days) if (!read.has(day)) own.push({ id: 'census', from: day, to: day, closedAt });
+    }
+  }
   const of = (resource: Resource, brandId: string | null): ClosedSlice[] =>
     slices.get(keyOf(resource.name, resource.scope === 'brand' ? brandId : null)) ?? [];
+  const totals = new Map<string, ReadonlyMap<string, BrandTotals>>();
+  for (const resource of totalsResources(catalogue)) totals.set(resource.name, await readTotals(query, resource));
   const dayMaps = new Map<string, Map<string, number>>();
   const daysOf = (resource: Resource, brandId: string | null): Map<string, number> => {
     const key = keyOf(resource.name, brandId);
@@ -75,6 +95,11 @@ export async function readCoverage(query: Query): Promise<Coverage> {
       return { ...own, asOf: Math.max(own.asOf, list.asOf ?? 0) };
     },
     days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
+    totals: (resource, brandId, range, nowMs) => {
+      const known = totals.get(resource.name)?.get(brandId ?? '');
+      if (totalsOf(resource) === null) return true;
+      return known !== undefined && totalsWithin(known, range, range.since, dayOf(nowMs)) !== null;
+    },
   };
 }
 
@@ -100,13 +125,18 @@ export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered 
     filter?.by === 'list' && asked.values[name] !== undefined ? [catalogue.get(filter.resource)] : [],
   );
   const from = computes !== undefined && looksBack(computes) ? rangeBefore(asked).from : asked.from;
-  return worstOf(
+  const range = { from, to: asked.to, since };
+  const covered = worstOf(
     [...own, ...filters].map((source) =>
       source.change.kind === 'window' || source.change.kind === 'report'
-        ? coverage.days(source, brandId, { from, to: asked.to, since }, nowMs)
+        ? coverage.days(source, brandId, range, nowMs)
         : coverage.list(source, brandId),
     ),
   );
+  return {
+    ...covered,
+    partial: covered.partial || !own.every((source) => coverage.totals(source, brandId, range, nowMs)),
+  };
 }
 
 /** Combines several parts: the oldest time, and partial if any part is. */

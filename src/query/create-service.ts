@@ -19,7 +19,10 @@ import { type Covered, coveredBy, worstOf } from './coverage.ts';
 import { createCursorSigner, type Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { createReplicaHolder } from './replica-holder.ts';
-import type { Freshness, Question, Service } from './service.ts';
+import type { Freshness, Question, Running, Service } from './service.ts';
+
+/** How long the progress of a running sync is reused; it is written every second. */
+const RUNNING_MS = 1_000;
 
 /** Parsed requests that are cached, and the maximum length of their keys. */
 const ENTRIES_MAX = 1_000;
@@ -36,6 +39,8 @@ export interface ServiceOptions {
   readonly replica: ReplicaOptions;
   /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
   readonly readConventions: (query: Query) => Promise<Conventions>;
+  /** Reads the progress of the sync that is running in any process; default: none is. */
+  readonly readRunning?: () => Promise<Running | null>;
 }
 
 /** Creates the query layer over a replica. */
@@ -45,6 +50,7 @@ export function createService(options: ServiceOptions): Service {
   const signer = createCursorSigner(options.cursorSecret);
 
   const remembered = createRemembered<Question>();
+  let running: { readonly at: number; readonly read: Promise<Running | null> } | null = null;
 
   // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
   const ask: Service['ask'] = async (resource, given, parameters) => {
@@ -88,6 +94,12 @@ export function createService(options: ServiceOptions): Service {
     catalogue,
     ask,
     namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
+    running: () => {
+      const at = clock.monotonic();
+      if (running === null || at - running.at >= RUNNING_MS)
+        running = { at, read: options.readRunning?.() ?? Promise.resolve(null) };
+      return running.read;
+    },
     load: () => holder.opened()?.replica.load() ?? { running: 0, waiting: 0 },
     newest: () => holder.current(),
     freshness: async () => {

@@ -73,14 +73,14 @@ async function readServedReplica(
   const shapes = await readShapes(query);
   const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
   const lists = await readLists(query, catalogue);
-  const held = [await readOrigin(query), dataVersion.text, await readListingsHash(query)];
+  const held = [await readOrigin(query), dataVersion.text, await readListingsHash(query), await readOpenSlices(query)];
   const seed = [...held, shapes.text, JSON.stringify(conventions)];
   return {
     replica,
     version: createHash('sha256').update(seed.join('\n')).digest('hex').slice(0, 32),
     conventions,
     shapes,
-    coverage: await readCoverage(query),
+    coverage: await readCoverage(query, catalogue),
     brands: await readBrands(query, catalogue),
     lastRun,
     dataVersion: dataVersion.number,
@@ -120,6 +120,12 @@ async function readDataVersion(query: Query): Promise<{ number: number; text: st
      ORDER BY data_version DESC, rowid LIMIT 1`,
   );
   return { number: Number(row?.[0] ?? 0), text: JSON.stringify(row ?? null) };
+}
+
+// The last page of a slice may change no row, but the replica then has the rows of its earlier pages.
+async function readOpenSlices(query: Query): Promise<string> {
+  const [row] = await query('SELECT md5(string_agg(DISTINCT chain, chr(10) ORDER BY chain)) FROM sync.checkpoints');
+  return String(row?.[0] ?? '');
 }
 
 async function readListingsHash(query: Query): Promise<string> {

@@ -17,6 +17,8 @@ export interface Service {
   ask(resource: Resource, path: Readonly<Record<string, string>>, given: URLSearchParams): Promise<Question>;
   /** Returns the served names of parameters whose name the specification leaves open. */
   namesOf(resource: Resource): ServedNames;
+  /** Returns the progress of the sync that is running; null if none is. */
+  running(): Promise<Running | null>;
   /** Number of running and waiting queries. */
   load(): { readonly running: number; readonly waiting: number };
   /**
@@ -28,6 +30,12 @@ export interface Service {
   /** Returns the freshness of the data, for /readyz and status displays. */
   freshness(): Promise<Freshness>;
   close(): Promise<void>;
+}
+
+/** Requests done and expected by a running sync. */
+export interface Running {
+  readonly done: number;
+  readonly expected: number;
 }
 
 /** A validated request. */

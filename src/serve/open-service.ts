@@ -7,6 +7,7 @@ import { createService } from '../query/create-service.ts';
 import type { Service } from '../query/service.ts';
 import { catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { readProgress } from '../sync/progress-file.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 import { readCursorSecret } from './auth/keys.ts';
 import { HTTP_LIMITS } from './http/http-limits.ts';
@@ -26,6 +27,7 @@ export function openService(
     cursorSecret,
     replica: { ...REPLICA_OPTIONS, timeoutMs },
     readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
+    readRunning: () => readProgress(config.folder, clock.now()),
   });
 }
 

@@ -7,6 +7,7 @@ import { createCatalogue } from '../contract/catalogue.ts';
 import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
+import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
@@ -52,10 +53,15 @@ export function renewReplica(context: Context): Promise<void> {
   );
 }
 
-/** Publishes the replica. Throws `lease_lost` if another process now has the lease. */
+/**
+ * Publishes the replica, without days of which a sync has stored some pages but not all. Throws `lease_lost` if another
+ * process now has the lease.
+ */
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
   copy.lost.throwIfAborted();
-  await publishAnalytics(warehouse.database, layout.analytics);
+  await publishAnalytics(warehouse.database, layout.analytics, async (query) => {
+    return (await readUnfinishedWindows(query, catalogue)).hidden;
+  });
   copy.isCurrent = true;
 }
 

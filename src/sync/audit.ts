@@ -31,7 +31,7 @@ export interface AuditParts {
   /** Days whose last read in this run lacked rows that upstream counts, with the number of rows. */
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
   /** Reads slices from their first page to their end. */
-  read(chains: readonly Slice[]): Promise<void>;
+  read(chains: readonly Slice[]): Promise<unknown>;
 }
 
 /** The days of a brand's resource, as counted by upstream and as stored. */

@@ -18,7 +18,7 @@ export interface Progress {
   /** Total time that slices waited for the budget. */
   readonly waitedMs: number;
   readonly rows: number;
-  /** Completed requests, and the expected total. */
+  /** Requests with a result, and the expected total: the same figure as that of a plan. */
   readonly done: number;
   readonly expected: number;
   /** Estimate from the budget and the pace so far. */
@@ -35,14 +35,16 @@ export function progressOf(stats: SyncStats, budget: BudgetState, elapsedMs: num
   });
   const sum = (read: (resource: ResourceProgress) => number): number =>
     resources.reduce((total, resource) => total + read(resource), 0);
-  const toGo = sum(({ done, expected }) => expected - done);
+  // The prediction includes slices that are not planned yet.
+  const planned = sum(({ done, expected }) => expected - done);
+  const toGo = Math.max(planned, stats.predicted - stats.requests);
   return {
     requests: stats.requests,
     retries: stats.retries,
     waitedMs: stats.waitedMs,
     rows: sum(({ rows }) => rows),
-    done: sum(({ done }) => done),
-    expected: sum(({ expected }) => expected),
+    done: stats.requests,
+    expected: stats.requests + toGo,
     secondsToGo: toGo === 0 ? 0 : Math.ceil(secondsFor(toGo, stats.requests, budget, elapsedMs)),
     budget: { limit: budget.limit, capacity: budget.capacity, left: budget.left },
     resources,

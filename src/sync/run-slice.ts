@@ -39,11 +39,17 @@ export function createSliceRunner(
       span?.fail(thrown);
       signal.throwIfAborted();
       if (thrown instanceof AllowanceReached) {
-        stats.ranOut(thrown.message);
+        if (chain.background) stats.closed(chain, pages.count);
+        else stats.ranOut(thrown.message);
         return false;
       }
-      if (!(thrown instanceof UpstreamError) || endsTheRun(thrown)) throw thrown;
+      if (!(thrown instanceof UpstreamError) || (endsTheRun(thrown) && !chain.background)) throw thrown;
       const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
+      if (chain.background) {
+        stats.warned(trouble);
+        stats.closed(chain, pages.count);
+        return false;
+      }
       if (await missing.isGone(chain, thrown)) stats.closed(chain, pages.count);
       else if (isOptional(chain, thrown) || (await missing.mayLackDetail(chain, thrown))) {
         stats.warned(trouble);

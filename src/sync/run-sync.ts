@@ -3,15 +3,17 @@ import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan, inThisSpan } from '../base/trace/trace.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import { EARLIEST_DAY, firstReadDay, plausibleSince } from '../plausibility/item-times.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
+import { SETTLE_DAYS } from '../plausibility/range-totals.ts';
 import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
 import { readQuarantined } from '../warehouse/ledger/ledger.ts';
+import { BACKFILL_REQUESTS_MAX } from '../warehouse/ledger/reported-totals.ts';
 import {
   type RunOrigin,
   type RunRef,
@@ -29,11 +31,13 @@ import {
   readOpenSlices,
 } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { backfillTotals } from './backfill-totals.ts';
 import type { PageDestinations } from './commit-page.ts';
 import type { DriftCounts } from './drift-watch.ts';
-import { coveredBy, isFresh, type PlanContext, SETTLE_DAYS } from './plan/plan-context.ts';
+import { lookAhead, type OutlookParts } from './plan/outlook.ts';
+import { coveredBy, isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { createNextPlanner } from './plan/plan-next.ts';
-import { planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
+import { leadsOn, planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
 import { createSliceReader, type SliceReader } from './read-slice.ts';
 import { createRequestLog } from './request-log.ts';
@@ -59,6 +63,8 @@ export interface SyncOptions {
   readonly acceptExpiry?: boolean;
   /** Deletes all rows that upstream no longer lists, without a limit. */
   readonly acceptDeletions?: boolean;
+  /** Reads only what estimates depend on: no totals of days. */
+  readonly probe?: boolean;
   /** Limit of the run; the next run continues. */
   readonly allowance?: Allowance;
 }
@@ -80,6 +86,8 @@ export interface SyncParts extends PageDestinations {
   readonly origin?: RunOrigin;
   /** Called after every change of the sync stats. */
   readonly onProgress?: (stats: SyncStats) => void;
+  /** Called when all lists are read, when all windows are read, and when only the background is left. */
+  readonly onMilestone?: () => void;
 }
 
 /** Result of a run. */
@@ -144,6 +152,7 @@ async function runOnce(parts: SyncParts, options: SyncOptions): Promise<SyncSumm
   await endRun(parts, run, totals).catch((thrown: unknown) => {
     error ??= toSightlineError(thrown);
   });
+  stats.forecast(0);
   const left = [...stats.resources.values()].reduce((sum, { done, expected }) => sum + Math.max(0, expected - done), 0);
   const troubles = { quarantined, failures, warnings, allowance, left: status === 'complete' ? 0 : left };
   return { runId, status, requests, retries, waitedMs, tables, ...troubles, error };
@@ -188,7 +197,13 @@ async function readAll(
   const perform = createSliceRunner(parts, reader, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
   const queue = createSliceQueue(parts, stats, stop);
+  const listed = await readPlausibleBrands(parts, run, stats, context);
+  const brands = chooseBrands(listed, options.brands);
+  warnOfMissing(catalogue, listed, options.brands, stats);
+  const forecast = createForecast({ catalogue, database, signal: parts.signal }, brands, context, stats);
+  const milestones = createMilestones(parts);
   const add = (chains: readonly Slice[]): void => {
+    milestones.planned(chains);
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
     checkPlan(wanted);
     stats.planned(wanted);
@@ -198,29 +213,32 @@ async function readAll(
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(stats);
         add(await follower.after(chain, wasRead));
+        milestones.closed(chain);
+        await forecast.closed(chain);
       });
     }
   };
-  const listed = await readPlausibleBrands(parts, run, stats, context);
-  const brands = chooseBrands(listed, options.brands);
-  warnOfMissing(catalogue, listed, options.brands, stats);
   follower.brands(brands);
+  await forecast.begin();
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
   add(await follower.after(opening, true));
   for (const brand of brands) add(planBrand(catalogue, brand, context));
   await queue.drain();
+  stats.forecast(0);
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
   const performAnew = createSliceRunner(parts, reader, stats, { ...context, open: [] });
-  const readAnew = async (chains: readonly Slice[]): Promise<void> => {
+  const readAnew = async (chains: readonly Slice[]): Promise<boolean> => {
+    let isRead = true;
     stats.planned(chains);
     for (const chain of chains) {
       queue.add(chain, async () => {
-        await performAnew(chain);
+        isRead = (await performAnew(chain)) && isRead;
         parts.onProgress?.(stats);
       });
     }
     await queue.drain();
+    return isRead;
   };
   const { maxRequests = null } = options.allowance ?? {};
   const { runId } = run;
@@ -229,6 +247,58 @@ async function readAll(
     const { auditWindow } = await import('./audit.ts');
     await auditWindow({ catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew }, window);
   }
+  // Everything else is complete now.
+  parts.onMilestone?.();
+  if (context.probe || context.range !== null || stats.allowance !== null) return;
+  const requestsMax = Math.min(
+    BACKFILL_REQUESTS_MAX,
+    maxRequests === null ? BACKFILL_REQUESTS_MAX : maxRequests - stats.requests,
+  );
+  await backfillTotals({ catalogue, database, context, requestsMax, read: readAnew }, brands);
+}
+
+// Reports when no slice is left of the lists, and then of the windows. Slices that depend on a slice are planned before it
+// counts as closed.
+function createMilestones({ onMilestone }: SyncParts) {
+  const open = new Set<Slice>();
+  const levels = [PRIORITY.list, PRIORITY.window];
+  return {
+    planned: (chains: readonly Slice[]): void => {
+      for (const chain of chains) open.add(chain);
+    },
+    closed: (chain: Slice): void => {
+      open.delete(chain);
+      const [level] = levels;
+      if (level === undefined || [...open].some(({ priority }) => priority >= level)) return;
+      levels.shift();
+      onMilestone?.();
+    },
+  };
+}
+
+// Predicts the requests of the run before its first slices, and again as soon as the first slices on which others depend
+// were read. The prediction of a plan and of a sync is the same.
+function createForecast(
+  parts: OutlookParts,
+  brands: readonly Member[],
+  context: PlanContext,
+  stats: SyncStats,
+): { begin(): Promise<void>; closed(chain: Slice): Promise<void> } {
+  const leading = new Set(
+    brands
+      .flatMap((brand) => planBrand(parts.catalogue, brand, context))
+      .filter(({ resource }) => leadsOn(parts.catalogue, parts.catalogue.get(resource)))
+      .map(({ id }) => id),
+  );
+  const predict = async (): Promise<void> => {
+    if (!context.probe) stats.forecast((await lookAhead(parts, brands, context)).requests);
+  };
+  return {
+    begin: predict,
+    closed: async ({ id }) => {
+      if (leading.delete(id) && leading.size === 0) await predict();
+    },
+  };
 }
 
 // Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
@@ -289,7 +359,7 @@ export async function readContext(
   now: number,
 ): Promise<PlanContext> {
   const { database } = parts.warehouse;
-  const closed = await readClosedSlices(database, { passId, ...lastingChains(parts.catalogue) });
+  const closed = await readClosedSlices(database, { passId, lasting: lastingResources(parts.catalogue) });
   // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
   const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
   const chains = closed.filter(
@@ -310,13 +380,14 @@ interface Known {
 
 function createContext(
   { catalogue, connections }: Pick<SyncParts, 'catalogue' | 'connections'>,
-  { range, full, only, acceptDeletions }: SyncOptions,
+  { range, full, only, acceptDeletions, probe }: SyncOptions,
   { now, passId, chains, open, begun }: Known,
 ): PlanContext {
   return {
     range,
     full: full === true,
     acceptDeletions: acceptDeletions === true,
+    probe: probe === true,
     settleDays: SETTLE_DAYS,
     wanted: withDependencies(catalogue, only),
     connections,
@@ -381,15 +452,9 @@ function warnOfMissing(
   }
 }
 
-// Windows and paged scans are planned from all earlier reads, daily totals from whether they were read. For other
-// resources only recent reads matter.
-function lastingChains(catalogue: Catalogue): { lasting: string[]; daily: string[] } {
-  const named = (matters: (change: Resource['change']) => boolean): string[] =>
-    catalogue.resources.filter(({ change }) => matters(change)).map(({ name }) => name);
-  return {
-    lasting: named(({ kind }) => kind === 'window' || kind === 'walk'),
-    daily: named((change) => change.kind === 'report' && change.span === 'history' && change.eachDay === true),
-  };
+// Windows and paged scans are planned from all earlier reads. For other resources only recent reads matter.
+function lastingResources({ resources }: Catalogue): string[] {
+  return resources.filter(({ change }) => change.kind === 'window' || change.kind === 'walk').map(({ name }) => name);
 }
 
 /** Reads the brands that upstream currently lists. */
@@ -401,6 +466,8 @@ export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue'
 
 // Skips slices that the continued run has just read; slices that depend on them are still planned.
 function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
+  // Totals are subtracted from each other only if they were read at about the same time.
+  if (chain.includesNext && chain.from !== chain.to) return false;
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
 }

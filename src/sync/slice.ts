@@ -21,10 +21,17 @@ export interface Slice extends SliceRef {
   readonly member: string | null;
   /** Expected requests; at least 1. */
   readonly expected: number;
+  /** Bounds of `expected`; equal to it unless they depend on the response. */
+  readonly least: number;
+  readonly most: number;
   /** Reason for the read, in a few words. */
   readonly reason: string;
   /** Slices with higher values are read first. */
   readonly priority: number;
+  /** Whether `expected` includes the requests that follow from the response. */
+  readonly includesNext: boolean;
+  /** Whether the slice fills gaps in the background: if it fails, the run is complete nevertheless. */
+  readonly background: boolean;
   /** Whether a parameter has its declared name because upstream's name is unknown. */
   readonly guessed: boolean;
   /** Whether this is the oldest window of a history, after which older ones may follow. */
@@ -45,12 +52,16 @@ export interface SliceScope {
   readonly member?: string;
   readonly range?: DayRange;
   readonly expected?: number;
+  readonly least?: number;
+  readonly most?: number;
   readonly reason: string;
   readonly priority: number;
   readonly oldest?: boolean;
   readonly untilKnown?: boolean;
   readonly state?: string | null;
   readonly guard?: DeletionGuard;
+  readonly includesNext?: boolean;
+  readonly background?: boolean;
 }
 
 /** Creates the slices of a resource in a scope: one, or one per value of the resource's `each` parameter. */
@@ -77,6 +88,7 @@ function sliceOf(
   guessed: boolean,
 ): Slice {
   const { brandId, member, range } = scope;
+  const expected = Math.max(1, scope.expected ?? 1);
   const limit = resource.query['limit']?.max;
   const query = {
     ...resource.ask,
@@ -103,9 +115,13 @@ function sliceOf(
     query,
     brandId: brandId ?? null,
     member: member ?? null,
-    expected: Math.max(1, scope.expected ?? 1),
+    expected,
+    least: scope.least ?? expected,
+    most: scope.most ?? expected,
     reason: scope.reason,
     priority: scope.priority,
+    includesNext: scope.includesNext ?? false,
+    background: scope.background ?? false,
     guessed,
     oldest: scope.oldest ?? false,
     untilKnown: scope.untilKnown ?? false,

@@ -36,9 +36,12 @@ export interface SyncStats {
   /** Reason why the run stops sending requests (allowance used up); null while it may go on. */
   readonly allowance: string | null;
   readonly requests: number;
+  /** Predicted requests of the run; 0 once every slice is planned. */
+  readonly predicted: number;
   readonly retries: number;
   readonly waitedMs: number;
   readonly quarantined: number;
+  forecast(requests: number): void;
   planned(chains: readonly Slice[]): void;
   attempted(attempt: Attempt): void;
   page(chain: Slice, pages: number, last: boolean, result: PageResult): void;
@@ -82,7 +85,7 @@ export function createSyncStats(): SyncStats {
   const warnings: Trouble[] = [];
   let allowance: string | null = null;
   const expectedOf = new Map<string, number>();
-  const totals = { requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
+  const totals = { predicted: 0, requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
   const resourceOf = (name: string): ResourceStats => resourceStatsOf(resources, name);
   const expect = (chain: Slice, requests: number): void => {
     resourceOf(chain.resource).expected += requests - (expectedOf.get(chain.id) ?? 0);
@@ -99,6 +102,9 @@ export function createSyncStats(): SyncStats {
     get requests() {
       return totals.requests;
     },
+    get predicted() {
+      return totals.predicted;
+    },
     get retries() {
       return totals.retries;
     },
@@ -107,6 +113,9 @@ export function createSyncStats(): SyncStats {
     },
     get quarantined() {
       return totals.quarantined;
+    },
+    forecast: (requests) => {
+      totals.predicted = requests;
     },
     planned: (chains) => {
       for (const chain of chains) {
@@ -126,10 +135,7 @@ export function createSyncStats(): SyncStats {
       totals.quarantined += result.quarantined;
       addChanges(tables, result.tables);
       for (const { read } of result.tables.values()) resource.rows += read;
-      if (result.deletionsSkipped !== null) {
-        const message = `deletions were not checked: ${result.deletionsSkipped}`;
-        warnings.push({ chain: chain.id, code: 'deletions_skipped', message });
-      }
+      if (result.deletionsSkipped !== null) warnings.push(skippedDeletions(chain, result.deletionsSkipped));
     },
     closed: (chain, pages) => {
       resourceOf(chain.resource).chainsOpen -= 1;
@@ -151,4 +157,8 @@ export function createSyncStats(): SyncStats {
       allowance ??= reason;
     },
   };
+}
+
+function skippedDeletions(chain: Slice, reason: string): Trouble {
+  return { chain: chain.id, code: 'deletions_skipped', message: `deletions were not checked: ${reason}` };
 }

@@ -6,7 +6,7 @@ import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { bindValue, type Database, type Query, toSimpleRows } from './database.ts';
 import { toReadError } from './errors.ts';
-import { copyDatabase, databaseBytes, removeDatabase } from './file/copy-database.ts';
+import { copyDatabase, databaseBytes, type HiddenRows, removeDatabase } from './file/copy-database.ts';
 import { checkOpens, openReadOnly } from './file/read-only.ts';
 import { clearSpills } from './file/spill.ts';
 
@@ -91,25 +91,31 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
 
 /**
  * Publishes the replica: copies the warehouse to a temporary file and renames it into place, so that readers always
- * find a complete file. The replica uses DuckDB's default storage version, which older readers understand.
+ * find a complete file. The replica uses DuckDB's default storage version, which older readers understand. `find` returns
+ * rows that the replica must not contain.
  * @throws `warehouse_invalid` if the new replica does not open, `disk_full`; the previous one then stays in place
  */
-export function publishAnalytics(database: Database, path: string): Promise<void> {
+export function publishAnalytics(database: Database, path: string, find?: FindHidden): Promise<void> {
   const need = {
     folder: dirname(path),
     bytes: databaseBytes(database.path),
     by: 'the next published copy',
     unchanged: 'the warehouse is complete',
   };
-  return withDiskNeed(need, () => publishCopy(database, path));
+  return withDiskNeed(need, () => publishCopy(database, path, find));
 }
 
-async function publishCopy(database: Database, path: string): Promise<void> {
+type FindHidden = (query: Query) => Promise<readonly HiddenRows[]>;
+
+async function publishCopy(database: Database, path: string, find: FindHidden | undefined): Promise<void> {
   const aside = `${path}.new`;
   await removeDatabase(aside);
   await clearSpills(path, Date.now());
   try {
-    await database.exclusive((session) => copyDatabase(session, aside, { forReaders: true }));
+    await database.exclusive(async (session) => {
+      const without = (await find?.(session.query)) ?? [];
+      await copyDatabase(session, aside, { forReaders: true, without });
+    });
     await checkOpens(aside);
     await syncToDisk(aside);
     await publishByRename(aside, path);

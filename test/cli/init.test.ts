@@ -46,7 +46,12 @@ describe('init without a terminal', () => {
       brands: [expect.any(String)],
       rateLimit: 10_000,
       written: ['.gitignore', '.env'],
-      plan: { requests: expect.any(Number), minutes: expect.any(Number) },
+      plan: {
+        requests: expect.any(Number),
+        least: expect.any(Number),
+        most: expect.any(Number),
+        minutes: expect.any(Number),
+      },
     });
     expect(stdout + stderr).not.toContain(sandbox.key);
     expect(await read(folder, 'real.env')).toBe(

@@ -106,3 +106,62 @@ export function virtualClock(startEpochMs = Date.parse('2026-03-15T15:30:00Z'), 
     },
   };
 }
+
+/** A clock that stands still while there is work and jumps to the next sleeper when there is none. */
+export interface IdleClock extends Clock {
+  /** Reports work. */
+  active(): void;
+  /** Keeps the time while the work runs. */
+  whileBusy<T>(work: () => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+/** Real time without work after which an idle clock jumps. */
+const IDLE_MS = 2_500;
+
+/** Creates a clock for tests of real work at a real rate limit. */
+export function idleClock(startEpochMs: number): IdleClock {
+  const virtual = virtualClock(startEpochMs);
+  let lastActive = performance.now();
+  let busy = 0;
+  let next = Number.POSITIVE_INFINITY;
+  const active = (): void => {
+    lastActive = performance.now();
+  };
+  const sleeping = new Set<number>();
+  const timer = setInterval(() => {
+    if (busy > 0 || performance.now() - lastActive < IDLE_MS) return;
+    next = Math.min(...sleeping);
+    if (!Number.isFinite(next)) return;
+    active();
+    void virtual.advanceTo(next);
+  }, 50);
+  return {
+    now: () => {
+      active();
+      return virtual.now();
+    },
+    monotonic: virtual.monotonic,
+    random: virtual.random,
+    sleep: async (ms, signal) => {
+      const at = virtual.monotonic() + ms;
+      sleeping.add(at);
+      try {
+        await virtual.sleep(ms, signal);
+      } finally {
+        sleeping.delete(at);
+      }
+    },
+    active,
+    whileBusy: async (work) => {
+      busy += 1;
+      try {
+        return await work();
+      } finally {
+        busy -= 1;
+        active();
+      }
+    },
+    close: () => clearInterval(timer),
+  };
+}

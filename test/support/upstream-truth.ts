@@ -30,6 +30,8 @@ export interface Upstream {
   /** Actual names of parameters, by declared name. */
   readonly names?: Readonly<Record<string, string>>;
   readonly declarations?: readonly ResourceDeclaration[];
+  /** Ranges whose totals to read, by table and brand; default: each day from the first with a row. */
+  readonly totalsOf?: (table: string, brandId: string) => Promise<readonly Record<string, string>[]>;
 }
 
 const DAY_MS = 86_400_000;
@@ -132,7 +134,7 @@ function bodiesToRows(
   });
 }
 
-// One request per day, starting with the first day that has a row.
+// Totals of the given ranges, or of each day from the first with a row.
 async function readDays(
   upstream: Upstream,
   get: Get,
@@ -144,6 +146,7 @@ async function readDays(
   variant: Record<string, string>,
 ): Promise<Expected[]> {
   const source = declaration.tables.find(({ extent }) => extent?.kind === 'time') as TableDeclaration;
+  const totals = declaration.tables.find(({ extent }) => extent?.kind === 'range') as TableDeclaration;
   const { field } = source.extent as { field: string };
   const days: string[] = [];
   for (const range of rangesOf(upstream, declaration, brand).flat()) {
@@ -151,11 +154,9 @@ async function readDays(
     const first = items.map((item) => String(item[field])).sort()[0];
     for (let day = first; day !== undefined && day <= (range['to'] as string); day = shift(day, 1)) days.push(day);
   }
+  const ranges = (await upstream.totalsOf?.(totals.name, brand.id)) ?? days.map((day) => ({ from: day, to: day }));
   const reads = await Promise.all(
-    days.map(async (day) => {
-      const range = { from: day, to: day };
-      return { range, body: await get(path, { ...query, ...range }) };
-    }),
+    ranges.map(async (range) => ({ range, body: await get(path, { ...query, ...range }) })),
   );
   return bodiesToRows(declaration, reads, where, brand, variant).filter(({ columns }) =>
     columns.includes('range_from'),

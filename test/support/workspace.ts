@@ -55,6 +55,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
       full = false,
       acceptDeletions = false,
       acceptPlan = false,
+      probe = false,
       allowance,
       ...parts
     } = changes;
@@ -72,7 +73,16 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
     try {
       return await runSync(
         { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
-        { only, range, brands, full, acceptDeletions, acceptPlan, ...(allowance === undefined ? {} : { allowance }) },
+        {
+          only,
+          range,
+          brands,
+          full,
+          acceptDeletions,
+          acceptPlan,
+          probe,
+          ...(allowance === undefined ? {} : { allowance }),
+        },
       );
     } finally {
       await client.close();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 
 import type { Catalogue } from '../../src/contract/catalogue.ts';
-import { expectEqualToUpstream } from '../support/compare.ts';
+import { expectEqualToUpstream, storedRanges } from '../support/compare.ts';
 import { type Expected, readUpstream } from '../support/upstream-truth.ts';
 import { changesOf, NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -117,7 +117,12 @@ type Tables = ReadonlyMap<string, ReadonlyMap<string, string>>;
 async function rowsByKey(workspace: TestWorkspace): Promise<Tables> {
   const { sandbox, catalogue } = workspace;
   const today = new Date(sandbox.world.now()).toISOString().slice(0, 10);
-  const expected = await readUpstream({ baseUrl: sandbox.baseUrl, key: sandbox.key, today });
+  const expected = await readUpstream({
+    baseUrl: sandbox.baseUrl,
+    key: sandbox.key,
+    today,
+    totalsOf: storedRanges(workspace),
+  });
   const tables = new Map<string, Map<string, string>>();
   for (const part of expected) {
     const { table, keyOf } = ownerOf(catalogue, part);

@@ -5,14 +5,7 @@ import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
 import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
-import {
-  planBrand,
-  planDays,
-  planDetails,
-  planOlder,
-  planWorkspace,
-  withDependencies,
-} from '../../src/sync/plan/plan-slices.ts';
+import { planBrand, planDetails, planOlder, planWorkspace, withDependencies } from '../../src/sync/plan/plan-slices.ts';
 import { type CountedDays, planWindows } from '../../src/sync/plan/plan-windows.ts';
 import { packWindows, pagesPerWindow } from '../../src/sync/plan/windows.ts';
 import type { DayRange, Slice } from '../../src/sync/slice.ts';
@@ -400,18 +393,6 @@ describe('the plan of a history', () => {
         expect(planOlder(resource, older, brand, older.to, context()).length).toBe(1);
         expect(planOlder(resource, older, brand, null, context())).toEqual([]);
       }
-    }
-  });
-
-  test('requests each day from the first with a row to the end of the range', () => {
-    for (const resource of histories) {
-      const [chain] = planBrand(catalogue, brandOf(9), context({ wanted: new Set([resource.name]) })) as [Slice];
-      const days = planDays(resource, chain, dayBefore(4), context()).filter(({ fixed }) => {
-        return Object.keys(chain.fixed).every((name) => name.startsWith('range_') || fixed[name] === chain.fixed[name]);
-      });
-      expect(days.map(({ from, to }) => [from, to])).toEqual(
-        [4, 3, 2, 1, 0].map((age) => [dayBefore(age), dayBefore(age)]),
-      );
     }
   });
 });

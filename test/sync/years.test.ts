@@ -18,9 +18,9 @@ test('a plan reads all earlier slices only of resources that need every one of t
   // For each of three years' days, a slice of every resource for a range that ends on the day and one for the day
   // alone; each was read on its last day.
   const insert = `INSERT INTO sync.coverage SELECT concat(name, ' ', range_from, '..', range_to), name,
-      CAST('${BRAND}' AS UUID), range_from, range_to, uuid(), uuid(), range_to + INTERVAL 12 HOUR, 1, NULL
-    FROM (SELECT name, CAST(d AS DATE) - age AS range_from, CAST(d AS DATE) AS range_to FROM (SELECT unnest($1) AS name),
-      (SELECT unnest([0, 29]) AS age), range(TIMESTAMP '2023-03-01', TIMESTAMP '2026-03-01', INTERVAL 1 DAY) t(d))`;
+     CAST('${BRAND}' AS UUID), range_from, range_to, uuid(), uuid(), range_to + INTERVAL 12 HOUR, 1, NULL
+   FROM (SELECT name, CAST(d AS DATE) - age AS range_from, CAST(d AS DATE) AS range_to FROM (SELECT unnest($1) AS name),
+     (SELECT unnest([0, 29]) AS age), range(TIMESTAMP '2023-03-01', TIMESTAMP '2026-03-01', INTERVAL 1 DAY) t(d))`;
   await database.exclusive((session) => session.run(insert, [ranged]));
   const { covered } = await context();
   const days = new Map(ranged.map((name) => [name, covered.days(name, BRAND).size]));

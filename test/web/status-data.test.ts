@@ -242,7 +242,7 @@ describe('the state of a workspace', () => {
       error: 'no answer',
     };
     const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
-    const resource = { resource: 'r', readAt: null, gaps: [], gapDays: 3, unfinished: 0 };
+    const resource = { resource: 'r', readAt: null, gaps: [], gapDays: 3, gapBrands: [], unfinished: 0 };
     const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const startedAt = '2026-03-01T00:00:00.000Z';
     const unresolved = { runId: 'r', status: 'failed', startedAt, error: 'no answer' } as const;
@@ -258,6 +258,7 @@ describe('the state of a workspace', () => {
       unlearned: [],
       differing: [],
       heldDeletions: [],
+      backfill: [],
       key: { state: 'refused', lastRefusal: { status: 401, at: '' } },
     } as const;
     const facts = {

@@ -9,8 +9,12 @@
 -- column revenue DOUBLE: Revenue, in the currency of the column currency.
 -- column currency VARCHAR: The property's currency on that day, if upstream reported one.
 WITH currencies AS (
-  SELECT brand_id, range_from AS day, any_value(currency) AS currency
-  FROM main.traffic_totals WHERE _deleted_at IS NULL AND range_from = range_to GROUP BY brand_id, range_from
+  -- The currency of a day is that of the shortest reported range that contains it.
+  SELECT d.brand_id, d.day, arg_min(t.currency, (t.range_to - t.range_from, t.range_from)) AS currency
+  FROM (SELECT DISTINCT brand_id, date AS day FROM main.traffic_daily WHERE _deleted_at IS NULL) d
+  JOIN main.traffic_totals t ON t.brand_id = d.brand_id AND d.day BETWEEN t.range_from AND t.range_to
+  WHERE t._deleted_at IS NULL AND t.currency IS NOT NULL
+  GROUP BY d.brand_id, d.day
 )
 SELECT t.brand_id, t.date AS day, t.source, t.sessions, t.engaged_sessions, t.new_users, t.key_events, t.revenue, c.currency
 FROM main.traffic_daily t

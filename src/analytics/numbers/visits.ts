@@ -1,6 +1,9 @@
 import type { ResourceTable } from '../../contract/tables.ts';
+import { dayOf, eachDay } from '../../contract/time.ts';
+import type { ResolvedTotals } from '../../plausibility/range-totals.ts';
 import { createBindings, liveConditions, parameterConditions, rangeCondition } from '../../warehouse/conditions.ts';
 import { createItemReader } from '../../warehouse/items.ts';
+import { readTotals, totalsWithin } from '../../warehouse/ledger/reported-totals.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { share } from './definitions.ts';
 import type { Report, ReportRequest } from './report-request.ts';
@@ -8,7 +11,10 @@ import type { Report, ReportRequest } from './report-request.ts';
 /** Decimal places beyond which a sum of amounts is floating-point noise. */
 const DECIMALS_MAX = 9;
 
-/** Returns visits by day and source, and their totals: sums over the days that upstream reported. */
+/**
+ * Returns visits by day and source, and their totals. Site sessions are the sum of the days that upstream reported, or the
+ * reported total of the range where days are missing; of the known days if neither covers the range.
+ */
 export async function reportVisits(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const rows = await readDays(request);
@@ -78,30 +84,32 @@ const TOTALS = [
   ['shareOfSite', 'share_of_site'],
 ] as const;
 
-// Upstream reports site sessions once per range, not per source. Sum the one-day ranges within the requested range.
-async function readSite({ query, brand, asked }: ReportRequest): Promise<Site> {
+// Upstream reports site sessions once per range, not per source.
+async function readSite({ catalogue, query, brand, asked, resource, nowMs }: ReportRequest): Promise<Site> {
   const bindings = createBindings();
   const live = liveConditions('t', brand.id, bindings).join(' AND ');
-  const range = rangeCondition('t.range_from', asked, bindings);
   const newest = (column: string): string => `arg_max_null(t.${column}, (t.range_to, t._synced_at))`;
   const columns = ['connected', 'property', 'currency', ...TOTALS.map(([, column]) => column)].map(newest);
-  const [row = []] = await query(
-    `SELECT CAST(coalesce(sum(t.site_sessions) FILTER (t.range_from = t.range_to AND ${range}), 0) AS DOUBLE),
-       ${columns.join(', ')} FROM traffic_totals t WHERE ${live}`,
-    bindings.values,
-  );
-  const [sessions, connected, property, currency, ...totals] = row;
+  const [row = []] = await query(`SELECT ${columns.join(', ')} FROM traffic_totals t WHERE ${live}`, bindings.values);
+  const [connected, property, currency, ...totals] = row;
   const last = TOTALS.map(([name], index) => [
     name,
     (connected === null ? 0 : (totals[index] ?? null)) as number | null,
   ]);
+  const known = (await readTotals(query, catalogue.get(resource.name), brand.id)).get(brand.id);
+  const within = known === undefined ? null : totalsWithin(known, asked, brand.since, dayOf(nowMs));
+  const sessions = within?.[0] ?? sumOfDays(known?.resolved, asked.from, asked.to);
   return {
     connected: connected === true,
     property: (property ?? null) as string | null,
     currency: (currency ?? null) as string | null,
-    sessions: Number(sessions ?? 0),
+    sessions,
     last: last.every(([, value]) => value === null) ? null : (Object.fromEntries(last) as Site['last']),
   };
+}
+
+function sumOfDays(resolved: ResolvedTotals | undefined, from: string, to: string): number {
+  return [...eachDay(from, to)].reduce((sum, day) => sum + (resolved?.day(day)?.values[0] ?? 0), 0);
 }
 
 // A sum has at most as many decimal places as its addends.

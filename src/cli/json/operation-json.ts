@@ -93,6 +93,7 @@ const workspaceData = z.object({
       readAt: time.nullable(),
       gaps: z.array(z.object({ brandId: z.string(), from: day, to: day })),
       gapDays: number,
+      gapBrands: z.array(z.object({ brandId: z.string(), days: number })),
       unfinished: number,
     }),
   ),
@@ -139,6 +140,9 @@ const workspaceData = z.object({
     )
     .describe("days whose rows differ from upstream's count"),
   heldDeletions: z.array(heldDeletion),
+  backfill: z
+    .array(z.object({ resource: z.string(), days: number, requestsPerSync: number }))
+    .describe('older days whose totals are unknown'),
 });
 
 /** `status`. */

@@ -8,7 +8,10 @@ export const init = z.object({
   brands: z.array(z.string()).describe('names of the brands that the key can read'),
   rateLimit: z.number().describe('requests per minute'),
   written: z.array(z.string()).describe('changed files'),
-  plan: z.object({ requests: number, minutes: z.number() }).nullable().describe('estimate of the first sync'),
+  plan: z
+    .object({ requests: number, least: number, most: number.nullable(), minutes: z.number() })
+    .nullable()
+    .describe('estimate of the first sync'),
 });
 
 const addresses = { baseUrl: z.string(), mcpUrl: z.string(), metricsUrl: z.string().nullable() };

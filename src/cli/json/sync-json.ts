@@ -46,6 +46,8 @@ export const plan = z.object({
       reasons: z.array(z.object({ reason: z.string(), requests: number })),
     }),
   ),
+  least: number.describe('lower bound of `requests`'),
+  most: number.nullable().describe('upper bound; null if lists that others depend on were never read'),
   skippedDays: number.describe('days that are up to date'),
   unreliable: z.array(z.string()).describe('IDs of brands whose day counts are unreliable'),
   continues: z.boolean().describe('whether the last run left unfinished slices'),

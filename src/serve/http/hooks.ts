@@ -19,6 +19,7 @@ const EXPOSED_HEADERS = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-Request-Id',
+  'X-Sync-Progress',
 ];
 const PREFLIGHT_SECONDS = 600;
 

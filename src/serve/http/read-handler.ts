@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
-import type { Question, Service } from '../../query/service.ts';
+import type { Question, Running, Service } from '../../query/service.ts';
 import type { Content } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
 import { type Encoding, encodingOf, type Format, formatOf } from './content/negotiation.ts';
@@ -42,7 +42,8 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     // Parquet is already compressed internally.
     const encoding = format === 'parquet' ? 'identity' : encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(question.version, format, encoding);
-    const headers = Object.assign(headersOf(question, tag, vary), request.visit.headers);
+    const running = await service.running();
+    const headers = Object.assign(headersOf(question, tag, vary, running), request.visit.headers);
     if (hasPages) Object.assign(headers, reply.getHeaders(), { vary });
     const exchange = { request, reply, headers, responseWriter };
     const condition = request.headers['if-none-match'];
@@ -54,7 +55,7 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
 
 type Headers = OutgoingHttpHeaders;
 
-function headersOf({ asOf, partial }: Question, tag: string, vary: string): Headers {
+function headersOf({ asOf, partial }: Question, tag: string, vary: string, running: Running | null): Headers {
   const headers: Headers = {
     etag: tag,
     'cache-control': 'private, no-cache',
@@ -62,6 +63,7 @@ function headersOf({ asOf, partial }: Question, tag: string, vary: string): Head
     'x-data-coverage': partial ? 'partial' : 'complete',
   };
   if (asOf !== null) headers['x-data-as-of'] = new Date(asOf).toISOString();
+  if (running !== null) headers['x-sync-progress'] = `${running.done}/${running.expected}`;
   return headers;
 }
 

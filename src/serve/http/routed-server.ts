@@ -259,6 +259,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     catalogue,
     ask: async () => nothing(),
     namesOf: () => ({}),
+    running: async () => null,
     load: () =>
       present()
         .map(({ opened }) => opened.parts.service.load())

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { withDoubles } from '../../base/json.ts';
-import type { Question, Service } from '../../query/service.ts';
+import type { Question, Running, Service } from '../../query/service.ts';
 import { type Shortened, shorten } from './shorten.ts';
 import { listsOf, OMITTED, type Tool } from './tool.ts';
 import { readInput, type ToolInput } from './tool-input.ts';
@@ -16,7 +16,11 @@ const REMARK_CHARACTERS = 1_000;
 const PAGE_ATTEMPTS_MAX = 4;
 
 /** Names in a result's `_meta` that report the freshness of the data, like the REST headers. */
-const META = { asOf: 'sightline/data-as-of', coverage: 'sightline/data-coverage' } as const;
+const META = {
+  asOf: 'sightline/data-as-of',
+  coverage: 'sightline/data-coverage',
+  progress: 'sightline/sync-progress',
+} as const;
 
 /**
  * Calls a tool and returns the response as text and as structured content. The content equals REST's body (a bare list
@@ -34,7 +38,8 @@ export async function callTool(
   const charactersMax = options.charactersMax - REMARK_CHARACTERS;
   const page = await askUntilItFits(service, tool, input, { ...options, charactersMax });
   const { content, omitted } = cutToSize(tool, input, page.window, charactersMax);
-  const remarks = [...freshnessRemarks(page.question), ...rangeRemarks(tool, page), ...omitted];
+  const running = await service.running();
+  const remarks = [...freshnessRemarks(page.question, running), ...rangeRemarks(tool, page), ...omitted];
   const shown = omitted.length === 0 ? content : { ...content, [OMITTED]: omitted.join(' ') };
   return {
     content: [
@@ -42,7 +47,7 @@ export async function callTool(
       { type: 'text', text: remarks.join('\n') },
     ],
     structuredContent: shown,
-    _meta: metaOf(page.question),
+    _meta: metaOf(page.question, running),
   };
 }
 
@@ -131,19 +136,22 @@ function rangeRemarks({ inQuery }: Tool, { window, endsEarly }: Page): string[] 
   return remarks;
 }
 
-function freshnessRemarks({ asOf, partial }: Question): string[] {
-  const known = `X-Data-As-Of: ${asOf === null ? 'never, not synced yet' : toIso(asOf)}`;
-  if (!partial) return [known];
+function freshnessRemarks({ asOf, partial }: Question, running: Running | null): string[] {
+  const known = [`X-Data-As-Of: ${asOf === null ? 'never, not synced yet' : toIso(asOf)}`];
+  if (running !== null)
+    known.push(`X-Sync-Progress: ${running.done}/${running.expected}. A sync is running and will bring newer data.`);
+  if (!partial) return known;
   return [
-    known,
+    ...known,
     'X-Data-Coverage: partial. Some data were never read completely: rows may be missing, numbers too low.',
   ];
 }
 
-function metaOf({ asOf, partial }: Question): Record<string, string> {
+function metaOf({ asOf, partial }: Question, running: Running | null): Record<string, string> {
   return {
     ...(asOf === null ? {} : { [META.asOf]: toIso(asOf) }),
     ...(partial ? { [META.coverage]: 'partial' } : {}),
+    ...(running === null ? {} : { [META.progress]: `${running.done}/${running.expected}` }),
   };
 }
 

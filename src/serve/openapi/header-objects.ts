@@ -15,7 +15,14 @@ export function headerComponents(rateLimit: number | null): Headers {
 /** Returns references to the headers of a successful response, with or without the next cursor. */
 export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Headers {
   const paged = hasCursor ? ['X-Next-Cursor'] : [];
-  return references(rateLimit, ['ETag', 'X-Data-As-Of', 'X-Data-Coverage', ...paged, 'X-Request-Id']);
+  return references(rateLimit, [
+    'ETag',
+    'X-Data-As-Of',
+    'X-Data-Coverage',
+    'X-Sync-Progress',
+    ...paged,
+    'X-Request-Id',
+  ]);
 }
 
 /** Returns references to the headers of an error. */
@@ -66,6 +73,11 @@ const common: Headers = {
     description: '`partial` if part of the range or list was never read completely from upstream.',
     schema: { type: 'string', enum: ['complete', 'partial'] },
     example: 'complete',
+  },
+  'X-Sync-Progress': {
+    description: 'Requests done and expected by the running sync, `done/expected`; absent if none is running.',
+    schema: { type: 'string', pattern: '^[0-9]+/[0-9]+$' },
+    example: '118/195',
   },
   'X-Next-Cursor': {
     description: 'Cursor of the next page, as in the body; absent on the last page.',

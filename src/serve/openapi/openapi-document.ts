@@ -71,7 +71,8 @@ export function createOpenApi(options: OpenApiOptions): Record<string, unknown> 
 
 const description = [
   'The read API, served from a local copy of the workspace.',
-  '`X-Data-As-Of` and `X-Data-Coverage` report the freshness and completeness of a response.',
+  '`X-Data-As-Of` and `X-Data-Coverage` report the freshness and completeness of a response,',
+  '`X-Sync-Progress` that a sync is bringing newer data.',
   'All times are UTC, ISO 8601. Any field may be null, and there may be fields that are not described here.',
 ].join(' ');
 

@@ -1,22 +1,19 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Catalogue } from '../../contract/catalogue.ts';
 import { plausibleSince } from '../../plausibility/item-times.ts';
-import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from '../run-sync.ts';
 import type { Slice } from '../slice.ts';
+import { lookAhead, type Outlook } from './outlook.ts';
 import type { PlanContext } from './plan-context.ts';
-import { createNextPlanner } from './plan-next.ts';
-import { planBrand, planWorkspace } from './plan-slices.ts';
-
-/** Slices planned before yielding to the event loop, so that signals are handled. */
-const CHAINS_AT_A_TIME = 200;
-/** Requests besides the slices: upstream's OpenAPI description, once per run. */
-const DESCRIPTION_REQUESTS = 1;
+import { leadsOn } from './plan-slices.ts';
 
 /** The requests that a sync would send now, and the days that it would skip. */
 export interface SyncPlan {
   /** Total requests. */
   readonly requests: number;
+  /** Bounds of `requests`. `most` is null if lists that others depend on were never read. */
+  readonly least: number;
+  readonly most: number | null;
   readonly resources: readonly PlannedResource[];
   /** Days of windows that are up to date and not read again. */
   readonly skippedDays: number;
@@ -36,7 +33,7 @@ export interface PlannedResource {
 
 /**
  * Plans a sync from the warehouse, without any request to upstream. Lists that were never read have no rows yet, so
- * requests that depend on them are not counted.
+ * requests that depend on them are not counted, and the plan has no upper bound.
  */
 export async function planSync(
   parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections' | 'signal'> & { readonly warehouse: Warehouse },
@@ -46,7 +43,9 @@ export async function planSync(
   const listed = await readBrands(parts);
   const believed = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, context.today) }));
   const brands = chooseBrands(believed, options.brands);
-  const { chains, skippedDays, unreliable } = await unroll(parts, brands, context);
+  const database = parts.warehouse.database;
+  const outlook = await lookAhead({ ...parts, database }, brands, context);
+  const { chains, requests, skippedDays, unreliable } = outlook;
   const byResource = new Map<string, Map<string, number>>();
   for (const { resource, reason, expected } of chains) {
     const reasons = byResource.get(resource) ?? new Map<string, number>();
@@ -58,32 +57,16 @@ export async function planSync(
     requests: [...reasons.values()].reduce((sum, requests) => sum + requests, 0),
     reasons: [...reasons].map(([reason, requests]) => ({ reason, requests })),
   }));
-  const requests = resources.reduce((sum, resource) => sum + resource.requests, DESCRIPTION_REQUESTS);
-  return { requests, resources, skippedDays, unreliable, continues: context.begun.size > 0 };
+  const bounds = boundsOf(parts.catalogue, outlook, context);
+  return { requests, ...bounds, resources, skippedDays, unreliable, continues: context.begun.size > 0 };
 }
 
-// Assumes that every slice is read and returns the stored rows.
-async function unroll(
-  { catalogue, warehouse: { database }, signal }: Pick<SyncParts, 'catalogue' | 'warehouse' | 'signal'>,
-  brands: readonly Member[],
-  context: PlanContext,
-): Promise<{ chains: Slice[]; skippedDays: number; unreliable: string[] }> {
-  const follower = createNextPlanner({ catalogue, database }, context);
-  follower.brands(brands);
-  const chains = [
-    ...planWorkspace(catalogue, context),
-    ...brands.flatMap((brand) => planBrand(catalogue, brand, context)),
-  ];
-  // The list grows during the loop: slices that depend on a slice are planned after it.
-  for (let index = 0; index < chains.length; index++) {
-    chains.push(...(await follower.after(chains[index] as Slice, true)));
-    if (index % CHAINS_AT_A_TIME === 0) await nextTurn();
-    signal.throwIfAborted();
-  }
-  const windows = follower.windows();
-  return {
-    chains,
-    skippedDays: windows.reduce((sum, { planned }) => sum + planned.whole, 0),
-    unreliable: windows.filter(({ planned }) => planned.unreliable).map(({ brand }) => brand.id),
-  };
+function boundsOf(catalogue: Catalogue, { chains, backfill, requests }: Outlook, { covered }: PlanContext) {
+  const wasRead = ({ id, resource, brandId }: Slice): boolean =>
+    covered.chain(id) !== undefined || (brandId !== null && covered.days(resource, brandId).size > 0);
+  const leading = chains.filter((chain) => chain.oldest || leadsOn(catalogue, catalogue.get(chain.resource)));
+  const total = (read: (chain: Slice) => number): number => chains.reduce((sum, chain) => sum + read(chain), 0);
+  const least = requests - backfill - total(({ expected, least: own }) => expected - own);
+  const most = requests + total(({ expected, most: own }) => own - expected);
+  return { least, most: leading.every(wasRead) ? most : null };
 }

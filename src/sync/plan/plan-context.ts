@@ -3,8 +3,6 @@ import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
 import type { DayRange, ParameterNames } from '../slice.ts';
 
-/** Days before today that every run reads, because late responses and corrections arrive in them. */
-export const SETTLE_DAYS = 2;
 /**
  * Maximum age of an unfinished run's slices for the next run to continue them: for days that are over, and for data
  * that may change at any moment.
@@ -15,7 +13,17 @@ const MOVING_FRESH_MS = 3_600_000;
 /**
  * Priorities of slices when the budget is short: first those that others depend on, then long ones, then numerous ones.
  */
-export const PRIORITY = { workspace: 100, history: 90, list: 80, window: 50, report: 40, detail: 30, day: 20 } as const;
+export const PRIORITY = {
+  workspace: 100,
+  history: 90,
+  older: 85,
+  list: 80,
+  window: 50,
+  report: 40,
+  detail: 30,
+  day: 20,
+  backfill: 10,
+} as const;
 
 /** Lookup of the slices that were ever read completely. */
 export interface Covered {
@@ -46,6 +54,8 @@ export interface PlanContext {
   readonly full: boolean;
   /** Deletes all rows that upstream no longer lists, without a limit. */
   readonly acceptDeletions?: boolean;
+  /** Reads only what estimates depend on. */
+  readonly probe?: boolean;
   readonly settleDays: number;
   /** Slices with checkpoints of any run. Those that cannot be resumed must be restarted. */
   readonly begun: ReadonlySet<string>;

@@ -2,19 +2,20 @@ import { readCalibrated, readConventions } from '../../analytics/calibration/fin
 import { compareDayCounts, readUncountedEngines } from '../../analytics/verification/verify-counts.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { earlierDay } from '../../contract/time.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { type Audit, type Comparison, readAudits } from '../../warehouse/ledger/audits.ts';
+import { readTotals, totalsOf } from '../../warehouse/ledger/reported-totals.ts';
 import { type Member, readFirstDay, readMembers } from '../../warehouse/ledger/slice-state.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
-import { followingDetails, planDays, planDetails, planOlder } from './plan-slices.ts';
+import { followingDetails, planDetails, planOlder } from './plan-slices.ts';
+import { planTotals, recentTotals } from './plan-totals.ts';
 import { type PlannedWindows, planWindows } from './plan-windows.ts';
 
 /**
  * Plans the slices that depend on a finished one: details after their list, windows after their day counts, older
- * ranges after a history.
+ * ranges after a history, totals of days after the range that contains them.
  */
 export interface NextPlanner {
   /** Sets the brands of the run. */
@@ -42,6 +43,7 @@ export function createNextPlanner(
 ): NextPlanner {
   const brands = new Map<string, Member>();
   const windowed = new Map<string, NextWindow>();
+  const totals = createTotalsPlanner(database, context);
   const counting = new Map<string, { readonly chains: Slice[]; isRead: boolean }>();
 
   const details = async (resource: Resource, chain: Slice): Promise<Slice[]> => {
@@ -93,11 +95,7 @@ export function createNextPlanner(
     const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
     // If upstream rejects one range, it rejects the one before it too.
     const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
-    // Daily totals may start before the first row, but not before the brand.
-    const since = brand.since !== null && brand.since > chain.from ? brand.since : chain.from;
-    const firstTotals = firstDay === null ? null : earlierDay(firstDay, brand.since === null ? firstDay : since);
-    const days = change.eachDay === true ? planDays(resource, chain, firstTotals, context) : [];
-    return [...older, ...days, ...(await windows(resource, chain, brand, { older, wasRead }))];
+    return [...older, ...(await windows(resource, chain, brand, { older, wasRead }))];
   };
 
   return {
@@ -110,9 +108,35 @@ export function createNextPlanner(
       return [
         ...(await details(resource, chain)),
         ...(brand === undefined ? [] : await history(resource, chain, brand, wasRead)),
+        ...(brand === undefined ? [] : await totals(resource, chain, brand, wasRead)),
       ];
     },
     windows: () => [...windowed.values()],
+  };
+}
+
+// Plans requests for totals of days after each response that contains totals. A failed request ends that for the brand: the
+// next run continues.
+function createTotalsPlanner(database: Database, context: PlanContext) {
+  const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
+  return async (resource: Resource, chain: Slice, brand: Member, wasRead: boolean): Promise<Slice[]> => {
+    if (totalsOf(resource) === null || context.probe === true) return [];
+    const key = `${resource.name} ${brand.id}`;
+    const run = runs.get(key) ?? { asked: new Set<string>(), open: new Set<string>(), hasFailed: false };
+    runs.set(key, run);
+    run.open.delete(chain.id);
+    run.hasFailed ||= !wasRead;
+    if (run.hasFailed) return [];
+    const read = await database.exclusive(({ query }) => readTotals(query, resource, brand.id));
+    const known = read.get(brand.id);
+    if (known === undefined) return [];
+    const state = { resource, brand, totals: known, asked: run.asked, isWaiting: run.open.size > 0 };
+    const slices = planTotals(state, recentTotals(state, context), context);
+    for (const { id } of slices) {
+      run.asked.add(id);
+      run.open.add(id);
+    }
+    return slices;
   };
 }
 

@@ -1,13 +1,16 @@
 import { type Catalogue, detailsOf, providerOf, type Resource } from '../../contract/catalogue.ts';
-import { addDays, DAY_MS, eachDay, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { addDays, DAY_MS, dayOf, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, type SliceScope, slicesOf } from '../slice.ts';
-import { endOf, isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
+import { isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
 import { planWindows } from './plan-windows.ts';
 
 /** Days of a recent report; the API's default. */
 const RECENT_DAYS = 30;
+/** Time that a page of a list covers that was never read, as an estimate, and at least. */
+const PAGE_MS = 90 * DAY_MS;
+const PAGE_MS_MIN = 30 * DAY_MS;
 /** Interval of full scans of a list that is otherwise only read for new items. */
 const FULL_WALK_EVERY_MS = 7 * DAY_MS;
 /** Interval of reads of the older ranges of a history. */
@@ -32,6 +35,15 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
   return wanted;
 }
 
+/** Whether requests for other resources or totals follow from the rows of a resource. */
+export function leadsOn(catalogue: Catalogue, { name, provides, change }: Resource): boolean {
+  const isCounting = catalogue.resources.some(
+    (other) => other.change.kind === 'window' && other.change.census?.resource === name,
+  );
+  const hasTotals = change.kind === 'report' && change.eachDay !== undefined;
+  return provides !== undefined || isCounting || hasTotals || detailsOf(catalogue, name).length > 0;
+}
+
 /** Returns the slices of resources with scope `workspace`. */
 export function planWorkspace(catalogue: Catalogue, context: PlanContext): Slice[] {
   return catalogue.resources
@@ -49,11 +61,15 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
       switch (change.kind) {
         case 'walk': {
           const walk = make(context, resource, { brandId, reason: 'all pages', priority: PRIORITY.list });
-          return walk.map((chain) => shortened(chain, resource, change.settled === true, context));
+          return walk.map((chain) => shortened(withPages(chain, resource, context), change.settled === true, context));
         }
         case 'set':
         case 'value':
-          return make(context, resource, { brandId, reason: 'full list', priority: PRIORITY.list });
+          return make(context, resource, {
+            brandId,
+            reason: 'full list',
+            priority: leadsOn(catalogue, resource) ? PRIORITY.history : PRIORITY.list,
+          });
         case 'report':
           return change.span === 'recent'
             ? make(context, resource, {
@@ -109,30 +125,8 @@ export function planOlder(
   const wasThere = brand.since !== null && brand.since < from;
   const mayHaveMore = isNewest || wasThere || firstDay !== null;
   if (!mayHaveMore || from <= limit || wereReadLately(chain, context)) return [];
-  return make(context, resource, history(context, brand.id, addDays(from, -1))).filter((older) =>
-    sameVariant(older, chain),
-  );
-}
-
-/**
- * Returns a slice for each day of a report from its first day with a row on, if the day was never read, was read before
- * its end, or is recent.
- */
-export function planDays(resource: Resource, chain: Slice, firstDay: string | null, context: PlanContext): Slice[] {
-  const { brandId, to } = chain;
-  if (firstDay === null || to === null || brandId === null) return [];
-  const moving = addDays(context.today, -context.settleDays);
-  return [...eachDay(firstDay, to)].flatMap((day) =>
-    make(context, resource, {
-      brandId,
-      range: { from: day, to: day },
-      reason: day >= moving ? 'totals of a recent day' : 'totals of a day',
-      priority: PRIORITY.day,
-    }).filter(({ id }) => {
-      const readAt = context.covered.chain(id)?.closedAt;
-      return context.full || day >= moving || readAt === undefined || readAt < endOf(day);
-    }),
-  );
+  const scope = { ...history(context, brand.id, addDays(from, -1)), priority: PRIORITY.older };
+  return make(context, resource, scope).filter((older) => sameVariant(older, chain));
 }
 
 /** Returns where a slice resumes, after its last committed page; null unless the checkpoint is recent enough. */
@@ -151,16 +145,28 @@ function make(context: PlanContext, resource: Resource, scope: SliceScope): Slic
   return context.wanted.has(resource.name) ? slicesOf(resource, scope, context.names) : [];
 }
 
+// Expects as many pages as the last read had.
+function withPages(chain: Slice, resource: Resource, { covered }: PlanContext): Slice {
+  const pages = Math.max(1, Math.ceil((covered.chain(chain.id)?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
+  return { ...chain, expected: pages, least: pages, most: pages };
+}
+
+/** Estimates the pages of a list that was never read from the first day with data; null if that is not known. */
+export function withFirstPages(chain: Slice, { change }: Resource, first: string | null, context: PlanContext): Slice {
+  if (change.kind !== 'walk' || context.covered.chain(chain.id) !== undefined) return chain;
+  const ageMs = Math.max(0, context.now - Date.parse(first ?? dayOf(context.now)));
+  return { ...chain, expected: 1 + Math.floor(ageMs / PAGE_MS), least: 1, most: 1 + Math.ceil(ageMs / PAGE_MS_MIN) };
+}
+
 // Limits the read of a settled list to new items, except for a periodic full scan.
-function shortened(chain: Slice, resource: Resource, settled: boolean, context: PlanContext): Slice {
+function shortened(chain: Slice, settled: boolean, context: PlanContext): Slice {
   const before = context.covered.chain(chain.id);
-  const pages = Math.max(1, Math.ceil((before?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
-  if (!settled) return { ...chain, expected: pages };
+  if (!settled) return chain;
   const walkedAt = Number(before?.state ?? Number.NaN);
   const isDue = context.full || !(walkedAt <= context.now && context.now - walkedAt < FULL_WALK_EVERY_MS);
   return isDue
-    ? { ...chain, expected: pages, state: String(context.now) }
-    : { ...chain, untilKnown: true, reason: 'new items', state: before?.state ?? null };
+    ? { ...chain, state: String(context.now) }
+    : { ...chain, expected: 1, least: 1, most: 1, untilKnown: true, reason: 'new items', state: before?.state ?? null };
 }
 
 // Range boundaries move every day, so compare days and not slice ids.

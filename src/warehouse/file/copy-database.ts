@@ -12,18 +12,29 @@ export interface CopyDatabaseOptions {
   readonly source?: string;
   /** Whether DuckDB versions older than the warehouse's storage version must be able to read the copy. */
   readonly forReaders: boolean;
+  /** Rows that the copy must not contain. */
+  readonly without?: readonly HiddenRows[];
+}
+
+/** Rows of one table. */
+export interface HiddenRows {
+  readonly table: string;
+  /** SQL condition. */
+  readonly where: string;
 }
 
 /** Copies a complete database, including views and comments, into a new file at `path`. */
 export async function copyDatabase(
   session: Session,
   path: string,
-  { source, forReaders }: CopyDatabaseOptions,
+  { source, forReaders, without = [] }: CopyDatabaseOptions,
 ): Promise<void> {
   const [row] = await session.all('SELECT current_database() AS name');
   await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
   try {
     await session.run(`COPY FROM DATABASE ${quoted(source ?? String(row?.['name']))} TO ${TARGET}`);
+    for (const { table, where } of without)
+      await session.run(`DELETE FROM ${TARGET}.main.${quoted(table)} WHERE ${where}`);
     // A session that keeps its own log would also keep the log of the copy.
     await session.run(`CHECKPOINT ${TARGET}`);
   } finally {

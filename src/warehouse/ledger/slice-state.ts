@@ -99,20 +99,18 @@ export interface SliceScope {
   readonly passId: string | null;
   /** Resources of which every slice is needed, whatever its age. */
   readonly lasting: readonly string[];
-  /** Resources of which every slice of a single day is needed, whatever its age. */
-  readonly daily: readonly string[];
 }
 
 /** Other slices are needed only if they are newer than this, counted from the newest slice. */
 const RECENT = 'INTERVAL 8 DAY';
 
 /** Reads the completed slices selected by the scope, the latest read of each, by time of completion. */
-export function readClosedSlices(database: Database, { passId, lasting, daily }: SliceScope): Promise<ClosedSlice[]> {
+export function readClosedSlices(database: Database, { passId, lasting }: SliceScope): Promise<ClosedSlice[]> {
   return closedSlices(
     database,
-    `pass_id = CAST($1 AS UUID) OR list_contains($2, resource) OR (list_contains($3, resource) AND range_from = range_to)
+    `pass_id = CAST($1 AS UUID) OR list_contains($2, resource)
        OR closed_at > (SELECT max(closed_at) FROM sync.coverage) - ${RECENT}`,
-    [passId, lasting, daily],
+    [passId, lasting],
   );
 }
 

@@ -1,13 +1,21 @@
 import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { addDays, DAY_MS, eachDay, earlierDay } from '../../contract/time.ts';
+import { addDays, DAY_MS, dayOf, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
 import { quoted, SCHEMA_VERSION } from '../schema.ts';
 import { readDrift } from './drift-notes.ts';
+import { readEmptyDays } from './empty-days.ts';
 import { type Freshness, readFreshness } from './freshness.ts';
 import { type HeldDeletionRow, readHeldDeletions } from './held-deletions.ts';
+import {
+  BACKFILL_REQUESTS_MAX,
+  type BrandTotals,
+  RECENT_TOTALS_DAYS,
+  readTotals,
+  totalsResources,
+} from './reported-totals.ts';
 import { readVerifiedThrough } from './verifications.ts';
 
 /** Limit of listed gaps per resource; `gapDays` counts all of them. */
@@ -34,6 +42,8 @@ export interface WarehouseStatus {
   readonly differing: readonly DifferingDay[];
   /** Mass deletions that were held back. */
   readonly heldDeletions: readonly HeldDeletionRow[];
+  /** Days older than the last 30 whose totals are not known yet, by resource. Syncs fill them in the background. */
+  readonly backfill: readonly { readonly resource: string; readonly days: number; readonly requestsPerSync: number }[];
 }
 
 /** A day of a list whose stored rows are not proven to be complete. */
@@ -70,10 +80,13 @@ export interface ResourceStatus {
   /** Time of the last complete read; null if there was none. */
   readonly readAt: string | null;
   /**
-   * Ranges of days that were never read completely, newest first, at most 20; `gapDays` counts the days of all ranges.
+   * Ranges of days that were never read completely, newest first, at most 20; `gapDays` counts the days of all ranges. Days
+   * that upstream reports as empty are complete.
    */
   readonly gaps: readonly { readonly brandId: string; readonly from: string; readonly to: string }[];
   readonly gapDays: number;
+  /** The brands of `gaps`, with the days of all their ranges; brands without gaps are left out. */
+  readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
   /** Slices that were started but not finished. */
   readonly unfinished: number;
 }
@@ -122,7 +135,26 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
     key: await readKeyHealth(query),
     differing: isCurrent ? await readDiffering(query, nowMs) : [],
     heldDeletions: isCurrent ? await readHeldDeletions(query) : [],
+    backfill: await readBackfill(query, catalogue, nowMs),
   };
+}
+
+async function readBackfill(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus['backfill']> {
+  const brands = await readBrandRows(query, catalogue);
+  const to = addDays(dayOf(nowMs), -RECENT_TOTALS_DAYS);
+  const left: WarehouseStatus['backfill'][number][] = [];
+  for (const resource of totalsResources(catalogue)) {
+    const totals = await readTotals(query, resource);
+    const days = brands.reduce((sum, { id, since }) => sum + countUnknown(totals.get(id), since, to), 0);
+    if (days > 0) left.push({ resource: resource.name, days, requestsPerSync: BACKFILL_REQUESTS_MAX });
+  }
+  return left;
+}
+
+function countUnknown(totals: BrandTotals | undefined, since: string | null, to: string): number {
+  if (totals === undefined) return 0;
+  const from = laterDay(totals.first, since ?? totals.first);
+  return [...eachDay(from, to)].filter((day) => totals.resolved.day(day) === undefined).length;
 }
 
 async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[]> {
@@ -175,9 +207,19 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
   for (const { name, change } of catalogue.resources) {
     const gaps = change.kind === 'window' ? await readGaps(query, catalogue, name, nowMs) : [];
     const gapDays = gaps.reduce((sum, { days }) => sum + days, 0);
+    const byBrand = new Map<string, number>();
+    for (const { brandId, days } of gaps) byBrand.set(brandId, (byBrand.get(brandId) ?? 0) + days);
+    const gapBrands = [...byBrand].map(([brandId, days]) => ({ brandId, days }));
     const listed = gaps.slice(0, GAPS_MAX).map(({ brandId, from, to }) => ({ brandId, from, to }));
     const chains = unfinished.get(name) ?? 0;
-    statuses.push({ resource: name, readAt: readAt.get(name) ?? null, gaps: listed, gapDays, unfinished: chains });
+    statuses.push({
+      resource: name,
+      readAt: readAt.get(name) ?? null,
+      gaps: listed,
+      gapDays,
+      gapBrands,
+      unfinished: chains,
+    });
   }
   return statuses;
 }
@@ -204,6 +246,7 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
     const lastFullDay = new Date(closedAt - DAY_MS).toISOString().slice(0, 10);
     for (const day of eachDay(from, earlierDay(to, lastFullDay))) known.add(day);
   }
+  const empty = await readEmptyDays(query, catalogue, catalogue.get(resource));
   const last = new Date(nowMs - DAY_MS).toISOString().slice(0, 10);
   const gaps: Gap[] = [];
   for (const { id, since } of await readBrandRows(query, catalogue)) {
@@ -211,7 +254,7 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
     const first = [...known, ...(since === null ? [] : [since])].sort()[0];
     if (first === undefined) continue;
     for (let day = last, inGap = false; day >= first; day = addDays(day, -1)) {
-      const isKnown = known.has(day);
+      const isKnown = known.has(day) || empty.get(id)?.has(day) === true;
       const open = inGap ? gaps.at(-1) : undefined;
       if (isKnown) inGap = false;
       else if (open === undefined) inGap = gaps.push({ brandId: id, from: day, to: day, days: 1 }) > 0;

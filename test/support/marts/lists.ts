@@ -179,13 +179,21 @@ async function actions(held: Held): Promise<Row[]> {
 
 async function visits(held: Held): Promise<Row[]> {
   const totals = await held.rows('traffic_totals');
+  const length = ({ range_from, range_to }: Row): number =>
+    Date.parse(String(range_to)) - Date.parse(String(range_from));
+  // The shortest reported range decides, and the earliest of equal ones.
+  const ordered = totals
+    .filter(({ currency }) => currency !== null)
+    .sort((a, b) => length(a) - length(b) || (String(a['range_from']) < String(b['range_from']) ? -1 : 1));
   return (await held.rows('traffic_daily')).map((row) => ({
     day: row['date'],
     ...pick(row, ['brand_id', 'source', 'sessions', 'engaged_sessions', 'new_users', 'key_events', 'revenue']),
     currency:
-      totals.find(
+      ordered.find(
         ({ brand_id, range_from, range_to }) =>
-          brand_id === row['brand_id'] && range_from === row['date'] && range_to === row['date'],
+          brand_id === row['brand_id'] &&
+          String(range_from) <= String(row['date']) &&
+          String(row['date']) <= String(range_to),
       )?.['currency'] ?? null,
   }));
 }

@@ -6,6 +6,7 @@ import type { Verdict } from '../../../operations/verdict.ts';
 import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
 import type { WorkspaceFlags } from '../../context.ts';
 import { count, duration, plural, printData, printJson, size } from '../../output/output.ts';
+import { runningText } from '../../output/running-text.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
@@ -60,12 +61,13 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean)
 type HeldTexts = Pick<typeof import('../../../operations/status.ts'), 'heldText' | 'HELD_HINT'>;
 
 function describe(status: WorkspaceStatus, texts: HeldTexts): string {
-  const { workspace, folder, owner, asOf, stale, bytes, jobs, data, verdict } = status;
+  const { workspace, folder, owner, asOf, stale, bytes, jobs, progress, data, verdict } = status;
   const lines = [`${workspace}: ${WORDS[verdict.level]}`, ...describeVerdict(verdict), `  folder       ${folder}`];
   const add = (label: string, text: string): void => {
     lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
   };
   if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
+  if (progress !== null) add('running', `\`${progress.command}\`: ${runningText(progress)}`);
   if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has newer data`);
   add(
     'size',
@@ -92,7 +94,7 @@ function describeData(
   { heldText, HELD_HINT }: HeldTexts,
   add: (label: string, text: string) => void,
 ): void {
-  const { lastRun, resources, brands, quarantined, drift, unlearned, key, differing, heldDeletions } = data;
+  const { lastRun, resources, brands, quarantined, drift, unlearned, key, differing, heldDeletions, backfill } = data;
   if (lastRun === null) add('last run', 'none');
   else {
     const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
@@ -104,13 +106,21 @@ function describeData(
   }
   add('key', describeKey(key));
   const width = Math.max(...resources.map(({ resource }) => resource.length));
-  for (const { resource, readAt, gaps, gapDays, unfinished } of resources) {
-    const missing =
-      gapDays === 0 ? '' : `, ${plural(gapDays, 'day')} missing: ${gaps.slice(0, SHOWN_MAX).map(toRange).join(', ')}`;
-    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
-    add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${missing}${begun}`);
-  }
   const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
+  for (const { resource, readAt, gaps, gapBrands, unfinished } of resources) {
+    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
+    add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}`);
+    for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
+      const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
+      const listed = own.length === 0 ? '' : `: ${own.map(toRange).join(', ')}`;
+      add('', `${names.get(brandId) ?? brandId}: ${plural(days, 'day')} missing${listed}`);
+    }
+    if (gapBrands.length > SHOWN_MAX) add('', `and ${plural(gapBrands.length - SHOWN_MAX, 'brand')} more`);
+  }
+  for (const { resource, days, requestsPerSync } of backfill) {
+    const pace = `at most ${plural(requestsPerSync, 'request')} per sync`;
+    add('backfill', `${resource}: totals of ${plural(days, 'older day')} unknown; filled in the background, ${pace}`);
+  }
   for (const { resource, brandId, day, counted, stored, isPermanent, nextRetryAt } of differing.slice(0, SHOWN_MAX)) {
     const when = nextRetryAt === null ? 'the next sync' : toMinute(nextRetryAt);
     const next = isPermanent ? 'permanent' : `next retry: ${when}`;

@@ -3,6 +3,7 @@ import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ConnectionTest } from '../../../operations/connection-test.ts';
 import type { Initialized, SetupQuestions, WrittenSettings } from '../../../operations/initialize.ts';
 import { count, duration, plural, printJson, reportError, say } from '../../output/output.ts';
+import { boundsText } from '../../output/plan-bounds.ts';
 import { canAsk, openPrompt, type Prompt } from '../../output/prompt.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -106,8 +107,7 @@ function sayEstimate(plan: Initialized['plan']): void {
     return;
   }
   const time = plan.minutes === 0 ? 'less than a minute' : `about ${duration(plan.minutes * 60_000)}`;
-  // The estimate cannot include brands and prompts that are not known before the first sync.
-  say(`The first sync will take at least ${plural(plan.requests, 'request')}, ${time}.`);
+  say(`The first sync will take about ${plural(plan.requests, 'request')}${boundsText(plan)}, ${time}.`);
 }
 
 function sayNext(workspace: string): void {

@@ -2,6 +2,7 @@ import Table from 'cli-table3';
 import { EXIT } from '../../../base/errors.ts';
 import type { PricedPlan } from '../../../operations/plan.ts';
 import { count, duration, plural, printData, printJson, reportError, say } from '../../output/output.ts';
+import { boundsText } from '../../output/plan-bounds.ts';
 import { rangeOf, syncRangeOptions, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, list } from '../../program/option-kinds.ts';
@@ -34,6 +35,8 @@ export const plan = defineCommand({
 
 function describe({
   requests,
+  least,
+  most,
   resources,
   skippedDays,
   unreliable,
@@ -57,7 +60,7 @@ function describe({
   printData(table.toString());
   const at = new Date(doneAt).toISOString().slice(0, 16).replace('T', ' ');
   say(
-    `A sync would take about ${plural(requests, 'request')}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${at} UTC.`,
+    `A sync would take about ${plural(requests, 'request')}${boundsText({ requests, least, most })}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${at} UTC.`,
   );
   if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
   if (skippedDays > 0) say(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);

@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import type { MidwayState } from '../../../operations/query.ts';
 import { MEMORY_MB_MIN } from '../../../warehouse/sql/guarded-protocol.ts';
 import { applyUserUmask, plural, printData, say } from '../../output/output.ts';
 import { FORMATS, formatRows } from '../../output/row-format.ts';
+import { runningText } from '../../output/running-text.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, integer, oneOf, text } from '../../program/option-kinds.ts';
@@ -70,6 +72,7 @@ export const sql = defineCommand({
     }
     const statement = query ?? (await readStatement(file ?? '-'));
     if (statement.trim() === '') throw new SightlineError('usage', 'the query is empty');
+    const midway = await operation.readMidway(config);
     const output = named === '-' ? null : named;
     if (output !== null) await operation.checkOutputFile(config, output, '--output');
     if (format === 'parquet' && output === null) {
@@ -77,10 +80,12 @@ export const sql = defineCommand({
         throw new SightlineError('usage', 'parquet cannot be printed on a terminal; name a file with --output');
       }
       await operation.streamQuery(config, statement, process.stdout, { signal, limits });
+      sayRunning(midway);
       return EXIT.done;
     }
     if (format === 'parquet' && output !== null) {
       await sayWritten(output, await operation.saveQuery(config, statement, output, { signal, limits }));
+      sayRunning(midway);
       return EXIT.done;
     }
     const shown = format as Exclude<Written, 'parquet'>;
@@ -97,9 +102,17 @@ export const sql = defineCommand({
         results.reduce((sum, result) => sum + result.rows.length, 0),
       );
     }
+    sayRunning(midway);
     return EXIT.done;
   },
 });
+
+// Without a running sync the data are as current as the last one.
+function sayRunning(midway: MidwayState | null): void {
+  if (midway === null) return;
+  const asOf = new Date(midway.asOf).toISOString().slice(0, 19).replace('T', ' ');
+  say(`Data as of ${asOf} UTC; a sync is running: ${runningText(midway.running)}.`);
+}
 
 async function sayWritten(output: string, rows: number): Promise<void> {
   await applyUserUmask([output]);

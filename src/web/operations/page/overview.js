@@ -190,18 +190,16 @@ function freshnessRow(row, known, chosen, brandId) {
   return [row.resource, moment(oldest), [state, unfinished], missing(known, chosen < 0 ? null : brandId)];
 }
 
-// The report lists only the newest ranges of missing days; `gapDays` counts all.
+// The report lists only the newest ranges of missing days; `gapDays` and `gapBrands` count all.
 /**
  * @param {any} known
  * @param {string | null} brandId null for all brands
  */
 function missing(known, brandId) {
   if (known === undefined || known.gapDays === 0) return '0';
-  const days = (/** @type {any} */ gap) => Math.round((Date.parse(gap.to) - Date.parse(gap.from)) / 86_400_000) + 1;
-  const sum = (/** @type {any[]} */ gaps) => gaps.reduce((total, gap) => total + days(gap), 0);
   const gaps = known.gaps.filter((/** @type {any} */ gap) => brandId === null || gap.brandId === brandId);
-  const isAll = sum(known.gaps) === known.gapDays;
-  const amount = brandId === null ? count(known.gapDays) : `${isAll ? '' : 'at least '}${count(sum(gaps))}`;
+  const own = known.gapBrands.find((/** @type {any} */ gap) => gap.brandId === brandId);
+  const amount = count(brandId === null ? known.gapDays : (own?.days ?? 0));
   const ranges = gaps.map((/** @type {any} */ gap) => (gap.from === gap.to ? gap.from : `${gap.from} to ${gap.to}`));
   return h('span', { title: ranges.join(', ') }, amount);
 }

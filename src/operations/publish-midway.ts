@@ -1,0 +1,73 @@
+import type { Clock } from '../base/clock.ts';
+
+/** Time from the start of a sync to the first replica with whatever is complete by then. */
+const FIRST_MS = 20_000;
+/** Time between replicas of a running sync. Larger files take longer to copy and are published less often. */
+const EVERY_MS = 180_000;
+const TIMES_THE_DURATION = 20;
+
+/** Publishes replicas while a sync runs. */
+export interface MidwayPublisher {
+  /** Publishes as soon as possible: all lists, or all windows, are complete. */
+  milestone(): void;
+  /** Called after every page and slice. Publishes if that is due and could not be done before. */
+  onProgress(): void;
+  /** Stops publishing and waits for a replica that is being written. */
+  close(): Promise<void>;
+}
+
+/** Dependencies of a midway publisher. */
+export interface MidwayParts {
+  readonly clock: Clock;
+  /** Whether a replica made now would have only complete days. */
+  isConsistent(): Promise<boolean>;
+  publish(): Promise<void>;
+}
+
+/**
+ * Publishes the replica when a part of a sync is complete, 20 seconds after its start and then every 3 minutes. Waits
+ * while days are read again that readers already have. Errors are ignored: the replica at the end of the sync reports them.
+ */
+export function createMidwayPublisher({ clock, isConsistent, publish }: MidwayParts): MidwayPublisher {
+  const stop = new AbortController();
+  let isDue = false;
+  let hasNews = false;
+  let busy: Promise<void> | null = null;
+  let tookMs = 0;
+  const attempt = (): void => {
+    if (busy !== null || !isDue || !hasNews || stop.signal.aborted) return;
+    busy = (async () => {
+      if (!(await isConsistent())) return;
+      [isDue, hasNews] = [false, false];
+      const startedAt = clock.monotonic();
+      await publish();
+      tookMs = clock.monotonic() - startedAt;
+    })()
+      .catch(() => undefined)
+      .finally(() => {
+        busy = null;
+      });
+  };
+  const due = (): void => {
+    isDue = true;
+    attempt();
+  };
+  const tick = async (): Promise<void> => {
+    for (let waitMs = FIRST_MS; ; waitMs = Math.max(EVERY_MS, TIMES_THE_DURATION * tookMs)) {
+      await clock.sleep(waitMs, stop.signal);
+      due();
+    }
+  };
+  tick().catch(() => undefined);
+  return {
+    milestone: due,
+    onProgress: () => {
+      hasNews = true;
+      attempt();
+    },
+    close: async () => {
+      stop.abort();
+      await busy;
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { EARLIEST_DAY } from '../../plausibility/item-times.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { type Member, readFirstDay } from '../../warehouse/ledger/slice-state.ts';
+import { backfillCost, readOlder } from '../backfill-totals.ts';
+import type { Slice } from '../slice.ts';
+import type { PlanContext } from './plan-context.ts';
+import { createNextPlanner } from './plan-next.ts';
+import { planBrand, planWorkspace, withFirstPages } from './plan-slices.ts';
+
+/** Slices planned before yielding to the event loop, so that signals are handled. */
+const CHAINS_AT_A_TIME = 200;
+/** Requests besides the slices: upstream's OpenAPI description, once per run. */
+const DESCRIPTION_REQUESTS = 1;
+
+/** All slices that a run would read if every response had the stored rows. */
+export interface Outlook {
+  readonly chains: readonly Slice[];
+  /** Requests for totals of older days, in the background. */
+  readonly backfill: number;
+  readonly requests: number;
+  /** Days of windows that are up to date and not read again. */
+  readonly skippedDays: number;
+  /** Ids of brands whose day counts are unreliable. */
+  readonly unreliable: readonly string[];
+}
+
+/** Dependencies of an outlook. */
+export interface OutlookParts {
+  readonly catalogue: Catalogue;
+  readonly database: Database;
+  readonly signal: AbortSignal;
+}
+
+// A brand may be older than its data, so the day counts are a better guide to the length of its lists.
+async function planFirst(
+  { catalogue, database }: Pick<OutlookParts, 'catalogue' | 'database'>,
+  brand: Member,
+  context: PlanContext,
+): Promise<Slice[]> {
+  const days: string[] = [];
+  for (const { change } of catalogue.resources) {
+    if (change.kind !== 'window' || change.census === undefined) continue;
+    const { table, day } = change.census;
+    const range = { from: EARLIEST_DAY, to: context.today };
+    const first = await readFirstDay(database, table, day, brand.id, range);
+    if (first !== null) days.push(first);
+  }
+  const [first = brand.since] = days.sort();
+  return planBrand(catalogue, brand, context).map((chain) =>
+    withFirstPages(chain, catalogue.get(chain.resource), first, context),
+  );
+}
+
+/** Plans a whole run from the warehouse: the slices that depend on nothing, and those that follow from the stored rows. */
+export async function lookAhead(
+  { catalogue, database, signal }: OutlookParts,
+  brands: readonly Member[],
+  context: PlanContext,
+): Promise<Outlook> {
+  const follower = createNextPlanner({ catalogue, database }, context);
+  follower.brands(brands);
+  const chains = [
+    ...planWorkspace(catalogue, context),
+    ...(await Promise.all(brands.map((brand) => planFirst({ catalogue, database }, brand, context)))).flat(),
+  ];
+  // The list grows during the loop: slices that depend on a slice are planned after it.
+  for (let index = 0; index < chains.length; index++) {
+    const chain = chains[index] as Slice;
+    if (!chain.includesNext) chains.push(...(await follower.after(chain, true)));
+    if (index % CHAINS_AT_A_TIME === 0) await nextTurn();
+    signal.throwIfAborted();
+  }
+  const windows = follower.windows();
+  const older = context.range === null ? await readOlder({ catalogue, database, context }, brands) : [];
+  const backfill = backfillCost(older, context);
+  return {
+    chains,
+    backfill,
+    requests: chains.reduce((sum, { expected }) => sum + expected, DESCRIPTION_REQUESTS + backfill),
+    skippedDays: windows.reduce((sum, { planned }) => sum + planned.whole, 0),
+    unreliable: windows.filter(({ planned }) => planned.unreliable).map(({ brand }) => brand.id),
+  };
+}

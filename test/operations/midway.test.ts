@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
+import { createBudget } from '../../src/budget/budget.ts';
+import { addDays } from '../../src/contract/time.ts';
+import { createMidwayPublisher } from '../../src/operations/publish-midway.ts';
+import { catalogue } from '../../src/session/workspace.ts';
+import { runSync } from '../../src/sync/run-sync.ts';
+import { createClient } from '../../src/upstream/client.ts';
+import { readTotals, totalsResources } from '../../src/warehouse/ledger/reported-totals.ts';
+import { readUnfinishedWindows } from '../../src/warehouse/ledger/unfinished-windows.ts';
+import { openReplica, publishAnalytics } from '../../src/warehouse/replica.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { idleClock, virtualClock } from '../support/clocks.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+
+/** Responses by brand and day of a published replica. */
+type Days = ReadonlyMap<string, number>;
+
+async function daysOf(path: string): Promise<Days> {
+  const replica = await openReplica(path);
+  const rows = await replica.work((query) =>
+    query(`SELECT CAST(brand_id AS VARCHAR) || ' ' || strftime(created_at, '%Y-%m-%d'), CAST(count(*) AS INTEGER)
+      FROM responses WHERE _deleted_at IS NULL GROUP BY 1`),
+  );
+  await replica.close();
+  return new Map(rows.map(([day, n]) => [String(day), Number(n)]));
+}
+
+function publishTo(path: string, { database }: Warehouse): Promise<void> {
+  return publishAnalytics(database, path, async (query) => (await readUnfinishedWindows(query, catalogue)).hidden);
+}
+
+describe('the first sync of 2 brands and 60 days with visits, at 120 requests per minute', () => {
+  test('takes at most 300 requests and makes responses readable within 60 seconds', async () => {
+    const clock = idleClock(NOW_MS);
+    onTestFinished(clock.close);
+    const sandbox = await startSandboxWorkspace({
+      ...{ brands: 2, prompts: 20, days: 60, rateLimit: 120, choices: { connected: 'all' } },
+      clock: clock.now,
+      limiterClock: clock.monotonic,
+    });
+    onTestFinished(() => sandbox.close());
+    const folder = await temporaryFolder();
+    const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
+    onTestFinished(() => warehouse.close());
+    const path = join(folder, 'analytics.duckdb');
+    const budget = createBudget({ clock });
+    const { signal } = new AbortController();
+    const client = createClient({ ...sandbox, keyHeader: 'authorization', budget, clock, connections: 8 });
+    const published: { readonly atMs: number; readonly days: Days }[] = [];
+    const midway = createMidwayPublisher({
+      clock,
+      isConsistent: () =>
+        warehouse.database.exclusive(async ({ query }) => !(await readUnfinishedWindows(query, catalogue)).isMixed),
+      publish: () =>
+        clock.whileBusy(async () => {
+          await publishTo(path, warehouse);
+          published.push({ atMs: clock.monotonic(), days: await daysOf(path) });
+        }),
+    });
+    const summary = await runSync(
+      {
+        ...{ catalogue, warehouse, client, clock, connections: 8, signal },
+        onProgress: () => {
+          clock.active();
+          midway.onProgress();
+        },
+        onMilestone: midway.milestone,
+      },
+      { only: null, range: null, brands: null },
+    );
+    await midway.close();
+    await client.close();
+    expect(summary).toMatchObject({ status: 'complete', failures: [] });
+    expect(summary.requests).toBeLessThanOrEqual(300);
+
+    await publishTo(path, warehouse);
+    const final = await daysOf(path);
+    const [first] = published.filter(({ days }) => days.size > 0);
+    expect(first?.atMs).toBeLessThanOrEqual(60_000);
+    const total = (days: Days): number => [...days.values()].reduce((sum, n) => sum + n, 0);
+    const early = published.filter(({ atMs }) => atMs <= 60_000).map(({ days }) => total(days));
+    expect(Math.max(...early)).toBeGreaterThan(0.9 * total(final));
+    // Every day of every replica is as complete as at the end.
+    for (const { days } of published) for (const [day, n] of days) expect(n, day).toBe(final.get(day));
+
+    // Site sessions of the last 30 days are known day by day.
+    const [resource] = totalsResources(catalogue);
+    if (resource === undefined) throw new Error('no report has totals');
+    const totals = await warehouse.database.exclusive(({ query }) => readTotals(query, resource));
+    expect(totals.size).toBe(2);
+    const today = new Date(NOW_MS).toISOString().slice(0, 10);
+    for (const [brand, { resolved }] of totals) {
+      for (let age = 0; age < 30; age++) expect(resolved.day(addDays(today, -age)), `${brand} ${age}`).toBeDefined();
+    }
+  });
+});
+
+describe('a replica of an unfinished sync', () => {
+  test('has no day of which only some pages are stored, and keeps earlier days', async () => {
+    const { sync, warehouse, sandbox } = await openWorkspace({ brands: 1, days: 6, responsesPerDay: 600 });
+    const path = join(await temporaryFolder(), 'analytics.duckdb');
+    // Ends in the middle of a window, whose pages are in the warehouse.
+    const open = async () => warehouse().database.exclusive(({ query }) => readUnfinishedWindows(query, catalogue));
+    for (let maxRequests = 8; (await open()).hidden.length === 0; maxRequests += 1) {
+      expect(maxRequests).toBeLessThan(20);
+      await sync({ only: ['responses'], allowance: { maxRequests, deadline: null }, connections: 1 });
+    }
+    await publishTo(path, warehouse());
+    const early = await daysOf(path);
+    const [row] = await warehouse().database.exclusive((session) =>
+      session.query("SELECT CAST(count(DISTINCT strftime(created_at, '%Y-%m-%d')) AS INTEGER) FROM responses"),
+    );
+    expect(Number(row?.[0])).toBeGreaterThan(early.size);
+    expect((await sync({ only: ['responses'] })).status).toBe('complete');
+    await publishTo(path, warehouse());
+    const final = await daysOf(path);
+    expect(final.size).toBeGreaterThan(early.size);
+    for (const [day, n] of early) expect(n).toBe(final.get(day));
+    expect(await open()).toEqual({ hidden: [], isMixed: false });
+    expect(sandbox.world.now()).toBe(NOW_MS);
+  });
+});
+
+describe('replicas of a running sync', () => {
+  function midwayAt() {
+    const clock = virtualClock();
+    const published: number[] = [];
+    const state = { isConsistent: true };
+    const midway = createMidwayPublisher({
+      clock,
+      isConsistent: async () => state.isConsistent,
+      publish: async () => void published.push(clock.monotonic()),
+    });
+    return { clock, published, state, midway };
+  }
+
+  test('are published after 20 seconds and then every 3 minutes, if there are new pages', async () => {
+    const { clock, published, midway } = midwayAt();
+    for (let at = 1_000; at <= 900_000; at += 1_000) {
+      if (at < 400_000) midway.onProgress();
+      await clock.advanceTo(at);
+    }
+    await midway.close();
+    expect(published).toEqual([20_000, 200_000, 380_000, 560_000]);
+  });
+
+  test('are published at once when a part is complete', async () => {
+    const { clock, published, midway } = midwayAt();
+    midway.onProgress();
+    await clock.advanceTo(5_000);
+    midway.milestone();
+    await clock.advanceTo(6_000);
+    await midway.close();
+    expect(published).toEqual([5_000]);
+  });
+
+  test('wait while days are read again', async () => {
+    const { clock, published, state, midway } = midwayAt();
+    state.isConsistent = false;
+    midway.onProgress();
+    midway.milestone();
+    await clock.advanceTo(1_000);
+    expect(published).toEqual([]);
+    state.isConsistent = true;
+    midway.onProgress();
+    await clock.advanceTo(2_000);
+    await midway.close();
+    expect(published).toEqual([1_000]);
+  });
+
+  test('do not fail the sync if they cannot be written', async () => {
+    const clock = virtualClock();
+    let attempts = 0;
+    const midway = createMidwayPublisher({
+      clock,
+      isConsistent: async () => true,
+      publish: async () => {
+        attempts += 1;
+        throw new Error('the disk is full');
+      },
+    });
+    midway.onProgress();
+    midway.milestone();
+    await clock.advanceTo(1_000);
+    await expect(midway.close()).resolves.toBeUndefined();
+    expect(attempts).toBe(1);
+  });
+});

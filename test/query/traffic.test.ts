@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { addDays } from '../../src/contract/time.ts';
+import { BACKFILL_REQUESTS_MAX } from '../../src/warehouse/ledger/reported-totals.ts';
+import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
+import { NOW_MS } from '../support/workspace.ts';
+import { askService, type Mirror, openMirror } from './mirror.ts';
+
+const TODAY = new Date(NOW_MS).toISOString().slice(0, 10);
+const dayBefore = (days: number): string => addDays(TODAY, -days);
+const small = { brands: 1, prompts: 2, responsesPerDay: 1 } as const;
+
+async function trafficOf({ query }: Mirror): Promise<(from: string, to: string) => string> {
+  const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
+  return (from, to) => `/brands/${brand?.['id']}/traffic?from=${from}&to=${to}`;
+}
+
+describe('/v1/traffic', () => {
+  test('is exact for all ranges within the last 30 days after the first sync', async () => {
+    const mirror = await openMirror({ ...small, days: 60, choices: { connected: 'all' } });
+    await mirror.publish();
+    const path = await trafficOf(mirror);
+    const [row] = await mirror.query(
+      `SELECT count(*) FILTER (range_from = range_to) AS days FROM traffic_totals WHERE range_from > DATE '${dayBefore(30)}'`,
+    );
+    // Some days follow by subtraction.
+    expect(Number(row?.['days'])).toBeLessThan(30);
+    for (let from = 29; from >= 0; from -= 1) {
+      for (const to of [from, Math.floor(from / 2), 0]) {
+        const asked = path(dayBefore(from), dayBefore(to));
+        expect((await mirror.mirror(asked)).body, asked).toEqual((await mirror.upstream(asked)).body);
+        expect((await askService(mirror.service, asked)).partial, asked).toBe(false);
+      }
+    }
+  });
+
+  test('reports older days as partial until the background has filled them, unless a reported total covers them', async () => {
+    const mirror = await openMirror({ ...small, days: 100, choices: { connected: 'all' } });
+    await mirror.publish();
+    const path = await trafficOf(mirror);
+    const older = path(dayBefore(95), dayBefore(90));
+    expect((await askService(mirror.service, older)).partial).toBe(true);
+    // The range that the sync itself requested.
+    const whole = path(dayBefore(365), TODAY);
+    expect((await askService(mirror.service, whole)).partial).toBe(false);
+    expect((await mirror.mirror(whole)).body).toEqual((await mirror.upstream(whole)).body);
+    const backfill = async () =>
+      (await mirror.warehouse().database.exclusive(({ query }) => readStatus(query, mirror.catalogue, NOW_MS)))
+        .backfill;
+    const [before] = await backfill();
+    expect(before?.days).toBeGreaterThanOrEqual(100 - 30 - BACKFILL_REQUESTS_MAX);
+    for (let run = 0; (await backfill()).length > 0; run += 1) {
+      expect(run).toBeLessThan(5);
+      const { requests } = await mirror.sync();
+      expect(requests).toBeLessThan(BACKFILL_REQUESTS_MAX + 45);
+    }
+    await mirror.publishOnly();
+    expect((await askService(mirror.service, older)).partial).toBe(false);
+    expect((await mirror.mirror(older)).body).toEqual((await mirror.upstream(older)).body);
+  });
+
+  test('is exact for days and reported ranges if totals do not add up', async () => {
+    const mirror = await openMirror({ ...small, days: 20, choices: { connected: 'all', siteTotals: 'unique' } });
+    await mirror.publish();
+    const path = await trafficOf(mirror);
+    for (let age = 0; age < 20; age++) {
+      const asked = path(dayBefore(age), dayBefore(age));
+      expect((await mirror.mirror(asked)).body, asked).toEqual((await mirror.upstream(asked)).body);
+    }
+    const whole = path(dayBefore(365), TODAY);
+    expect((await mirror.mirror(whole)).body).toEqual((await mirror.upstream(whole)).body);
+  });
+
+  test('of an unconnected property needs no requests for days', async () => {
+    const mirror = await openMirror({ ...small, days: 60, choices: { connected: 'none' } });
+    const { runId } = await mirror.sync();
+    const [row] = await mirror.query(
+      `SELECT count(*) AS n FROM sync.requests WHERE resource = 'traffic' AND run_id = CAST('${runId}' AS UUID)
+         AND CAST(json_extract_string(query, '$.from') AS DATE) > DATE '${dayBefore(40)}'`,
+    );
+    expect(Number(row?.['n'])).toBe(0);
+  });
+});
