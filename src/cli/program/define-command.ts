@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
+import { suggestion } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Context } from '../../session/workspace.ts';
@@ -105,8 +106,9 @@ export function defineGroup(
     const refuse = (given: string | undefined): void => {
       if (given === undefined && standard !== undefined) return;
       const problem = given === undefined ? 'requires a command' : `has no command ${JSON.stringify(given)}`;
-      const allowed = Object.keys(commands).join(', ');
-      throw new SightlineError('usage', `${group.name()} ${problem}; allowed: ${allowed}`);
+      const names = Object.keys(commands);
+      const meant = given === undefined ? '' : suggestion(given, names);
+      throw new SightlineError('usage', `${group.name()} ${problem}; allowed: ${names.join(', ')}${meant}`);
     };
     for (const [name, { about, add }] of Object.entries(commands)) {
       const command = group.command(name, { isDefault: name === standard }).description(about);

@@ -1,4 +1,5 @@
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { Restored } from '../../../operations/backup/restore.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
@@ -33,7 +34,7 @@ export const restore = defineCommand({
 });
 
 function describe({ kind, tables, rows, asOf, kept, continues, missing, unknown }: Restored): void {
-  const of = asOf === null ? '' : `, as of ${asOf}`;
+  const of = asOf === null ? '' : `, as of ${shownTime(asOf)}`;
   say(`${plural(rows, 'row')} of ${plural(tables, 'table')} restored from a ${kind} and checked${of}`);
   if (missing.length > 0) say(`created empty, because the snapshot does not have them: ${missing.join(', ')}`);
   if (unknown.length > 0) say(`skipped, because this version does not support them: ${unknown.join(', ')}`);

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { StateOfResource } from '../../../operations/state.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
@@ -99,7 +100,7 @@ function nothingDone(): number {
 function toTable(state: readonly StateOfResource[]): string {
   const names = ['resource', 'brand', 'complete', 'unfinished', 'first day', 'last day', 'last read'];
   const rows = state.map(({ resource, brandId, complete, unfinished, firstDay, lastDay, closedAt }) => {
-    const read = closedAt === null ? '' : `${closedAt.slice(0, 19).replace('T', ' ')}`;
+    const read = closedAt === null ? '' : shownTime(closedAt);
     return [resource, brandId, complete, unfinished, firstDay, lastDay, read];
   });
   return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');

@@ -1,3 +1,4 @@
+import { suggestion } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { complete } from '../../completion/completion-candidates.ts';
 import { formatCompletion, SHELLS, scriptOf, wordsOf } from '../../completion/shells.ts';
@@ -24,7 +25,8 @@ export const completion = defineCommand({
     const shell = SHELLS.find((candidate) => candidate === given);
     if (shell === undefined) {
       const problem = given === null ? 'requires a shell' : `does not support ${JSON.stringify(given)}`;
-      throw new SightlineError('usage', `completion ${problem}; allowed: ${SHELLS.join(', ')}`);
+      const meant = given === null ? '' : suggestion(given, SHELLS);
+      throw new SightlineError('usage', `completion ${problem}; allowed: ${SHELLS.join(', ')}${meant}`);
     }
     if (words.length === 0) {
       const script = scriptOf(shell);

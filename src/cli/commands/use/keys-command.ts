@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { addDays, DAY_MS, dayOf } from '../../../contract/time.ts';
+import { addDays, DAY_MS, dayOf, shownTime } from '../../../contract/time.ts';
 import type { Key } from '../../../serve/auth/keys.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -32,7 +32,7 @@ const create = defineCommand({
       return EXIT.done;
     }
     printData(text);
-    const until = key.expiresAt === null ? '' : `, until ${toMinute(key.expiresAt)}`;
+    const until = key.expiresAt === null ? '' : `, until ${shownTime(key.expiresAt)}`;
     say(`Key ${JSON.stringify(key.name)} opens \`sightline serve\` of workspace ${config.name}${until}. Store it now:`);
     say('it is not saved here and will not be shown again.');
     return EXIT.done;
@@ -55,7 +55,7 @@ const list = defineCommand({
       return EXIT.done;
     }
     const columns = ['name', 'prefix', 'created', 'expires', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
-    const rows = keys.map((key) => [key.name, key.prefix, toMinute(key.createdAt), describeExpiry(key, now), key.id]);
+    const rows = keys.map((key) => [key.name, key.prefix, shownTime(key.createdAt), describeExpiry(key, now), key.id]);
     printData(formatRows({ columns, rows }, 'table'));
     if (keys.length === 0) say('No keys. Create one with `sightline keys create NAME`.');
     return EXIT.done;
@@ -95,13 +95,9 @@ function toExpiry(given: string, name: string): number {
 
 function describeExpiry(key: Key, nowMs: number): string {
   if (key.expiresAt === null) return 'never';
-  return isExpired(key, nowMs) ? `expired ${toMinute(key.expiresAt)}` : toMinute(key.expiresAt);
+  return isExpired(key, nowMs) ? `expired ${shownTime(key.expiresAt)}` : shownTime(key.expiresAt);
 }
 
 function isExpired({ expiresAt }: Key, nowMs: number): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= nowMs;
-}
-
-function toMinute(time: string): string {
-  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, EXIT, SightlineError } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
 import type { Context } from '../../../session/workspace.ts';
@@ -109,7 +110,7 @@ async function describeJobs({ config, clock }: Context): Promise<string> {
   const { upcoming } = await import('../../../scheduler/schedule.ts');
   const [next] = upcoming(jobsOf(config), clock.now(), 1);
   if (next === undefined) return 'All jobs are disabled.';
-  return `The next job is ${next.job.name}, at ${new Date(next.atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+  return `The next job is ${next.job.name}, at ${shownTime(next.atMs)}.`;
 }
 
 function describe({ baseUrl, mcpUrl, metricsUrl, statusUrl }: ServedWorkspace, workspace: string): void {
