@@ -8,6 +8,10 @@ import { argument, flag } from '../../program/option-kinds.ts';
 export const backup = defineCommand({
   arguments: { file: argument('<file>', 'path of a new file') },
   options: { ...workspaceOptions, force: flag('overwrite an existing file') },
+  examples: [
+    ['sightline backup acme.duckdb', 'write a backup'],
+    ['sightline backup acme.duckdb --workspace acme --force', 'replace the backup of a workspace'],
+  ],
   run: async ({ file, force, ...unread }, begin) => {
     const { context, json } = begin(unread);
     const { backupWorkspace } = await import('../../../operations/backup/backup.ts');

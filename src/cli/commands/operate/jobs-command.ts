@@ -15,6 +15,10 @@ const LIMIT_MAX = 1_000;
 
 const list = defineCommand({
   options: workspaceOptions,
+  examples: [
+    ['sightline jobs', 'list the jobs'],
+    ['sightline jobs list --workspace acme', 'list those of a workspace'],
+  ],
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
     const { listJobs } = await import('../../../operations/jobs/job-list.ts');
@@ -46,6 +50,10 @@ const next = defineCommand({
     ...workspaceOptions,
     limit: integer('<number>', 'list this many due times of all jobs (default: the next of each job)', 1, LIMIT_MAX),
   },
+  examples: [
+    ['sightline jobs next', 'show when each job is due next'],
+    ['sightline jobs next --limit 50', 'list the next 50 due times'],
+  ],
   run: async ({ limit, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
@@ -73,6 +81,10 @@ const run = defineCommand({
   arguments: { name: argument('<job>', 'name of the job') },
   options: workspaceOptions,
   forwardable: () => ({ needsWarehouse: true }),
+  examples: [
+    ['sightline jobs run nightly', 'run a job now'],
+    ['sightline jobs run nightly --json', 'print the result of each step as JSON'],
+  ],
   run: async ({ name, ...unread }, begin) => {
     const { config: load, flags, json, signal } = begin(unread);
     const { contextOf } = await import('../../context.ts');

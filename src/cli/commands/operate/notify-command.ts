@@ -9,6 +9,10 @@ import { flag } from '../../program/option-kinds.ts';
 
 export const notify = defineCommand({
   options: { ...workspaceOptions, test: flag("send a test message and print each receiver's response") },
+  examples: [
+    ['sightline notify', 'list the webhooks'],
+    ['sightline notify --test', 'send each a test message'],
+  ],
   run: async ({ test, ...unread }, begin) => {
     const { json, ...call } = begin(unread);
     const { listTargets, NOTIFY_EXAMPLE, notifyTest } = await import('../../../operations/notify/notify.ts');

@@ -14,6 +14,10 @@ export const restore = defineCommand({
     force: flag('replace existing data; the old file is kept beside the new one'),
     yes: flag('do not ask for confirmation'),
   },
+  examples: [
+    ['sightline restore acme.duckdb', 'restore a backup into a workspace without data'],
+    ['sightline restore data/acme/snapshots/latest --force --yes', 'replace the data by a snapshot, without asking'],
+  ],
   run: async ({ from, force, yes, ...unread }, begin) => {
     const { json, signal, ...call } = begin(unread);
     const { readRestoreSource, restoreWorkspace } = await import('../../../operations/backup/restore.ts');

@@ -19,6 +19,10 @@ export const runs = defineCommand({
     ...workspaceOptions,
     limit: integer('<number>', 'maximum number of runs to list (default: 20)', 1, LIMIT_MAX),
   },
+  examples: [
+    ['sightline runs --limit 5', 'list the last 5 runs'],
+    ['sightline runs 0199ab12', 'show one run by resource'],
+  ],
   run: async ({ id, limit, ...unread }, begin) => {
     const { config, json } = begin(unread);
     if (id !== null && limit !== null) {

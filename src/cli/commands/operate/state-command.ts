@@ -18,6 +18,10 @@ const yes = flag('do not ask for confirmation');
 
 const listState = defineCommand({
   options: scopeOptions,
+  examples: [
+    ['sightline state list', 'list all resources and brands'],
+    ['sightline state list --resource responses --brand acme', 'list one resource of a brand'],
+  ],
   run: async ({ resource, brand, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { readState, summarizeState } = await import('../../../operations/state.ts');
@@ -32,6 +36,10 @@ const listState = defineCommand({
 const exportState = defineCommand({
   arguments: { file: argument('<file>', 'path of a new file') },
   options: { ...workspaceOptions, force: flag('overwrite an existing file') },
+  examples: [
+    ['sightline state export state.json', 'write the state to a file'],
+    ['sightline state export state.json --force', 'replace the file'],
+  ],
   run: async ({ file, force, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { writeState } = await import('../../../operations/state.ts');
@@ -47,6 +55,10 @@ const exportState = defineCommand({
 const importState = defineCommand({
   arguments: { path: argument('<file>', 'a file written by `state export`') },
   options: { ...workspaceOptions, yes, force: flag('import even if the brands differ') },
+  examples: [
+    ['sightline state import state.json', 'replace the state, after a confirmation'],
+    ['sightline state import state.json --yes', 'replace it without asking'],
+  ],
   run: async ({ path, yes: isConfirmed, force, ...unread }, begin) => {
     const { context: load, json, signal } = begin(unread);
     const { readStateFile, replaceState } = await import('../../../operations/state.ts');
@@ -63,6 +75,10 @@ const importState = defineCommand({
 
 const reset = defineCommand({
   options: { ...scopeOptions, yes },
+  examples: [
+    ['sightline state reset --resource responses', 'fetch one resource again with the next sync'],
+    ['sightline state reset --brand acme --yes', 'fetch everything of a brand again'],
+  ],
   run: async ({ resource, brand, yes: isConfirmed, ...unread }, begin) => {
     const { context: load, json, signal } = begin(unread);
     const { resetState, resolveScope } = await import('../../../operations/state.ts');

@@ -28,6 +28,10 @@ export const status = defineCommand({
     check: flag('exit with 0 if all is well, 3 if something should be checked, 1 if something does not work'),
   },
   forwardable: ({ all }) => (all ? null : { needsWarehouse: false }),
+  examples: [
+    ['sightline status', 'show the verdict and the state of the data'],
+    ['sightline status --all --check', 'check every workspace, for monitoring'],
+  ],
   run: async ({ all, check, ...unread }, begin) => {
     const { config, flags, json } = begin(unread);
     if (all) return statusOfAll(flags, json, check);

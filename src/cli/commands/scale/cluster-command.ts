@@ -17,6 +17,10 @@ const status = defineCommand({
     ...dataOptions,
     limit: withDefault(integer('<number>', 'maximum number of workspaces, tasks and keys to list', 1, LIMIT_MAX), '20'),
   },
+  examples: [
+    ['sightline cluster status', 'show the workers and the queue'],
+    ['sightline cluster status --limit 100 --json', 'print more entries as JSON'],
+  ],
   run: async ({ limit, ...unread }, begin) => {
     const call = begin(unread);
     const { readCluster } = await import('../../../operations/cluster/cluster.ts');
@@ -53,6 +57,10 @@ const enqueue = defineCommand({
     ...dataOptions,
     workspaces: withNames('workspace', 'w', list('<names...>', 'only these workspaces (default: all configured ones)')),
   },
+  examples: [
+    ['sightline cluster enqueue nightly', 'enqueue a job of all workspaces'],
+    ['sightline cluster enqueue nightly --workspace acme globex', 'enqueue the job of two workspaces'],
+  ],
   run: async ({ job, workspaces, ...unread }, begin) => {
     const call = begin(unread);
     const { enqueueJob } = await import('../../../operations/cluster/enqueue-job.ts');

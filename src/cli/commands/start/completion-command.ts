@@ -20,6 +20,10 @@ export const completion = defineCommand({
   bash   echo 'source <(sightline completion bash)' >> ~/.bashrc
   zsh    echo 'source <(sightline completion zsh)' >> ~/.zshrc      (after the line with compinit)
   fish   sightline completion fish > ~/.config/fish/completions/sightline.fish`,
+  examples: [
+    ['sightline completion bash', 'print the script for bash'],
+    ['sightline completion fish', 'print the script for fish'],
+  ],
   run: async ({ given, words, ...unread }, begin) => {
     const { json, programFor } = begin(unread);
     const shell = SHELLS.find((candidate) => candidate === given);

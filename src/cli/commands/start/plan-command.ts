@@ -17,6 +17,10 @@ export const plan = defineCommand({
     full: flag('plan a sync that fetches everything again'),
     offline: flag("send no requests: plan from the stored data and upstream's last counts"),
   },
+  examples: [
+    ['sightline plan', 'show what the next sync would request'],
+    ['sightline plan --full --offline', 'estimate a complete sync without sending requests'],
+  ],
   run: async ({ only, brand, from, to, full, offline, ...unread }, begin) => {
     const { context, json } = begin(unread);
     const options = { only, range: rangeOf(from, to), brands: brand, full };

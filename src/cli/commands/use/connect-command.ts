@@ -31,6 +31,10 @@ const clients: Readonly<Record<string, { readonly title: string; line(path: stri
 export const connect = defineCommand({
   arguments: { client: argument('[client]', 'the tool (default: all)', Object.keys(clients)) },
   options: workspaceOptions,
+  examples: [
+    ['sightline connect', 'list the lines for all tools'],
+    ['sightline connect python', 'print the line for Python'],
+  ],
   run: async ({ client, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const chosen = client === null ? null : chooseName('client', client, Object.keys(clients));

@@ -22,6 +22,10 @@ const create = defineCommand({
     ),
   },
   forwardable,
+  examples: [
+    ['sightline keys create anna', 'create a key that does not expire'],
+    ['sightline keys create report-tool --expires 30d', 'create a key for 30 days'],
+  ],
   run: async ({ name, expires, ...unread }, begin) => {
     const { config: load, json } = begin(unread);
     const { createKey } = await import('../../../serve/auth/keys.ts');
@@ -42,6 +46,10 @@ const create = defineCommand({
 const list = defineCommand({
   options: workspaceOptions,
   forwardable,
+  examples: [
+    ['sightline keys list', 'list the keys'],
+    ['sightline keys list --workspace acme --json', 'list those of a workspace as JSON'],
+  ],
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
     const { listKeys } = await import('../../../serve/auth/keys.ts');
@@ -66,6 +74,10 @@ const revoke = defineCommand({
   arguments: { which: argument('<key>', 'name, prefix or ID of the key') },
   options: workspaceOptions,
   forwardable,
+  examples: [
+    ['sightline keys revoke anna', 'revoke a key by name'],
+    ['sightline keys revoke anna --workspace acme', 'revoke a key of another workspace'],
+  ],
   run: async ({ which, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { revokeKey } = await import('../../../serve/auth/keys.ts');

@@ -50,6 +50,10 @@ export const serve = defineCommand({
       '16',
     ),
   },
+  examples: [
+    ['sightline serve', 'serve the workspace and run its jobs'],
+    ['sightline serve --host 0.0.0.0 --port 8080 --status-page off', 'serve other machines, without the status page'],
+  ],
   run: async (values, begin) => {
     const { host, port, metricsPort, rateLimit, corsOrigin, allowHost, logLevel, statusPage, jobs, ...more } = values;
     const { queryTimeout: queryTimeoutMs, role, refresh, openWorkspaces, ...unread } = more;
