@@ -1,7 +1,9 @@
 import { SightlineError } from './errors.ts';
 
-/** Names that an error lists; the others are counted. */
+/** Items that an error lists; the others are counted. */
 const LISTED_MAX = 8;
+/** Like `LISTED_MAX`, for items with a name only, which are shorter. */
+const NAMES_LISTED_MAX = 40;
 /** Shortest beginning of an id that selects it. */
 const PREFIX_CHARACTERS_MIN = 4;
 /** Characters of an id that errors show. */
@@ -36,17 +38,32 @@ export function chooseNamed<T extends Named>(noun: string, given: string, known:
     if (found.length === 1) return found[0] as T;
     if (found.length > 1) {
       const message = `${noun} ${JSON.stringify(given)} is ambiguous; it matches ${listed(found)}`;
-      throw new SightlineError('usage', message, { hint: `Give the ID of the ${noun}, or more characters.` });
+      const hint = known.every(({ name: of }) => of === null)
+        ? 'Give more characters.'
+        : `Give the ID of the ${noun}, or more characters.`;
+      throw new SightlineError('usage', message, { hint });
     }
   }
-  const near = nearestName(
-    given,
-    known.flatMap(({ id, name }) => [id, ...(name === null ? [] : [name])]),
-  );
-  const meant = near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  const names = known.flatMap(({ id, name }) => [id, ...(name === null ? [] : [name])]);
   const allowed = known.length === 0 ? 'none' : listed(known);
-  const message = `unknown ${noun} ${JSON.stringify(given)}; allowed: ${allowed}${meant}`;
+  const message = `unknown ${noun} ${JSON.stringify(given)}; allowed: ${allowed}${suggestion(given, names)}`;
   throw new SightlineError('usage', message, hint === undefined ? {} : { hint });
+}
+
+/**
+ * Finds the name that a text means: the name itself, in any letter case, or its beginning (at least 4 characters).
+ *
+ * @throws `usage` with the nearest name if there is none or more than one.
+ */
+export function chooseName(noun: string, given: string, names: readonly string[], hint?: string): string {
+  const items = names.map((id) => ({ id, name: null }));
+  return chooseNamed(noun, given, items, hint).id;
+}
+
+/** The end of an error about an unknown name, `; did you mean "acme"?`; empty if no name is similar. */
+export function suggestion(given: string, names: readonly string[]): string {
+  const near = nearestName(given, names);
+  return near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
 }
 
 /** Describes an item by its name and the beginning of its id. */
@@ -55,8 +72,9 @@ export function shownName({ id, name }: Named): string {
 }
 
 function listed(items: readonly Named[]): string {
-  const more = items.length > LISTED_MAX ? ` and ${items.length - LISTED_MAX} more` : '';
-  return `${items.slice(0, LISTED_MAX).map(shownName).join(', ')}${more}`;
+  const most = items.every(({ name }) => name === null) ? NAMES_LISTED_MAX : LISTED_MAX;
+  const more = items.length > most ? ` and ${items.length - most} more` : '';
+  return `${items.slice(0, most).map(shownName).join(', ')}${more}`;
 }
 
 /**

@@ -270,7 +270,7 @@ export function hideKeys(text: string): string {
 }
 
 /**
- * An error for the user: a code of the error table and one sentence about the cause. API keys are removed from the message.
+ * An error for the user: a code of the error table and one sentence about the cause. API keys are removed from the message and the hint.
  * @example throw new SightlineError('usage', `--limit is ${limit}; allowed: 1 to 100`);
  */
 export class SightlineError extends Error {
@@ -282,7 +282,7 @@ export class SightlineError extends Error {
     super(hideKeys(message), options);
     this.name = 'SightlineError';
     this.code = code;
-    this.#hint = hint ?? null;
+    this.#hint = hint === undefined ? null : hideKeys(hint);
   }
 
   get exit(): number {

@@ -51,6 +51,16 @@ export function dayOf(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
+/**
+ * Formats a time (ISO 8601 or epoch milliseconds) for people: `2026-11-22 14:02 UTC`. JSON has ISO 8601 instead. Returns other
+ * text unchanged, because a record on disk may be damaged.
+ */
+export function shownTime(time: string | number): string {
+  const moment = new Date(time);
+  if (Number.isNaN(moment.getTime())) return String(time);
+  return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
 /** Returns the day `days` after `day`; negative values go back. */
 export function addDays(day: string, days: number): string {
   return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);

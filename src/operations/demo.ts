@@ -56,7 +56,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   const dataDir = options.dataDir === null ? {} : { dataDir: options.dataDir };
   const flags = { workspace: DEMO_WORKSPACE, ...dataDir };
   const environment = { SIGHTLINE_DATA_DIR: sources.environment['SIGHTLINE_DATA_DIR'] };
-  await prepareFolder(loadConfig({ flags, environment, folder: sources.folder }).folder);
+  await prepareFolder(loadConfig({ flags, environment, folder: sources.folder, isNew: true }).folder);
   onStage({ of: 'start' });
   const sandbox = await options.startSandbox();
   try {
@@ -64,6 +64,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
       flags: { ...flags, baseUrl: sandbox.baseUrl },
       environment: { ...environment, SIGHTLINE_API_KEY: sandbox.key },
       folder: sources.folder,
+      isNew: true,
     });
     const context: Context = { config, clock, signal, command: 'demo' };
     onStage({ of: 'sync' });

@@ -1,6 +1,6 @@
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
-import { SightlineError } from '../base/errors.ts';
 import { catalogue } from '../session/workspace.ts';
+import { chooseTable } from '../snapshot/selection.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse } from '../warehouse/warehouse.ts';
 
@@ -65,16 +65,14 @@ export async function describeTables(): Promise<DescribedTable[]> {
   }
 }
 
-/** The table or view with a name. Throws `usage`, which names similar ones. */
+/** The table or view with a name or the beginning of one. Throws `usage`, which names similar ones. */
 export function findTable(tables: readonly DescribedTable[], name: string): DescribedTable {
   const wanted = name.toLowerCase().replace(/^main\./, '');
-  const found = tables.find((table) => table.name === wanted);
-  if (found !== undefined) return found;
-  const near = tables.filter(
-    (table) => table.name.includes(wanted) || wanted.includes(table.name.split('.').at(-1) ?? ''),
+  const chosen = chooseTable(
+    wanted,
+    tables.map((table) => table.name),
   );
-  const named = (near.length > 0 ? near : tables).map((table) => table.name).join(', ');
-  throw new SightlineError('usage', `unknown table ${JSON.stringify(name)}; allowed: ${named}`);
+  return tables.find((table) => table.name === chosen) as DescribedTable;
 }
 
 /** The kinds of tables, in the order of the data dictionary. */

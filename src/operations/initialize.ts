@@ -147,7 +147,7 @@ function configFor({ options, place }: Setup, baseUrl: string, key: string): Wor
   const { keyVariable } = locationOf(folder, workspace, environment);
   const own = { [keyVariable]: key, [`${keyVariable}_FILE`]: '', ...share };
   const flags = { workspace, baseUrl, ...(dataDir === null ? {} : { dataDir }) };
-  return loadConfig({ flags, environment: { ...environment, ...own }, folder });
+  return loadConfig({ flags, environment: { ...environment, ...own }, folder, isNew: true });
 }
 
 function missingInput(address: string | undefined, { keyVariable }: Place): SightlineError {

@@ -3,6 +3,7 @@ import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
 import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
 import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { chooseResources } from './choose-resources.ts';
 import { openBudget, resolveBrands, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
 /** The plan of a sync with its estimated duration. */
@@ -24,6 +25,7 @@ export interface PricedPlan extends SyncPlan {
  */
 export async function priceWorkspace(context: Context, options: SyncOptions, offline: boolean): Promise<PricedPlan> {
   const { config, clock, signal } = context;
+  const only = chooseResources(options.only);
   const parts = { catalogue, clock, connections: config.connections, signal };
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
@@ -47,7 +49,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
         )[0];
     if (refreshed !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
-    const plan = await planSync({ ...parts, warehouse }, { ...options, brands });
+    const plan = await planSync({ ...parts, warehouse }, { ...options, only, brands });
     const { budget, close } = await openBudget(context);
     const { capacity, left } = budget.state();
     await close();

@@ -20,6 +20,7 @@ import {
   type Replaceable,
   replaceWarehouse,
 } from './backup/replacement.ts';
+import { chooseResources } from './choose-resources.ts';
 import { estimateCopy } from './disk-estimates.ts';
 import { checkNotOwnFile } from './own-files.ts';
 
@@ -70,11 +71,12 @@ export function replayWorkspace(
 }
 
 async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {
+  const chosen = chooseResources(request.only);
   const layout = layoutOf(context.config.folder);
   if ((await listRawFiles(layout.raw)).length === 0) {
     throw new SightlineError('no_data', `workspace ${context.config.name} has no raw pages in ${layout.raw}`);
   }
-  const only = request.only === null ? null : withSharedTables(request.only);
+  const only = chosen === null ? null : withSharedTables(chosen);
   if (request.into !== null) return replayInto(context, request, only, resolve(request.into), onProgress);
   const aside = join(context.config.folder, '.replay.duckdb');
   // A file that cannot be opened is kept but not compared.
@@ -176,10 +178,6 @@ async function build(
 // A table that several resources fill must be rebuilt from all of them.
 function withSharedTables(names: readonly string[]): ReadonlySet<string> {
   const known = catalogue.resources.map((resource) => resource.name);
-  for (const name of names) {
-    if (known.includes(name)) continue;
-    throw new SightlineError('usage', `unknown resource ${JSON.stringify(name)}; allowed: ${known.join(', ')}`);
-  }
   const tablesOf = (name: string): string[] => catalogue.get(name).derived.map((table) => table.name);
   const tables = new Set(names.flatMap(tablesOf));
   return new Set(known.filter((name) => tablesOf(name).some((table) => tables.has(table))));

@@ -17,6 +17,7 @@ import {
   type StateScope,
 } from '../warehouse/ledger/progress-state.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { chooseResources } from './choose-resources.ts';
 import { checkNotOwnFile } from './own-files.ts';
 import { readNewestReplica } from './status.ts';
 
@@ -105,8 +106,10 @@ export async function resolveScope(config: WorkspaceConfig, wanted: StateScope):
 }
 
 async function toScope(query: Query, { resources, brands }: StateScope): Promise<StateScope> {
-  for (const name of resources ?? []) checkResource(name);
-  return { resources, brands: chooseBrandIds(await readBrandNames(query, { deleted: true }), brands) };
+  return {
+    resources: chooseResources(resources),
+    brands: chooseBrandIds(await readBrandNames(query, { deleted: true }), brands),
+  };
 }
 
 /** Writes a workspace's sync state to a file. Throws `usage` if the file exists, unless `force`. */
@@ -165,7 +168,7 @@ export function readStateFile(path: string): StateFile {
     const location = issue?.path.join('.') || 'the file';
     throw new SightlineError('usage', `${path} is not a file of \`state export\`: ${location}: ${issue?.message}`);
   }
-  for (const { resource } of [...parsed.data.coverage, ...parsed.data.checkpoints]) checkResource(resource, path);
+  for (const { resource } of [...parsed.data.coverage, ...parsed.data.checkpoints]) checkResource(path, resource);
   return parsed.data;
 }
 
@@ -209,9 +212,8 @@ async function change<T>(context: Context, work: (opened: Opened) => Promise<T>)
   });
 }
 
-function checkResource(name: string, path?: string): void {
+function checkResource(path: string, name: string): void {
   if (catalogue.resources.some((resource) => resource.name === name)) return;
   const names = catalogue.resources.map((resource) => resource.name).join(', ');
-  const prefix = path === undefined ? '' : `${path}: `;
-  throw new SightlineError('usage', `${prefix}unknown resource ${JSON.stringify(name)}; allowed: ${names}`);
+  throw new SightlineError('usage', `${path}: unknown resource ${JSON.stringify(name)}; allowed: ${names}`);
 }

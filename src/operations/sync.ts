@@ -21,6 +21,7 @@ import type { RunKind } from '../warehouse/ledger/runs.ts';
 import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { chooseResources } from './choose-resources.ts';
 import { estimateSync } from './disk-estimates.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
 import { createMidwayPublisher } from './publish-midway.ts';
@@ -44,10 +45,10 @@ export async function syncWorkspace(
 ): Promise<SyncSummary> {
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
-  for (const name of options.only ?? []) checkResource(name);
+  const only = chooseResources(options.only);
   const need = estimateSync(context.config);
   checkRoom(need);
-  return withDiskNeed(need, () => syncAndPublish(context, options, onProgress));
+  return withDiskNeed(need, () => syncAndPublish(context, { ...options, only }, onProgress));
 }
 
 function syncAndPublish(context: Context, options: SyncOptions, onProgress: OnProgress): Promise<SyncSummary> {
@@ -257,10 +258,4 @@ async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Cloc
 function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
   if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
   return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
-}
-
-function checkResource(name: string): void {
-  if (catalogue.resources.some((resource) => resource.name === name)) return;
-  const known = catalogue.resources.map((resource) => resource.name).join(', ');
-  throw new SightlineError('usage', `unknown resource ${JSON.stringify(name)}; allowed: ${known}`);
 }

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../contract/time.ts';
+import { DAY_MS, shownTime } from '../contract/time.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import type { JobLine } from '../web/operations/page-parts.ts';
@@ -71,7 +71,7 @@ export function verdictOf(facts: Facts): Verdict {
   }
   if (found.every(({ level }) => level === 'busy') && status !== null) {
     const asOf = status.freshness?.asOf ?? null;
-    const sentence = `All is well: the data are complete${asOf === null ? '' : ` as of ${minuteOf(asOf)}`}.`;
+    const sentence = `All is well: the data are complete${asOf === null ? '' : ` as of ${shownTime(asOf)}`}.`;
     found.push({ level: 'good', about: 'data', sentence, command: null, consequences: [] });
   }
   const at = flagOf(facts.workspace);
@@ -181,7 +181,7 @@ function staleSentences(nowMs: number, freshness: WarehouseStatus['freshness']):
   const days = Math.floor(ageMs / DAY_MS);
   const age = days === 1 ? 'more than a day' : `${days} days`;
   const part = freshness?.oldest === null ? '' : ` (${freshness?.oldest.resource})`;
-  return [`Data is ${age} old. Oldest complete read: ${minuteOf(asOf)}${part}.`];
+  return [`Data is ${age} old. Oldest complete read: ${shownTime(asOf)}${part}.`];
 }
 
 function neverReadSentences(freshness: WarehouseStatus['freshness']): string[] {
@@ -209,7 +209,7 @@ function ofJobs({ jobs, status, progress }: Facts): Finding[] {
     if (last.status === 'partial')
       return [attention('jobs', `The job ${name} ended partial${why}`, `jobs run ${name}`)];
     if (overdueSince === null) return [];
-    const sentence = `The job ${name} was due at ${minuteOf(overdueSince)} and has not run since ${minuteOf(last.startedAt)}.`;
+    const sentence = `The job ${name} was due at ${shownTime(overdueSince)} and has not run since ${shownTime(last.startedAt)}.`;
     return [attention('jobs', sentence, `jobs run ${name}`)];
   });
 }
@@ -246,8 +246,4 @@ function sentenceOf(text: string): string {
 
 function flagOf(workspace: string): string {
   return workspace === 'default' ? '' : ` --workspace ${workspace}`;
-}
-
-function minuteOf(time: string): string {
-  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
 }

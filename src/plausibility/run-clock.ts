@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Implausible } from '../contract/implausible.ts';
+import { shownTime } from '../contract/time.ts';
 
 // The time of a sync run.
 //
@@ -95,7 +96,7 @@ export function agreeOnOffset(offsets: readonly number[]): number {
 }
 
 function clockDiffers(upstream: number, own: number, policy: ClockPolicy): SightlineError {
-  const [theirs, ours] = [new Date(upstream).toISOString(), new Date(own).toISOString()];
+  const [theirs, ours] = [shownTime(upstream), shownTime(own)];
   const allowed = `${Math.round(OFFSET_MS_MAX[policy] / 3_600_000)} hours`;
   return new SightlineError(
     'clock_differs',

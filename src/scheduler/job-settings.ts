@@ -1,3 +1,4 @@
+import { suggestion } from '../base/choose-name.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { CRON_ALLOWED, type Cron, parseCron } from './cron-pattern.ts';
@@ -74,10 +75,10 @@ function toStep(path: string, given: unknown, resources: readonly string[]): Ste
 function toStepSetting(path: string, field: string, value: unknown, resources: readonly string[]): unknown {
   switch (field) {
     case 'only': {
-      const isList =
-        Array.isArray(value) && value.length > 0 && value.every((name) => resources.includes(String(name)));
-      if (!isList) throw refuse(path, `is ${show(value)}`, `a list of ${resources.join(', ')}`);
-      return value;
+      const unknown = Array.isArray(value) ? value.find((name) => !resources.includes(String(name))) : undefined;
+      if (Array.isArray(value) && value.length > 0 && unknown === undefined) return value;
+      const meant = suggestion(String(unknown ?? ''), resources);
+      throw refuse(path, `is ${show(value)}`, `a list of ${resources.join(', ')}${meant}`);
     }
     case 'allowance':
       return toAllowance(path, value);
@@ -132,7 +133,9 @@ function toWholeNumber(path: string, value: unknown, most: number): number {
 function record(path: string, value: unknown, fields: readonly string[]): Record<string, unknown> {
   if (!isRecord(value)) throw refuse(path, `is ${show(value)}`, `an object with the members ${fields.join(', ')}`);
   const unknown = Object.keys(value).find((name) => !fields.includes(name));
-  if (unknown !== undefined) throw refuse(path, `has an unknown setting ${show(unknown)}`, fields.join(', '));
+  if (unknown !== undefined) {
+    throw refuse(path, `has an unknown setting ${show(unknown)}`, `${fields.join(', ')}${suggestion(unknown, fields)}`);
+  }
   return value;
 }
 

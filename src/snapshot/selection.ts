@@ -1,3 +1,4 @@
+import { chooseName } from '../base/choose-name.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
@@ -38,15 +39,12 @@ export interface Selected {
 export async function select(source: CopySource, catalogue: Catalogue, selection: Selection): Promise<Selected[]> {
   const known = await readNames(source);
   const all = [...catalogue.tables, ...catalogue.histories];
-  const names = selection.tables ?? all.map(({ name }) => name).filter((name) => known.has(name));
+  const given = selection.tables?.map((name) => chooseTable(name, [...known.keys()]));
+  const names = given ?? all.map(({ name }) => name).filter((name) => known.has(name));
   if (selection.brands !== null) await checkBrands(source, catalogue, selection.brands);
   const selected: Selected[] = [];
   for (const name of new Set(names)) {
-    const sql = known.get(name);
-    if (sql === undefined) {
-      const allowed = [...known.keys()].join(', ');
-      throw new SightlineError('usage', `there is no table ${JSON.stringify(name)}; allowed: ${allowed}`);
-    }
+    const sql = known.get(name) as string;
     const rows = await source.all(`DESCRIBE SELECT * FROM ${sql}`);
     const columns = rows.map((row) => ({ name: String(row['column_name']), type: String(row['column_type']) }));
     const table = all.find((candidate) => candidate.name === name);
@@ -64,6 +62,16 @@ export async function select(source: CopySource, catalogue: Catalogue, selection
     });
   }
   return selected;
+}
+
+/**
+ * Returns the table or view that a user means: by its name with or without the schema, or by the beginning of its name.
+ *
+ * @throws `usage` for an unknown or ambiguous table.
+ */
+export function chooseTable(given: string, names: readonly string[]): string {
+  const inSchema = names.filter((name) => name.split('.').at(-1) === given.toLowerCase());
+  return inSchema.length === 1 ? (inSchema[0] as string) : chooseName('table', given, names);
 }
 
 // Reads the names of all tables and views except those of the internal schema `sync`.

@@ -1,5 +1,5 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
-import { addDays, daysInRange } from '../contract/time.ts';
+import { addDays, daysInRange, shownTime } from '../contract/time.ts';
 import { createUsualCheck, isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
 import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -199,8 +199,7 @@ async function report(
   const permanent = differing.filter(({ tries }) => tries >= RETRIES_MAX);
   if (retried.length > 0) {
     const next = Math.min(...retried.map(({ retryAt }) => retryAt ?? 0));
-    const when =
-      next <= context.now ? 'in the next sync' : `in the first sync after ${toTimestampText(next).slice(0, 16)} UTC`;
+    const when = next <= context.now ? 'in the next sync' : `in the first sync after ${shownTime(next)}`;
     stats.unproven({ chain: chain.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
   }
   if (usual.length > 0) {

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Budget, Slot } from '../budget/budget.ts';
+import { shownTime } from '../contract/time.ts';
 
 /** Maximum requests and time of a run; null means no limit. */
 export interface Allowance {
@@ -56,5 +57,5 @@ export function withAllowance(budget: Budget, allowance: Allowance, clock: Clock
 }
 
 function timeIsUp(deadline: number): AllowanceReached {
-  return new AllowanceReached(`the time allowance ended at ${new Date(deadline).toISOString()}`);
+  return new AllowanceReached(`the time allowance ended at ${shownTime(deadline)}`);
 }

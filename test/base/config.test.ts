@@ -25,13 +25,13 @@ async function load({ flags = {}, environment = {}, file }: Given) {
   return { folder, config: loadConfig({ flags, environment, folder }) };
 }
 
-async function refusal(given: Given, upstream = false): Promise<string> {
+async function refusal(given: Given, upstream = false, code = 'config_invalid'): Promise<string> {
   try {
     const { config } = await load(given);
     if (upstream) config.upstream();
   } catch (thrown) {
     expect(thrown).toBeInstanceOf(SightlineError);
-    expect(thrown).toMatchObject({ code: 'config_invalid', exit: 2 });
+    expect(thrown).toMatchObject({ code, exit: 2 });
     return (thrown as SightlineError).message;
   }
   throw new Error('it was accepted');
@@ -349,10 +349,35 @@ describe('the workspace name', () => {
     expect((await load({ file, flags: { workspace: 'globex' } })).config.name).toBe('globex');
     expect((await load({ file, environment: { SIGHTLINE_WORKSPACE: 'acme' } })).config.name).toBe('acme');
     expect((await load({ file: { workspaces: { acme: of('KEY_A') } } })).config.name).toBe('acme');
-    expect((await load({ flags: { workspace: 'anything' } })).config.name).toBe('anything');
     const environment = { SIGHTLINE_BASE_URL: BASE_URL };
     expect((await load({ file, environment })).config.name).toBe('default');
     expect(await refusal({ file })).toContain('--workspace is not set; allowed: one of acme, globex');
+  });
+
+  test('is a configured one, one with a folder, or the beginning of one; any other is rejected with the nearest name', async () => {
+    const { folder } = await load({ file, flags: { workspace: 'acme' } });
+    const named = (workspace: string, more: Partial<ConfigSources> = {}) =>
+      loadConfig({ flags: { workspace }, environment: {}, folder, ...more }).name;
+    expect(named('glob')).toBe('globex');
+    expect(named('default')).toBe('default');
+    for (const environment of [{}, { SIGHTLINE_BASE_URL: BASE_URL, SIGHTLINE_API_KEY: KEY }]) {
+      expect(() => named('globx', { environment })).toThrow(
+        expect.objectContaining({
+          code: 'usage',
+          exit: 2,
+          message: 'unknown workspace "globx"; allowed: default, acme, globex; did you mean "globex"?',
+          hint: '`sightline init --workspace globx` creates it.',
+        }),
+      );
+    }
+    const environment = { SIGHTLINE_WORKSPACE: 'defualt', SIGHTLINE_BASE_URL: BASE_URL };
+    expect(() => loadConfig({ flags: {}, environment, folder })).toThrow(/did you mean "default"\?/);
+    expect(() => named('demo')).toThrow(expect.objectContaining({ hint: '`sightline demo` creates it.' }));
+    expect(named('globx', { isNew: true })).toBe('globx');
+    await mkdir(join(folder, 'data', 'initech'), { recursive: true });
+    await writeFile(join(folder, 'data', 'notes'), '');
+    expect(named('initech')).toBe('initech');
+    expect(() => named('initec1')).toThrow('allowed: default, acme, globex, initech; did you mean "initech"?');
   });
 
   test.each(['../x', 'a/b', 'A', '', '.', '-x', 'x'.repeat(65)])('rejects %j', async (workspace) => {
@@ -414,13 +439,17 @@ test('an API key that was pasted into another setting is not shown in the error'
     { environment: { SIGHTLINE_BASE_URL: secret } },
     { environment: { SIGHTLINE_BASE_URL: `ftp://x/?${secret}` } },
     { environment: { SIGHTLINE_CONNECTIONS: secret } },
-    { flags: { workspace: secret.toUpperCase().toLowerCase(), baseUrl: 'x' } },
     { file: { compression: secret } },
     { file: { [secret]: 1 } },
     { file: { workspaces: { acme: { baseUrl: BASE_URL, apiKeyVariable: secret } } } },
     { file: { workspaces: { acme: { baseUrl: secret, apiKeyVariable: 'K' } } } },
   ];
   for (const each of given) expect(await refusal(each, true)).not.toContain('abcdefgh');
+  const workspace = await load({ flags: { workspace: secret.toLowerCase() } }).catch(
+    (thrown: SightlineError) => thrown,
+  );
+  expect(workspace).toMatchObject({ code: 'usage', message: expect.stringContaining('gsk_…') });
+  expect((workspace as SightlineError).message + (workspace as SightlineError).hint).not.toContain('abcdefgh');
 });
 
 describe('.env', () => {

@@ -14,6 +14,8 @@ interface Case {
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string | null>>;
   readonly code: ErrorCode;
+  /** The hint if it is not the one of the code. */
+  readonly hint?: string;
   /** Texts that the message must contain: the value, its name, the allowed values. */
   readonly says: readonly string[];
   /** Texts besides the key that must not appear. */
@@ -135,10 +137,10 @@ const flags: Case[] = [
     args: ['sync', '--only', 'brands,responces'],
     env: settings,
     code: 'usage',
-    says: ['unknown resource "responces"', 'allowed', 'responses', 'competitors'],
+    says: ['unknown resource "responces"; allowed: ', 'competitors', 'did you mean "responses"?'],
   },
   { name: 'an unknown flag', args: ['sync', '--forse'], env: settings, code: 'usage', says: ['--forse'] },
-  { name: 'an unknown command', args: ['snyc'], code: 'usage', says: ['snyc', 'sync', 'export', 'sql'] },
+  { name: 'an unknown command', args: ['snyc'], code: 'usage', says: ['snyc', 'Did you mean sync?', 'export', 'sql'] },
   { name: 'a flag before the command', args: ['--data-dir', 'x', 'sync'], code: 'usage', says: ['--data-dir'] },
   { name: 'no query at all', args: ['sql'], code: 'usage', says: ['the query is empty'] },
   { name: 'an argument too many', args: ['sync', 'now'], env: settings, code: 'usage', says: ['too many arguments'] },
@@ -226,11 +228,20 @@ const files: Case[] = [
   },
   {
     name: 'a workspace that is not configured',
-    args: ['sync', '--workspace', 'initech'],
+    args: ['sync', '--workspace', 'globx'],
     env: withKey,
     files: twoWorkspaces,
-    code: 'config_invalid',
-    says: ['--workspace is "initech"', 'acme', 'globex'],
+    code: 'usage',
+    hint: '`sightline init --workspace globx` creates it.',
+    says: ['unknown workspace "globx"', 'acme', 'did you mean "globex"?'],
+  },
+  {
+    name: 'a mistyped workspace if the environment configures one, without creating its folder',
+    args: ['sync', '--workspace', 'defualt'],
+    env: settings,
+    code: 'usage',
+    hint: '`sightline init --workspace defualt` creates it.',
+    says: ['unknown workspace "defualt"', 'did you mean "default"?'],
   },
   {
     name: 'a workspace whose variable is not set',
@@ -426,9 +437,9 @@ async function listing(folder: string): Promise<string[]> {
 }
 
 describe('a wrong value is rejected with a message, a hint and an exit code, and no files are left', () => {
-  test.each(cases)('$name', ({ name, args, code, says, hides = [] }) => {
+  test.each(cases)('$name', ({ name, args, code, says, hint, hides = [] }) => {
     const { code: exit, stdout, stderr, before, after } = results.get(name) as Result;
-    expectRefusal({ code: exit, stdout, stderr }, code, args[0] !== 'demo');
+    expectRefusal({ code: exit, stdout, stderr }, code, args[0] !== 'demo', hint);
     expect(stdout + stderr).not.toContain(KEY);
     for (const part of says.map(withPort))
       expect(stderr.split('\n')[0]).toMatch(part.includes('|') ? new RegExp(part) : toPattern(part));

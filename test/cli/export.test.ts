@@ -217,8 +217,8 @@ describe('plain files', () => {
   });
 
   test.each([
-    [['--tables', 'nope', '--output', 'x'], 'there is no table "nope"; allowed: '],
-    [['--tables', 'sync.runs', '--output', 'x'], 'there is no table "sync.runs"; allowed: '],
+    [['--tables', 'nope', '--output', 'x'], 'unknown table "nope"; allowed: '],
+    [['--tables', 'sync.runs', '--output', 'x'], 'unknown table "sync.runs"; allowed: '],
     [['--tables', ',', '--output', 'x'], '--tables is empty'],
     [['--format', 'xlsx', '--output', 'x'], '--format is "xlsx"; allowed: parquet, csv, ndjson, arrow'],
     [['--format', 'csv'], '--output is required'],

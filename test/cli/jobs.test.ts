@@ -75,6 +75,10 @@ describe('jobs', () => {
     expect(next).toHaveLength(20);
     expect(next.map(({ at }) => at)).toEqual(next.map(({ at }) => at).sort());
 
+    const each = (await workspace.run('jobs', 'next')).stdout;
+    for (const name of [...names, 'keep']) expect(each.split(name).length, each).toBe(name === 'hourly' ? 1 : 2);
+    expect(each).toMatch(/│ \d{4}-\d\d-\d\d \d\d:\d\d UTC │/);
+
     const { code, stdout, stderr } = await workspace.run('jobs', 'run', 'nightly', '--json');
     expect(code, stderr).toBe(0);
     const run = JSON.parse(stdout) as Run;
@@ -115,10 +119,12 @@ describe('jobs', () => {
     expect(run.steps).toMatchObject([{ status: 'failed' }, { status: 'left out', exitCode: null, result: null }]);
     expect(run.steps[0]?.error).toMatch(/key/i);
     expect(await readFile(join(workspace.data, 'jobs.json'), 'utf8')).not.toContain('gsk_');
-    const unknown = await workspace.run('jobs', 'run', 'nope');
+    const unknown = await workspace.run('jobs', 'run', 'nihgtly');
     expectRefusal(unknown, 'usage', false);
-    expect(unknown.stderr).toContain('allowed: nightly, hourly');
-    expectRefusal(await workspace.run('jobs', 'nope'), 'usage', false);
+    expect(unknown.stderr).toMatch(/unknown job "nihgtly"; allowed: nightly, hourly.*; did you mean "nightly"\?/);
+    const mistyped = await workspace.run('jobs', 'nxt');
+    expectRefusal(mistyped, 'usage', false);
+    expect(mistyped.stderr).toContain('allowed: list, next, run; did you mean "next"?');
     await configure({ nightly: { cron: '61 * * * *' } });
     const refused = await workspace.run('sync');
     expectRefusal(refused, 'config_invalid', false);

@@ -152,9 +152,13 @@ describe('describe', () => {
     const { stdout } = await run('describe', 'RESPONSES');
     expect(stdout).toContain('created_at');
     expect(stdout).toContain('Key: brand_id, id.');
-    const refused = await run('describe', 'response');
+    expect((await run('describe', 'visibility_weekly')).stdout).toMatch(/^mart\.visibility_weekly: /);
+    const ambiguous = await run('describe', 'response');
+    expectRefusal(ambiguous, 'usage', false, 'Give more characters.');
+    expect(ambiguous.stderr).toContain('response_citations');
+    const refused = await run('describe', 'respnses');
     expectRefusal(refused, 'usage', false);
-    expect(refused.stderr).toContain('response_citations');
+    expect(refused.stderr).toContain('did you mean "responses"?');
     expectRefusal(await run('describe', '--json', '--markdown'), 'usage', true);
   });
 });

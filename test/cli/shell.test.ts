@@ -57,7 +57,7 @@ describe('the shell', () => {
   test('runs statements of several lines, continues after errors, and stores its history with private permissions', async () => {
     const { start, input, seen, historyFile } = await openShell();
     const ended = start();
-    await seen('Data as of 2026-11-20T00:00:00.000Z, read-only.');
+    await seen('Data as of 2026-11-20 00:00 UTC, read-only.');
     await seen('sightline> ');
     input.write("select kind, ';' as mark\n");
     await seen('...> ');

@@ -1,10 +1,10 @@
-import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { WorkspaceFlags } from '../../src/cli/context.ts';
 import type { Invocation } from '../../src/cli/invocation.ts';
 import { workspaceOptions } from '../../src/cli/program/common-options.ts';
 import { type AddTo, defineCommand } from '../../src/cli/program/define-command.ts';
 import { argument, flag, integer, list, oneOf, text, withDefault } from '../../src/cli/program/option-kinds.ts';
+import { ProgramCommand } from '../../src/cli/program/program-command.ts';
 
 const options = {
   ...workspaceOptions,
@@ -15,9 +15,14 @@ const options = {
 };
 
 /** Parses a command line of a command named `sample` and returns the invocation. */
+const examples = [
+  ['sightline sample a.csv', 'read a file'],
+  ['sightline sample a.csv --force', 'replace it'],
+] as const;
+
 async function parse(sample: AddTo, ...argv: string[]): Promise<Invocation> {
   const chosen: Invocation[] = [];
-  const program = new Command().exitOverride();
+  const program = new ProgramCommand().exitOverride();
   const parts = { parse: async () => null, programFor: async () => program };
   const choose = (json: boolean, action: Invocation['action'], forwardable: Invocation['forwardable'] = null) => {
     chosen.push({ json, action, forwardable });
@@ -30,6 +35,7 @@ async function parse(sample: AddTo, ...argv: string[]): Promise<Invocation> {
 test('the types of the values follow from the declaration', async () => {
   let read: unknown;
   const sample = defineCommand({
+    examples,
     arguments: { file: argument('<file>', 'file'), other: argument('[other]', 'another file') },
     options,
     run: async ({ file, other, limit, only, format, force, ...unread }, begin) => {
@@ -58,6 +64,7 @@ test('the types of the values follow from the declaration', async () => {
 });
 
 const unreadOption = defineCommand({
+  examples,
   options: { ...options, name: text('<name>', 'name') },
   run: async ({ limit, only, format, force, ...unread }, begin) => {
     // @ts-expect-error `name` is declared but not read.
@@ -67,6 +74,7 @@ const unreadOption = defineCommand({
 });
 
 const unreadArgument = defineCommand({
+  examples,
   arguments: { file: argument('<file>', 'file') },
   options: workspaceOptions,
   run: async (unread, begin) => {
@@ -77,6 +85,7 @@ const unreadArgument = defineCommand({
 });
 
 const undeclared = defineCommand({
+  examples,
   options: workspaceOptions,
   // @ts-expect-error `missing` is read but not declared.
   run: async ({ missing, ...unread }, begin) => {

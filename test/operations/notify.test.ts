@@ -233,6 +233,9 @@ it('sends messages for a failed sync, a recovered sync and drift, and a test mes
   const workspace = await openCli({ days: 3 });
   const none = await workspace.run('notify', '--test');
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('"urlVariable": "ALERTS_URL"') as string });
+  const listed = await workspace.run('notify', '--json');
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('No webhooks. Add one in ') as string });
+  expect(JSON.parse(listed.stdout)).toEqual({ targets: [], troubles: [] });
   const config = { notify: [{ urlVariable: 'ALERTS_URL', events: ['failure', 'recovery', 'drift'] }] };
   await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify(config));
   await writeFile(join(workspace.folder, '.env'), `ALERTS_URL=${url}\n`);

@@ -9,6 +9,7 @@ import { createProgram } from '../../src/cli/program/program.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
 import { STEP_KINDS, type Step } from '../../src/scheduler/job.ts';
+import { toManual } from './manual.ts';
 import { toReference } from './reference.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -18,6 +19,7 @@ export async function docsPages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/data-dictionary.md', toMarkdown(await describeTables())],
     ['docs/cli.md', toReference(await createProgram())],
+    ['docs/man/sightline.1', toManual(await createProgram())],
     ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],
     ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
     ['docs/json/README.md', replaceLists('docs/json/README.md', { outputs: outputsTable() })],

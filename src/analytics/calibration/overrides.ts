@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { suggestion } from '../../base/choose-name.ts';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { type Conventions, roundingModes } from './conventions.ts';
@@ -111,7 +112,7 @@ function describe(issue: z.core.$ZodIssue, given: unknown): string {
   const value = path.reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), given);
   if (issue.code === 'unrecognized_keys') {
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${where} has an unknown setting ${names}; allowed: ${fieldsAt(path).join(', ')}`;
+    return `${where} has an unknown setting ${names}; allowed: ${fieldsAt(path).join(', ')}${suggestion(issue.keys[0] ?? '', fieldsAt(path))}`;
   }
   const name = path.at(-1) ?? '';
   const inWords =

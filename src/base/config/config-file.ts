@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { suggestion } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
@@ -178,7 +179,7 @@ function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
   if (issue.code === 'unrecognized_keys') {
     const fields = membersAt(issue.path);
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${setting === '' ? 'the file' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}`;
+    return `${setting === '' ? 'the file' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}${suggestion(issue.keys[0] ?? '', Object.keys(fields))}`;
   }
   if (setting === '') return `the file is not a JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
   const name = String(issue.path.findLast((step) => typeof step === 'string'));

@@ -1,6 +1,8 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { z } from 'zod';
+import { chooseName } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
@@ -95,6 +97,8 @@ export interface ConfigSources {
   readonly folder: string;
   /** Configuration file of `folder` if it was already read; saves parsing a large file once per workspace. */
   readonly file?: FileConfig;
+  /** Accepts a workspace that is neither configured nor has a folder, because the caller creates it. Default: false. */
+  readonly isNew?: boolean;
 }
 
 /**
@@ -132,15 +136,26 @@ export function quietStoreClient(): void {
 }
 
 /**
- * Reads and validates the settings of one workspace.
- * @throws `config_invalid` with the setting's name and its allowed values
+ * Reads and validates the settings of one workspace. The workspace is selected by its name or the beginning of its name.
+ * @throws `config_invalid` with the setting's name and its allowed values, and `usage` for a workspace that is neither configured
+ * nor has a folder
  * @example
  * const environment = readEnvironment(folder);
  * const config = loadConfig({ flags: { workspace: 'acme' }, environment, folder });
  */
-export function loadConfig({ flags, environment, folder, file: read }: ConfigSources): WorkspaceConfig {
+export function loadConfig({ flags, environment, folder, file: read, isNew }: ConfigSources): WorkspaceConfig {
   const file = read ?? readConfigFile(folder);
-  const name = chooseWorkspace(flags.workspace, environment, file);
+  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
+  const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
+  const workspacesFolder = resolve(folder, dataDir);
+  const wanted = flags.workspace ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
+  if (wanted !== undefined && isNew === true) checkWorkspaceName(wanted);
+  const name =
+    wanted === undefined
+      ? standardWorkspace(environment, file)
+      : isNew === true
+        ? wanted
+        : findWorkspace(wanted, file, workspacesFolder);
   const declared = file.workspaces?.[name];
   const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
     const text = nonEmpty(environment[variable]);
@@ -150,11 +165,9 @@ export function loadConfig({ flags, environment, folder, file: read }: ConfigSou
     return parsed.data as FileConfig[K];
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
-  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
-  const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
   return {
     name,
-    folder: checkFolder(join(resolve(folder, dataDir), name)),
+    folder: checkFolder(join(workspacesFolder, name)),
     budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
     permissions: readPermissions(environment, file),
@@ -262,24 +275,34 @@ export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'
   };
 }
 
-function chooseWorkspace(
-  flag: string | undefined,
-  environment: ConfigSources['environment'],
-  file: FileConfig,
-): string {
-  const { workspaces = {} } = file;
-  const wanted = flag ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
-  if (wanted !== undefined) checkWorkspaceName(wanted);
-  if (wanted !== undefined && Object.hasOwn(workspaces, wanted)) return wanted;
+// The workspace if none is named.
+function standardWorkspace(environment: ConfigSources['environment'], { workspaces = {} }: FileConfig): string {
   const known = Object.keys(workspaces);
-  if (wanted === undefined) {
-    if (known.length === 0 || nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined) return DEFAULT_WORKSPACE;
-    if (known.length === 1) return known[0] as string;
-    throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
+  if (known.length === 0 || nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined) return DEFAULT_WORKSPACE;
+  if (known.length === 1) return known[0] as string;
+  throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
+}
+
+// A new name is rejected, because a mistyped one would start a complete sync into a new folder.
+function findWorkspace(wanted: string, { workspaces = {} }: FileConfig, workspacesFolder: string): string {
+  if (Object.hasOwn(workspaces, wanted) || wanted === DEFAULT_WORKSPACE) return wanted;
+  checkWorkspaceName(wanted);
+  if (existsSync(join(workspacesFolder, wanted))) return wanted;
+  const names = [DEFAULT_WORKSPACE, ...Object.keys(workspaces), ...foldersIn(workspacesFolder)];
+  const creating = wanted === DEMO_WORKSPACE ? '`sightline demo`' : `\`sightline init --workspace ${wanted}\``;
+  return chooseName('workspace', wanted, [...new Set(names)], `${creating} creates it.`);
+}
+
+function foldersIn(workspacesFolder: string): string[] {
+  try {
+    const entries = readdirSync(workspacesFolder, { withFileTypes: true });
+    return entries.flatMap((entry) =>
+      entry.isDirectory() && workspaceName.safeParse(entry.name).success ? [entry.name] : [],
+    );
+  } catch {
+    // The folder is created by the first sync.
+    return [];
   }
-  const others = [DEFAULT_WORKSPACE, DEMO_WORKSPACE];
-  if (known.length === 0 || others.includes(wanted)) return wanted;
-  throw invalid('--workspace', wanted, `one of ${[...known, ...others].join(', ')}`);
 }
 
 function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {

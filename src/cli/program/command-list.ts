@@ -5,8 +5,17 @@ interface ListedCommand {
   load(): Promise<AddTo>;
 }
 
-/** All commands, in the order of the help. A command is loaded when it is used, so that help is fast. */
-export const commands: Readonly<Record<string, ListedCommand>> = {
+/** Commands with a common purpose, under one heading of the help. Each group has a folder in `commands/`. */
+interface CommandGroup {
+  readonly title: string;
+  readonly commands: Readonly<Record<string, ListedCommand>>;
+}
+
+const start: CommandGroup['commands'] = {
+  init: {
+    about: 'ask for the base URL and key of a workspace, test them, and write the settings',
+    load: async () => (await import('../commands/start/init-command.ts')).init,
+  },
   sync: {
     about: "copy the API's data into the warehouse",
     load: async () => (await import('../commands/start/sync-command.ts')).sync,
@@ -15,38 +24,29 @@ export const commands: Readonly<Record<string, ListedCommand>> = {
     about: 'show the requests that a sync would send now, with reasons',
     load: async () => (await import('../commands/start/plan-command.ts')).plan,
   },
-  verify: {
-    about: "check the copy against the API's own counts",
-    load: async () => (await import('../commands/operate/verify-command.ts')).verify,
+  demo: {
+    about: 'run a demonstration: a sandbox, a sync, a snapshot, three queries',
+    load: async () => (await import('../commands/start/demo-command.ts')).demo,
   },
-  status: {
-    about: 'show freshness, gaps and health of the copy, even while a sync is running',
-    load: async () => (await import('../commands/operate/status-command.ts')).status,
+  sandbox: {
+    about: 'serve the API with a generated workspace, for experiments',
+    load: async () => (await import('../commands/start/sandbox-command.ts')).sandbox,
   },
-  runs: {
-    about: 'list the requests of each run, or of one run by resource',
-    load: async () => (await import('../commands/operate/runs-command.ts')).runs,
+  completion: {
+    about: 'print the shell script that completes commands, flags and values',
+    load: async () => (await import('../commands/start/completion-command.ts')).completion,
   },
-  state: {
-    about: 'list, export, import or reset the state from which syncs resume',
-    load: async () => (await import('../commands/operate/state-command.ts')).state,
+  help: {
+    about: 'show the help of a command, such as `help state reset`',
+    load: async () => (await import('../commands/start/help-command.ts')).help,
   },
-  replay: {
-    about: 'rebuild tables from stored raw pages, without requests',
-    load: async () => (await import('../commands/operate/replay-command.ts')).replay,
-  },
-  export: {
-    about: 'publish a Parquet snapshot of every table, or write selected data as plain files',
-    load: async () => (await import('../commands/use/export-command.ts')).exportCommand,
-  },
+};
+
+const use: CommandGroup['commands'] = {
   sql: {
     about:
       'query the data with read-only SQL, even while a sync is running; without a query, start an interactive shell',
     load: async () => (await import('../commands/use/sql-command.ts')).sql,
-  },
-  connect: {
-    about: 'print the line that opens the published copy in another tool',
-    load: async () => (await import('../commands/use/connect-command.ts')).connect,
   },
   describe: {
     about: 'list the tables, or describe the columns of one',
@@ -56,14 +56,72 @@ export const commands: Readonly<Record<string, ListedCommand>> = {
     about: 'write a self-contained HTML report with charts for each brand',
     load: async () => (await import('../commands/use/report-command.ts')).report,
   },
+  export: {
+    about: 'publish a Parquet snapshot of every table, or write selected data as plain files',
+    load: async () => (await import('../commands/use/export-command.ts')).exportCommand,
+  },
+  connect: {
+    about: 'print the line that opens the published copy in another tool',
+    load: async () => (await import('../commands/use/connect-command.ts')).connect,
+  },
   serve: {
     about: 'serve the copy over REST and MCP, and run due jobs, until stopped',
     load: async () => (await import('../commands/use/serve-command.ts')).serve,
+  },
+  keys: {
+    about: 'create, list and revoke the keys of `serve`',
+    load: async () => (await import('../commands/use/keys-command.ts')).keys,
+  },
+  mcp: {
+    about: 'serve AI assistants over MCP on standard input and output',
+    load: async () => (await import('../commands/use/mcp-command.ts')).mcp,
+  },
+};
+
+const operate: CommandGroup['commands'] = {
+  status: {
+    about: 'show freshness, gaps and health of the copy, even while a sync is running',
+    load: async () => (await import('../commands/operate/status-command.ts')).status,
+  },
+  doctor: {
+    about: 'check the installation and the data, and print the next step for each problem',
+    load: async () => (await import('../commands/operate/doctor-command.ts')).doctor,
+  },
+  verify: {
+    about: "check the copy against the API's own counts",
+    load: async () => (await import('../commands/operate/verify-command.ts')).verify,
+  },
+  runs: {
+    about: 'list the requests of each run, or of one run by resource',
+    load: async () => (await import('../commands/operate/runs-command.ts')).runs,
   },
   jobs: {
     about: 'list the scheduled jobs and their next runs, or run a job now',
     load: async () => (await import('../commands/operate/jobs-command.ts')).jobs,
   },
+  notify: {
+    about: 'list the webhooks for failures, drift and stale data; with --test, send each a test message',
+    load: async () => (await import('../commands/operate/notify-command.ts')).notify,
+  },
+  backup: {
+    about: 'write the warehouse to a single DuckDB file and check it, even while it is in use',
+    load: async () => (await import('../commands/operate/backup-command.ts')).backup,
+  },
+  restore: {
+    about: 'rebuild the warehouse from a backup or from a snapshot folder',
+    load: async () => (await import('../commands/operate/restore-command.ts')).restore,
+  },
+  replay: {
+    about: 'rebuild tables from stored raw pages, without requests',
+    load: async () => (await import('../commands/operate/replay-command.ts')).replay,
+  },
+  state: {
+    about: 'list, export, import or reset the state from which syncs resume',
+    load: async () => (await import('../commands/operate/state-command.ts')).state,
+  },
+};
+
+const scale: CommandGroup['commands'] = {
   worker: {
     about: 'run the due jobs of all configured workspaces, in parallel with other workers, until stopped',
     load: async () => (await import('../commands/scale/worker-command.ts')).worker,
@@ -72,44 +130,15 @@ export const commands: Readonly<Record<string, ListedCommand>> = {
     about: 'show the workers and their queue, or enqueue jobs',
     load: async () => (await import('../commands/scale/cluster-command.ts')).cluster,
   },
-  doctor: {
-    about: 'check the installation and the data, and print the next step for each problem',
-    load: async () => (await import('../commands/operate/doctor-command.ts')).doctor,
-  },
-  backup: {
-    about: 'write the warehouse to a single DuckDB file and check it, even while it is in use',
-    load: async () => (await import('../commands/operate/backup-command.ts')).backup,
-  },
-  notify: {
-    about: 'list the webhooks for failures, drift and stale data; with --test, send each a test message',
-    load: async () => (await import('../commands/operate/notify-command.ts')).notify,
-  },
-  restore: {
-    about: 'rebuild the warehouse from a backup or from a snapshot folder',
-    load: async () => (await import('../commands/operate/restore-command.ts')).restore,
-  },
-  keys: {
-    about: 'create, list and revoke the keys of `serve`',
-    load: async () => (await import('../commands/use/keys-command.ts')).keys,
-  },
-  init: {
-    about: 'ask for the base URL and key of a workspace, test them, and write the settings',
-    load: async () => (await import('../commands/start/init-command.ts')).init,
-  },
-  completion: {
-    about: 'print the shell script that completes commands, flags and values',
-    load: async () => (await import('../commands/start/completion-command.ts')).completion,
-  },
-  mcp: {
-    about: 'serve AI assistants over MCP on standard input and output',
-    load: async () => (await import('../commands/use/mcp-command.ts')).mcp,
-  },
-  sandbox: {
-    about: 'serve the API with a generated workspace, for experiments',
-    load: async () => (await import('../commands/start/sandbox-command.ts')).sandbox,
-  },
-  demo: {
-    about: 'run a demonstration: a sandbox, a sync, a snapshot, three queries',
-    load: async () => (await import('../commands/start/demo-command.ts')).demo,
-  },
 };
+
+/** All commands, in the order of the help. A command is loaded when it is used, so that help is fast. */
+export const commandGroups: readonly CommandGroup[] = [
+  { title: 'Start', commands: start },
+  { title: 'Use the data', commands: use },
+  { title: 'Operate', commands: operate },
+  { title: 'Scale to many workspaces', commands: scale },
+];
+
+/** All commands by name. */
+export const commands: Readonly<Record<string, ListedCommand>> = { ...start, ...use, ...operate, ...scale };

@@ -1,13 +1,15 @@
 import { Argument, type Command, Option } from 'commander';
+import { suggestion } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Context } from '../../session/workspace.ts';
 import type { WorkspaceFlags } from '../context.ts';
 import type { Choose, Parse } from '../invocation.ts';
 import type { Given, Kind } from './option-kinds.ts';
+import { type Example, examplesText, type ProgramCommand } from './program-command.ts';
 
 /** Adds the arguments, options and action of a command. */
-export type AddTo = (command: Command, parts: ProgramParts) => void;
+export type AddTo = (command: ProgramCommand, parts: ProgramParts) => void;
 
 /** What commands need of the program. */
 export interface ProgramParts {
@@ -49,6 +51,8 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
   readonly arguments?: Arguments;
   /** Text after the list of options in the help. */
   readonly help?: string;
+  /** Command lines that show the usual and a special use. */
+  readonly examples: readonly [Example, Example];
   /** Returns how the owner of the workspace runs the command, or null if it runs in this process. */
   forwardable?(values: Values<Options & Arguments>): { readonly needsWarehouse: boolean } | null;
   /**
@@ -65,6 +69,7 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
  * export const backup = defineCommand({
  *   options: { ...workspaceOptions, force: flag('overwrite an existing file') },
  *   arguments: { file: argument('<file>', 'path of a new file') },
+ *   examples: [['sightline backup b.duckdb', 'write a backup'], ['sightline backup b.duckdb --force', 'replace it']],
  *   run: async ({ file, force, ...unread }, begin) => {
  *     const { context, json } = begin(unread);
  *   },
@@ -73,12 +78,14 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
 export function defineCommand<Options extends Kinds, Arguments extends Kinds = Record<never, never>>(
   declaration: CommandDeclaration<Options, Arguments>,
 ): AddTo {
-  const { options, arguments: taken = {} as Arguments, help, forwardable, run } = declaration;
+  const { options, arguments: taken = {} as Arguments, help, examples, forwardable, run } = declaration;
   return (command, { choose, ...parts }) => {
     for (const kind of Object.values(taken)) command.addArgument(toArgument(kind));
     const added = Object.entries(options).map(([key, kind]) => ({ key, kind, option: toOption(key, kind) }));
     for (const { option } of added) command.addOption(option);
     if (help !== undefined) command.addHelpText('after', `\n${help}`);
+    command.examples = examples;
+    command.addHelpText('after', examplesText(command));
     command.action((...given: unknown[]) => {
       // Commander passes the arguments, the options and the command.
       const named = given.at(-2) as Readonly<Record<string, Given>>;
@@ -105,8 +112,9 @@ export function defineGroup(
     const refuse = (given: string | undefined): void => {
       if (given === undefined && standard !== undefined) return;
       const problem = given === undefined ? 'requires a command' : `has no command ${JSON.stringify(given)}`;
-      const allowed = Object.keys(commands).join(', ');
-      throw new SightlineError('usage', `${group.name()} ${problem}; allowed: ${allowed}`);
+      const names = Object.keys(commands);
+      const meant = given === undefined ? '' : suggestion(given, names);
+      throw new SightlineError('usage', `${group.name()} ${problem}; allowed: ${names.join(', ')}${meant}`);
     };
     for (const [name, { about, add }] of Object.entries(commands)) {
       const command = group.command(name, { isDefault: name === standard }).description(about);
@@ -115,6 +123,7 @@ export function defineGroup(
       if (name === standard) command.argument('[command]').hook('preAction', () => refuse(command.args[0]));
     }
     if (standard === undefined) group.argument('[command]').action(refuse);
+    group.addHelpText('after', examplesText(group));
   };
 }
 

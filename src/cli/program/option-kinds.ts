@@ -1,3 +1,4 @@
+import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { toDay } from '../../contract/time.ts';
 
@@ -124,5 +125,5 @@ function toNames(name: string, given: readonly string[]): string[] {
 function toChoice<T extends string>(name: string, given: string, choices: readonly T[]): T {
   const known = choices.find((choice) => choice === given);
   if (known !== undefined) return known;
-  throw refused(name, given, choices.join(', '));
+  throw refused(name, given, `${choices.join(', ')}${suggestion(given, choices)}`);
 }

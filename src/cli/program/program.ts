@@ -1,8 +1,9 @@
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Choose, Invocation } from '../invocation.ts';
-import { commands } from './command-list.ts';
+import { commandGroups, commands } from './command-list.ts';
+import { ProgramCommand } from './program-command.ts';
 
 /**
  * Parses the command line. Returns the command to run, or null after printing help or the version. Loads only the named command,
@@ -40,8 +41,8 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
 export async function createProgram(
   choose: Choose = () => undefined,
   loaded: readonly string[] = Object.keys(commands),
-): Promise<Command> {
-  const program = new Command('sightline')
+): Promise<ProgramCommand> {
+  const program = new ProgramCommand('sightline')
     .description(
       "Copies a workspace's AI-visibility data into a DuckDB warehouse that you own, exactly and within the API's budget.",
     )
@@ -55,6 +56,8 @@ export async function createProgram(
     .addHelpText(
       'after',
       `
+\`sightline help COMMAND\` shows the options of a command, with examples.
+
 Settings come from flags, the environment, .env and sightline.config.json, in this order:
   SIGHTLINE_BASE_URL   root of the versioned API, such as https://api.example.com/v1
   SIGHTLINE_API_KEY    the workspace's key; begins with gsk_
@@ -64,9 +67,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
             4 another process owns the warehouse, 130 interrupted`,
     );
   const programFor = (words: readonly string[]) => createProgram(() => undefined, [commandIn(words)]);
-  for (const [name, { about, load }] of Object.entries(commands)) {
-    const command = program.command(name).description(about);
-    if (loaded.includes(name)) (await load())(command, { choose, parse: parseArguments, programFor });
+  for (const { title, commands: listed } of commandGroups) {
+    program.commandsGroup(`${title}:`);
+    for (const [name, { about, load }] of Object.entries(listed)) {
+      const command = program.command(name).description(about);
+      if (loaded.includes(name)) (await load())(command, { choose, parse: parseArguments, programFor });
+    }
   }
   // Commands that are not loaded have no options to show. Set after adding them, because commands inherit these settings.
   return program.configureHelp({ subcommandTerm: (command) => command.name() });

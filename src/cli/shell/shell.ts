@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createInterface, type Interface } from 'node:readline';
+import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
+import { shownTime } from '../../contract/time.ts';
 import type { QuerySession } from '../../operations/query.ts';
 import type { QueryResult } from '../../warehouse/reader.ts';
 import { literal } from '../../warehouse/schema.ts';
@@ -135,7 +137,8 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     },
     format: async (name) => {
       const known = FORMATS.find((candidate) => candidate === name);
-      if (known === undefined) return `.format is ${JSON.stringify(name)}; allowed: ${FORMATS.join(', ')}`;
+      if (known === undefined)
+        return `.format is ${JSON.stringify(name)}; allowed: ${FORMATS.join(', ')}${suggestion(name, FORMATS)}`;
       format = known;
       return '';
     },
@@ -152,7 +155,8 @@ async function createShell(parts: ShellParts): Promise<Shell> {
     if (typed.length === 0 && line.trimStart().startsWith('.')) {
       const [name = '', ...rest] = line.trim().slice(1).split(/\s+/);
       const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-      if (command === undefined) return `unknown command .${name}; .help lists all commands`;
+      if (command === undefined)
+        return `unknown command .${name}; .help lists all commands${suggestion(name, Object.keys(commands))}`;
       return command(rest.join(' '));
     }
     typed.push(line);
@@ -205,7 +209,7 @@ async function completerOf(session: QuerySession): Promise<(line: string) => [st
 
 function asOf({ asOf: moment, isBehind }: QuerySession): string {
   const behind = isBehind ? ' The warehouse has newer data: `sightline export` or the next sync publishes it.' : '';
-  return `Data as of ${new Date(moment).toISOString()}, read-only.${behind}`;
+  return `Data as of ${shownTime(moment)}, read-only.${behind}`;
 }
 
 function messageOf(thrown: unknown): string {

@@ -1,9 +1,10 @@
+import { chooseName } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { jobOf } from '../jobs/job-list.ts';
 import type { Cluster } from './cluster.ts';
 import { withRunner } from './open-runner.ts';
 import { rejectLocalWarehouses } from './shared-folder.ts';
-import { validConfigs } from './workspace-list.ts';
+import { type Configured, validConfigs } from './workspace-list.ts';
 
 /** Numbers of selected workspaces, of those with valid settings, and of jobs that were not in the queue yet. */
 export interface EnqueuedJob {
@@ -16,8 +17,7 @@ export interface EnqueuedJob {
  * Enqueues a job of the workspaces with these names, or of all. Leaves out those with invalid settings and reports them to
  * `warn`.
  *
- * @throws `config_invalid` without a shared queue, for an unknown workspace and for local warehouses, and `usage` for an unknown
- * job.
+ * @throws `config_invalid` without a shared queue and for local warehouses, and `usage` for an unknown workspace or job.
  */
 export async function enqueueJob(
   { settings, configured, signal, warn }: Cluster,
@@ -29,10 +29,9 @@ export async function enqueueJob(
     throw new SightlineError('config_invalid', `runner.kind is "process", which has no queue; allowed: ${how}`);
   }
   const chosen = (workspaces ?? configured.map(({ name }) => name)).map((name) => {
-    const found = configured.find((one) => one.name === name);
-    if (found !== undefined) return found;
-    const known = configured.map((one) => one.name).join(', ');
-    throw new SightlineError('config_invalid', `--workspace is ${JSON.stringify(name)}; allowed: ${known}`);
+    const known = configured.map((one) => one.name);
+    const wanted = chooseName('workspace', name, known, `\`sightline init --workspace ${name}\` creates it.`);
+    return configured.find((one) => one.name === wanted) as Configured;
   });
   const configs = validConfigs(chosen);
   const rejected = rejectLocalWarehouses(settings, configs);

@@ -1,4 +1,5 @@
 import { toSightlineError } from '../../base/errors.ts';
+import { shownTime } from '../../contract/time.ts';
 import { POINTER, type ReadPointer, readPointer } from '../../lake/pointer.ts';
 import { refreshReplica } from '../../session/remote-replica.ts';
 import { openRemoteStore, remoteState } from '../../session/remote-stores.ts';
@@ -87,8 +88,8 @@ export async function checkRemote({ context, isOffline }: CheckContext): Promise
     const can = `${store.location} can be read and written, with conditional writes`;
     if (state === null) return [{ status: 'ok', message: `${can}; nothing checked in yet` }];
     const { claim, savedAt, epoch } = state;
-    const saved = savedAt === null ? 'nothing checked in yet' : `last checked in at ${savedAt}`;
-    const lease = claim === null ? 'not checked out' : `${claim.holder} has it until ${claim.until}`;
+    const saved = savedAt === null ? 'nothing checked in yet' : `last checked in at ${shownTime(savedAt)}`;
+    const lease = claim === null ? 'not checked out' : `${claim.holder} has it until ${shownTime(claim.until)}`;
     return [{ status: 'ok', message: `${can}; epoch ${epoch}, ${saved}; ${lease}` }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);

@@ -1,7 +1,7 @@
 import { declaredJobs } from '../../../jobs/all.ts';
 import { declarations } from '../../../schemas/catalogue.ts';
+import { chooseName } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
-import { SightlineError } from '../../base/errors.ts';
 import type { Job } from '../../scheduler/job.ts';
 import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
 import { toJobs } from '../../scheduler/job-settings.ts';
@@ -59,11 +59,13 @@ export async function jobLines(config: WorkspaceConfig, nowMs: number): Promise<
   });
 }
 
-/** Finds a workspace's job by name, including disabled ones. Throws `usage` if the name is unknown. */
+/** Finds a workspace's job by name or the beginning of it, including disabled ones. Throws `usage` if the name is unknown. */
 export function jobOf(config: Pick<WorkspaceConfig, 'jobs'>, name: string): Job {
   const jobs = jobsOf(config);
-  const job = jobs.find((candidate) => candidate.name === name);
-  if (job !== undefined) return job;
-  const known = jobs.map((candidate) => candidate.name).join(', ');
-  throw new SightlineError('usage', `unknown job ${JSON.stringify(name)}; allowed: ${known}`);
+  const chosen = chooseName(
+    'job',
+    name,
+    jobs.map((candidate) => candidate.name),
+  );
+  return jobs.find((candidate) => candidate.name === chosen) as Job;
 }

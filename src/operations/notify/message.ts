@@ -1,5 +1,6 @@
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { hideKeys } from '../../base/errors.ts';
+import { shownTime } from '../../contract/time.ts';
 import type { Draft } from './judge.ts';
 import type { Waiting } from './notify-state.ts';
 
@@ -20,16 +21,18 @@ export function textOf(workspace: string, event: string, data: Draft['data']): s
   switch (event) {
     case 'failure': {
       const how = data['status'] === 'partial' ? 'is partial' : 'fails';
-      const since = data['reminder'] === true ? ` since ${String(data['since'])}` : '';
+      const since = data['reminder'] === true ? ` since ${shownTime(String(data['since']))}` : '';
       return `${of}: ${what}${job} ${still}${how}${since}: ${String(data['message'])}`;
     }
     case 'recovery':
-      return `${of}: ${what}${job} ${what === 'data' ? 'are current again; they were stale' : 'works again; it had failed'} since ${String(data['since'])}.`;
+      return `${of}: ${what}${job} ${what === 'data' ? 'are current again; they were stale' : 'works again; it had failed'} since ${shownTime(String(data['since']))}.`;
     case 'drift':
       return `${of}: upstream's responses have changed: ${String(data['summary'])}.`;
     case 'stale': {
       const last =
-        data['lastCompleteAt'] === null ? 'there has been none' : `the last was at ${String(data['lastCompleteAt'])}`;
+        data['lastCompleteAt'] === null
+          ? 'there has been none'
+          : `the last was at ${shownTime(String(data['lastCompleteAt']))}`;
       return `${of}: data are ${still}stale: no complete sync for ${String(data['ageHours'])} hours; ${last}.`;
     }
     default:

@@ -13,6 +13,10 @@ const WAITING_MAX = 50;
 /** A message that could not be delivered for this long is dropped. */
 const WAITING_MS_MAX = 72 * 3_600_000;
 
+/** The setting of a webhook, for messages. */
+export const NOTIFY_EXAMPLE =
+  '"notify": [{ "urlVariable": "ALERTS_URL", "format": "slack" }], with the address in the variable ALERTS_URL';
+
 /** The workspace of a notification, and the services to send it with. */
 export interface Notifying {
   readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'notify'>;
@@ -80,10 +84,10 @@ export interface ListedTargets {
   readonly troubles: readonly { readonly what: string; readonly since: string }[];
 }
 
-/** Lists the targets of a workspace. Throws `config_invalid` if there are none. */
+/** Lists the targets of a workspace. */
 export async function listTargets(config: Notifying['config'], nowMs: number): Promise<ListedTargets> {
   const { outages, waiting } = await readTold(config.folder, nowMs);
-  const targets = targetsOf(config).map((target) => {
+  const targets = config.notify().map((target) => {
     const { urlVariable, format, events, staleHours, secret } = target;
     const waits = waiting.filter((message) => message.target === keyOf(target)).length;
     return { urlVariable, format, events, staleHours, isSigned: secret !== null, waiting: waits };
@@ -202,7 +206,6 @@ async function sendWaiting(
 function targetsOf(config: Notifying['config']): readonly NotifyTarget[] {
   const targets = config.notify();
   if (targets.length > 0) return targets;
-  const example = '"notify": [{ "urlVariable": "ALERTS_URL", "format": "slack" }]';
-  const message = `notify is not set for workspace ${config.name}; allowed in sightline.config.json: ${example}, with the address in the variable ALERTS_URL`;
+  const message = `notify is not set for workspace ${config.name}; allowed in sightline.config.json: ${NOTIFY_EXAMPLE}`;
   throw new SightlineError('config_invalid', message);
 }

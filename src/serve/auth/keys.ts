@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { changeKeyFile, type KeyFile, keyFilePath, readKeyFile, type StoredKey } from '../../session/stored-keys.ts';
 
@@ -91,7 +92,9 @@ export async function revokeKey(folder: string, which: string): Promise<Key> {
     const key = pick(before, which);
     if (key === undefined) {
       const known = before.keys.length === 0 ? 'there are no keys' : `existing keys: ${namesOf(before.keys)}`;
-      throw new SightlineError('usage', `there is no key ${JSON.stringify(which)}; ${known}`);
+      const names = before.keys.map(({ name }) => name);
+      const message = `there is no key ${JSON.stringify(which)}; ${known}${suggestion(which, names)}`;
+      throw new SightlineError('usage', message);
     }
     const keys = before.keys.filter((other) => other !== key);
     return { after: { ...before, keys }, result: publicPart(key) };

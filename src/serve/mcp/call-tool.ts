@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { withDoubles } from '../../base/json.ts';
 import type { Question, Running, Service } from '../../query/service.ts';
+import { askByName } from './argument-names.ts';
 import { type Shortened, shorten } from './shorten.ts';
 import { listsOf, OMITTED, type Tool } from './tool.ts';
 import { readInput, type ToolInput } from './tool-input.ts';
@@ -34,9 +35,9 @@ export async function callTool(
   values: Readonly<Record<string, unknown>>,
   options: CallOptions,
 ): Promise<CallToolResult> {
-  const input = readInput(tool, values);
   const charactersMax = options.charactersMax - REMARK_CHARACTERS;
-  const page = await askUntilItFits(service, tool, input, { ...options, charactersMax });
+  const { question, input } = await askByName(service, tool, readInput(tool, values), options.signal);
+  const page = await readUntilItFits(question, input.skip, { ...options, charactersMax });
   const { content, omitted } = cutToSize(tool, input, page.window, charactersMax);
   const running = await service.running();
   const remarks = [...freshnessRemarks(page.question, running), ...rangeRemarks(tool, page), ...omitted];
@@ -65,13 +66,12 @@ interface Page {
 }
 
 // A page must end at the position of its cursor, so a page that is too long is requested again with fewer rows.
-async function askUntilItFits(
-  service: Service,
-  { resource }: Tool,
-  { path, given, skip }: ToolInput,
+async function readUntilItFits(
+  question: Question,
+  skip: number,
   { signal, charactersMax }: CallOptions,
 ): Promise<Page> {
-  const question = await service.ask(resource, path, given);
+  const { resource } = question;
   let rowsMax: number | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const { body } = await question.answer(signal, rowsMax);

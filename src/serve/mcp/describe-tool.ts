@@ -2,7 +2,7 @@ import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { type Fields, metaOf } from '../../contract/fields.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
-import { type AnswerPart, answerParts, listerOf, type ToolShape } from './tool.ts';
+import { type AnswerPart, answerParts, listerOf, type ToolShape, takesName } from './tool.ts';
 
 /** Words of tool names with irregular spelling in titles. */
 const SPELLINGS: Readonly<Record<string, string>> = { ai: 'AI', url: 'URL', urls: 'URLs', id: 'id' };
@@ -42,12 +42,13 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
 /** Returns the meaning of a query parameter and the tool that lists its values. */
 export function describeParameter(catalogue: Catalogue, name: string, parameter: Parameter): string {
   const from = sourceOf(catalogue, name, parameter);
-  return from === null ? parameter.about : `${parameter.about} \`${from.tool}\` lists them.`;
+  if (from === null) return parameter.about;
+  return `${parameter.about} \`${from.tool}\` lists them.${takesName(from) ? ' A name is accepted too.' : ''}`;
 }
 
 /** Returns the description of a path parameter: the tool that lists its values. */
 export function describePathParameter(lister: Resource): string {
-  return `An id listed by \`${lister.tool}\`.`;
+  return `An id${takesName(lister) ? ' or a name' : ''} listed by \`${lister.tool}\`.`;
 }
 
 /** Returns the fields of a table's rows with their meaning, including nested ones: `topic.name`, `tags[].name`. */
@@ -93,9 +94,11 @@ function usesOf(catalogue: Catalogue, resource: Resource): string[] {
   );
 }
 
-// A parameter either declares the list of its values, or is named after a row of a list: `thingId` for a list of
-// `things`.
-function sourceOf(catalogue: Catalogue, name: string, parameter: Parameter): Resource | null {
+/**
+ * Returns the resource that lists the values of a query parameter, or null. A parameter either declares the list of its values, or is
+ * named after a row of a list: `thingId` for a list of `things`.
+ */
+export function sourceOf(catalogue: Catalogue, name: string, parameter: Parameter): Resource | null {
   if (parameter.oneOf !== undefined) return catalogue.get(parameter.oneOf.resource);
   const row = /^(\w+)Id$/.exec(name)?.[1];
   if (parameter.kind !== 'uuid' || row === undefined) return null;

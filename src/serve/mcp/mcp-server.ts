@@ -168,7 +168,8 @@ function adviceOn({ code, hint }: SightlineError, catalogue: Catalogue, tool: To
     // The hint of the error table is for operators of a sync.
     case 'not_found': {
       const sources = tool.inPath.map((name) => `${name} from ${listerOf(catalogue, tool.resource, name).tool}`);
-      return sources.length === 0 ? 'There is no such resource.' : `Take ${sources.join(', ')}.`;
+      const own = hint === errorTable.not_found.hint ? '' : `${hint} `;
+      return sources.length === 0 ? 'There is no such resource.' : `${own}Take ${sources.join(', ')}.`;
     }
     case 'overloaded':
       return 'Try again in a few seconds.';

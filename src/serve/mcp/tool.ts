@@ -35,6 +35,14 @@ export function listerOf(catalogue: Catalogue, resource: Resource, parameter: st
   return isDetail ? catalogue.get(change.of) : providerOf(catalogue, 'brand');
 }
 
+/** Whether the values of an argument can be given by name. Long lists are paged, and the rows of some lists have no name. */
+export function takesName(source: Resource | null): source is Resource {
+  return (
+    source?.paging === 'single' &&
+    source.tables.some(({ at, fields }) => at !== 'body' && Object.hasOwn(fields, 'name'))
+  );
+}
+
 /** Returns the names of the lists in a resource's response. */
 export function listsOf(resource: Resource): string[] {
   return resource.tables.flatMap(({ at }) => (at === 'body' ? [] : [at.list]));

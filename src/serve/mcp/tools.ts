@@ -2,8 +2,17 @@ import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { bodySchema, type JsonSchema, parameterSchema } from '../../contract/json-schema.ts';
 import { type ServedNames, servedName } from '../../contract/query-parameters.ts';
-import { describeParameter, describePathParameter, describeTool, titleOf } from './describe-tool.ts';
-import { listerOf, listsOf, OMITTED, pathParametersOf, type Tool, type ToolSet, type ToolShape } from './tool.ts';
+import { describeParameter, describePathParameter, describeTool, sourceOf, titleOf } from './describe-tool.ts';
+import {
+  listerOf,
+  listsOf,
+  OMITTED,
+  pathParametersOf,
+  type Tool,
+  type ToolSet,
+  type ToolShape,
+  takesName,
+} from './tool.ts';
 
 /** Derives the tools. `namesOf` returns the served names of parameters whose name the specification leaves open. */
 export function createTools(catalogue: Catalogue, namesOf: (resource: Resource) => ServedNames): ToolSet {
@@ -45,11 +54,15 @@ function define(catalogue: Catalogue, shape: ToolShape): ToolDefinition {
 function inputSchema(catalogue: Catalogue, { resource, inPath, inQuery, skipName }: ToolShape) {
   const properties: Record<string, JsonSchema> = {};
   for (const name of inPath) {
-    const description = describePathParameter(listerOf(catalogue, resource, name));
-    properties[name] = { type: 'string', format: 'uuid', description };
+    const lister = listerOf(catalogue, resource, name);
+    const description = describePathParameter(lister);
+    properties[name] = { type: 'string', ...(takesName(lister) ? {} : { format: 'uuid' }), description };
   }
   for (const { name, parameter } of inQuery) {
-    properties[name] = { ...parameterSchema(parameter), description: describeParameter(catalogue, name, parameter) };
+    const { format, ...schema } = parameterSchema(parameter);
+    const isName = takesName(sourceOf(catalogue, name, parameter));
+    const description = describeParameter(catalogue, name, parameter);
+    properties[name] = { ...schema, ...(isName || format === undefined ? {} : { format }), description };
   }
   if (skipName !== null) {
     const description =

@@ -1,3 +1,4 @@
+import { shownTime } from '../../contract/time.ts';
 import type { WarehouseStatus } from '../../warehouse/ledger/warehouse-status.ts';
 import type { BrandReport, Figure, Measure, Mover } from './brand-report.ts';
 import { percent } from './charts.ts';
@@ -211,7 +212,7 @@ function healthOf({ id }: BrandReport, { workspace, asOf, stale, status }: Healt
   const gapDays = resources.reduce((sum, resource) => sum + resource.gapDays, 0);
   const rows: [string, string][] = [
     ['Workspace', workspace],
-    ['Data as of', `${asOf}${stale ? ', a sync is running' : ''}`],
+    ['Data as of', `${shownTime(asOf)}${stale ? ', a sync is running' : ''}`],
     ['Last sync', lastRun === null ? 'none' : `${lastRun.status}, started ${lastRun.startedAt}`],
     ['Verified through', verified?.verifiedThrough ?? 'never: run sightline verify'],
     ['Days that differ from upstream', String(verified?.differingDays ?? 0)],

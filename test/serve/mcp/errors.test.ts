@@ -25,7 +25,20 @@ describe('an invalid tool argument', () => {
       ],
       ['get_metrics', { brandId: null }, 'brandId is missing'],
       ['get_metrics', { brandId: STRANGER }, `not_found: the brand ${STRANGER} does not exist`, 'from list_brands'],
-      ['get_metrics', { brandId: 'x' }, 'not_found: the brand x does not exist'],
+      [
+        'get_metrics',
+        { brandId: 'x' },
+        'not_found: the brand x does not exist',
+        'Unknown brand "x"; allowed: ',
+        'from list_brands',
+      ],
+      [
+        'list_responses',
+        { brandId, competitorId: 'x' },
+        'competitorId must be a UUID',
+        'Unknown competitor "x"; allowed: ',
+      ],
+      ['get_article', { brandId, articleId: 'x' }, 'not_found'],
       ['get_article', { brandId, articleId: STRANGER }, 'not_found', 'articleId from list_articles'],
       ['get_metrics', { brandId, brand: 1 }, 'parameter must be one of from, to, engine'],
       ['get_metrics', { brandId, from: '2026-02-30' }, 'from must be a calendar day'],
@@ -52,6 +65,26 @@ describe('an invalid tool argument', () => {
       expect(text).not.toContain('SIGHTLINE_');
       expect(content).toBeUndefined();
     }
+  });
+
+  it('may be a name of a short list instead of an id, in the path and in the query', async () => {
+    const { client, brandId } = await open();
+    const brands = (await call(client, 'list_brands')).content.data as { id: string; name: string }[];
+    const { name } = brands.find(({ id }) => id === brandId) as { name: string };
+    const competitors = (await call(client, 'list_competitors', { brandId })).content.data as {
+      id: string;
+      name: string;
+    }[];
+    const engines = (await call(client, 'list_engines')).content.data as { slug: string; name: string }[];
+    const [competitor, engine] = [competitors[0], engines[0]];
+    if (competitor === undefined || engine === undefined) throw new Error('the sandbox has both');
+    const byId = { brandId, competitorId: competitor.id, engine: engine.slug };
+    const byName = { brandId: name.toUpperCase(), competitorId: competitor.name, engine: engine.name };
+    const expected = await call(client, 'list_responses', byId);
+    expect(expected.isError, expected.text).toBe(false);
+    expect(await call(client, 'list_responses', byName)).toEqual(expected);
+    const mistyped = await call(client, 'get_metrics', { brandId: `${name.slice(0, -1)}~` });
+    expect(mistyped.text).toContain(`did you mean ${JSON.stringify(name)}?`);
   });
 
   it('is ignored if null, and has no side effects under any name', async () => {

@@ -69,9 +69,9 @@ describe('sightline mcp', () => {
   it('starts without data, reports that, and leaves no files behind', async () => {
     const folder = await temporaryFolder();
     const asked = request(1, 'tools/call', { name: 'list_brands', arguments: {} });
-    const { code, stdout, stderr } = await pipe(['--workspace', 'acme'], folder, [hello, asked]);
+    const { code, stdout, stderr } = await pipe([], folder, [hello, asked]);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^sightline: workspace acme has no data in .*acme yet\nRun `sightline sync` first\./);
+    expect(stderr).toMatch(/^sightline: workspace default has no data in .*default yet\nRun `sightline sync` first\./);
     const [, answer] = stdout
       .trim()
       .split('\n')
@@ -102,6 +102,7 @@ describe('sightline mcp', () => {
   it.each([
     [['--query-timeout', '0'], /--query-timeout is "0"; allowed: a whole number from 1 to 600/],
     [['--workspace', 'Ä'], /--workspace is "Ä"/],
+    [['--workspace', 'defualt'], /unknown workspace "defualt"; allowed: default; did you mean "default"/],
     [['--nothing'], /unknown option '--nothing'/],
   ])('rejects %j before it serves anything', async (args, told) => {
     const folder = await temporaryFolder();

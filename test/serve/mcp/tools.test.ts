@@ -79,7 +79,13 @@ it('tools describe their arguments from the declarations: types, bounds, default
     const properties = inputSchema.properties as Record<string, Record<string, unknown>>;
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
     expect(inputSchema.required ?? []).toEqual(inPath);
-    for (const parameter of inPath) expect(properties[String(parameter)]).toMatchObject({ format: 'uuid' });
+    for (const parameter of inPath) {
+      // Articles have no name.
+      const expected =
+        parameter === 'brandId' ? { description: 'An id or a name listed by `list_brands`.' } : { format: 'uuid' };
+      expect(properties[String(parameter)]).toMatchObject(expected);
+      expect('format' in (properties[String(parameter)] ?? {})).toBe(parameter !== 'brandId');
+    }
     for (const [declared, parameter] of Object.entries(query)) {
       const property = properties[parameter.nameUnknown === true ? 'granularity' : declared];
       expect(property?.['description']).toContain(parameter.about);

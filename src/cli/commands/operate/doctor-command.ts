@@ -17,6 +17,10 @@ export const doctor = defineCommand({
     offline: flag('send no requests to upstream or remote storage'),
     all: flag('check every configured workspace; without --json only problems are printed'),
   },
+  examples: [
+    ['sightline doctor', 'check everything'],
+    ['sightline doctor --fix --offline', 'repair files without sending requests'],
+  ],
   run: async ({ fix, offline: isOffline, all, ...unread }, begin) => {
     const call = begin(unread);
     const { flags, json } = call;

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { PerformStep } from '../../../operations/jobs/run-workspace-job.ts';
 import type { JobRun } from '../../../scheduler/job-log.ts';
 import type { PerformedStep } from '../../job-steps.ts';
@@ -8,12 +9,16 @@ import { formatRows } from '../../output/row-format.ts';
 import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
-import { argument, integer, withDefault } from '../../program/option-kinds.ts';
+import { argument, integer } from '../../program/option-kinds.ts';
 
 const LIMIT_MAX = 1_000;
 
 const list = defineCommand({
   options: workspaceOptions,
+  examples: [
+    ['sightline jobs', 'list the jobs'],
+    ['sightline jobs list --workspace acme', 'list those of a workspace'],
+  ],
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
     const { listJobs } = await import('../../../operations/jobs/job-list.ts');
@@ -43,17 +48,26 @@ const list = defineCommand({
 const next = defineCommand({
   options: {
     ...workspaceOptions,
-    limit: withDefault(integer('<number>', 'maximum number of runs to list', 1, LIMIT_MAX), '10'),
+    limit: integer('<number>', 'list this many due times of all jobs (default: the next of each job)', 1, LIMIT_MAX),
   },
+  examples: [
+    ['sightline jobs next', 'show when each job is due next'],
+    ['sightline jobs next --limit 50', 'list the next 50 due times'],
+  ],
   run: async ({ limit, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
     const { upcoming } = await import('../../../scheduler/schedule.ts');
-    const due = upcoming(jobsOf(await config()), systemClock.now(), limit).map(({ job, atMs }) => ({
-      job: job.name,
-      at: new Date(atMs).toISOString(),
-      timeZone: job.timeZone,
-    }));
+    const all = jobsOf(await config());
+    const now = systemClock.now();
+    const found = limit === null ? all.flatMap((job) => upcoming([job], now, 1)) : upcoming(all, now, limit);
+    const due = found
+      .sort((a, b) => a.atMs - b.atMs)
+      .map(({ job, atMs }) => ({
+        job: job.name,
+        at: new Date(atMs).toISOString(),
+        timeZone: job.timeZone,
+      }));
     if (json) printJson('jobs next', due);
     else {
       const rows = due.map(({ job, at, timeZone }) => [toMinute(at), toLocal(at, timeZone), job]);
@@ -67,6 +81,10 @@ const run = defineCommand({
   arguments: { name: argument('<job>', 'name of the job') },
   options: workspaceOptions,
   forwardable: () => ({ needsWarehouse: true }),
+  examples: [
+    ['sightline jobs run nightly', 'run a job now'],
+    ['sightline jobs run nightly --json', 'print the result of each step as JSON'],
+  ],
   run: async ({ name, ...unread }, begin) => {
     const { config: load, flags, json, signal } = begin(unread);
     const { contextOf } = await import('../../context.ts');
@@ -98,7 +116,7 @@ const run = defineCommand({
 export const jobs = defineGroup(
   {
     list: { about: 'list the jobs, with their next run and the result of the last', add: list },
-    next: { about: 'list the next due times of the jobs', add: next },
+    next: { about: 'list the next due time of each job', add: next },
     run: { about: "run a job's steps now, as cron or systemd would", add: run },
   },
   'list',
@@ -120,7 +138,7 @@ function tableOf(names: readonly string[], rows: readonly (readonly unknown[])[]
 }
 
 function toMinute(time: string | null): string {
-  return time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+  return time === null ? 'never' : shownTime(time);
 }
 
 function toLocal(time: string, timeZone: string): string {

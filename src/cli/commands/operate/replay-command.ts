@@ -20,6 +20,10 @@ export const replay = defineCommand({
     into: option('<file>', 'build a new file and do not change the warehouse', toNewFile),
     acceptMissing: flag('replace the warehouse even if the new one lacks some of its rows'),
   },
+  examples: [
+    ['sightline replay', 'rebuild the warehouse from all stored pages'],
+    ['sightline replay --only responses --into rebuilt.duckdb', 'rebuild some tables in another file'],
+  ],
   run: async ({ from, to, only, into, acceptMissing, ...unread }, begin) => {
     const { context, json } = begin(unread);
     checkOrder(from, to);

@@ -1,4 +1,5 @@
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { Restored } from '../../../operations/backup/restore.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
@@ -13,6 +14,10 @@ export const restore = defineCommand({
     force: flag('replace existing data; the old file is kept beside the new one'),
     yes: flag('do not ask for confirmation'),
   },
+  examples: [
+    ['sightline restore acme.duckdb', 'restore a backup into a workspace without data'],
+    ['sightline restore data/acme/snapshots/latest --force --yes', 'replace the data by a snapshot, without asking'],
+  ],
   run: async ({ from, force, yes, ...unread }, begin) => {
     const { json, signal, ...call } = begin(unread);
     const { readRestoreSource, restoreWorkspace } = await import('../../../operations/backup/restore.ts');
@@ -33,7 +38,7 @@ export const restore = defineCommand({
 });
 
 function describe({ kind, tables, rows, asOf, kept, continues, missing, unknown }: Restored): void {
-  const of = asOf === null ? '' : `, as of ${asOf}`;
+  const of = asOf === null ? '' : `, as of ${shownTime(asOf)}`;
   say(`${plural(rows, 'row')} of ${plural(tables, 'table')} restored from a ${kind} and checked${of}`);
   if (missing.length > 0) say(`created empty, because the snapshot does not have them: ${missing.join(', ')}`);
   if (unknown.length > 0) say(`skipped, because this version does not support them: ${unknown.join(', ')}`);

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { ResourceCost, RunCost } from '../../../warehouse/ledger/run-costs.ts';
 import { duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -18,6 +19,10 @@ export const runs = defineCommand({
     ...workspaceOptions,
     limit: integer('<number>', 'maximum number of runs to list (default: 20)', 1, LIMIT_MAX),
   },
+  examples: [
+    ['sightline runs --limit 5', 'list the last 5 runs'],
+    ['sightline runs 0199ab12', 'show one run by resource'],
+  ],
   run: async ({ id, limit, ...unread }, begin) => {
     const { config, json } = begin(unread);
     if (id !== null && limit !== null) {
@@ -59,7 +64,7 @@ function toTable(runs: readonly RunCost[]): string {
     run.runId.slice(0, SHORT_CHARACTERS),
     run.kind,
     run.trigger,
-    `${run.startedAt.slice(0, 19).replace('T', ' ')}`,
+    shownTime(run.startedAt),
     run.status,
     run.durationMs === null ? '' : duration(run.durationMs),
     run.requests,

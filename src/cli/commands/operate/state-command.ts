@@ -1,5 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { StateOfResource } from '../../../operations/state.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
@@ -17,6 +18,10 @@ const yes = flag('do not ask for confirmation');
 
 const listState = defineCommand({
   options: scopeOptions,
+  examples: [
+    ['sightline state list', 'list all resources and brands'],
+    ['sightline state list --resource responses --brand acme', 'list one resource of a brand'],
+  ],
   run: async ({ resource, brand, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { readState, summarizeState } = await import('../../../operations/state.ts');
@@ -31,6 +36,10 @@ const listState = defineCommand({
 const exportState = defineCommand({
   arguments: { file: argument('<file>', 'path of a new file') },
   options: { ...workspaceOptions, force: flag('overwrite an existing file') },
+  examples: [
+    ['sightline state export state.json', 'write the state to a file'],
+    ['sightline state export state.json --force', 'replace the file'],
+  ],
   run: async ({ file, force, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { writeState } = await import('../../../operations/state.ts');
@@ -46,6 +55,10 @@ const exportState = defineCommand({
 const importState = defineCommand({
   arguments: { path: argument('<file>', 'a file written by `state export`') },
   options: { ...workspaceOptions, yes, force: flag('import even if the brands differ') },
+  examples: [
+    ['sightline state import state.json', 'replace the state, after a confirmation'],
+    ['sightline state import state.json --yes', 'replace it without asking'],
+  ],
   run: async ({ path, yes: isConfirmed, force, ...unread }, begin) => {
     const { context: load, json, signal } = begin(unread);
     const { readStateFile, replaceState } = await import('../../../operations/state.ts');
@@ -62,6 +75,10 @@ const importState = defineCommand({
 
 const reset = defineCommand({
   options: { ...scopeOptions, yes },
+  examples: [
+    ['sightline state reset --resource responses', 'fetch one resource again with the next sync'],
+    ['sightline state reset --brand acme --yes', 'fetch everything of a brand again'],
+  ],
   run: async ({ resource, brand, yes: isConfirmed, ...unread }, begin) => {
     const { context: load, json, signal } = begin(unread);
     const { resetState, resolveScope } = await import('../../../operations/state.ts');
@@ -99,7 +116,7 @@ function nothingDone(): number {
 function toTable(state: readonly StateOfResource[]): string {
   const names = ['resource', 'brand', 'complete', 'unfinished', 'first day', 'last day', 'last read'];
   const rows = state.map(({ resource, brandId, complete, unfinished, firstDay, lastDay, closedAt }) => {
-    const read = closedAt === null ? '' : `${closedAt.slice(0, 19).replace('T', ' ')}`;
+    const read = closedAt === null ? '' : shownTime(closedAt);
     return [resource, brandId, complete, unfinished, firstDay, lastDay, read];
   });
   return formatRows({ columns: names.map((name) => ({ name, type: 'VARCHAR' })), rows }, 'table');

@@ -1,6 +1,7 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { visibleLine } from '../../../base/visible.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { WorkspaceStatus } from '../../../operations/status.ts';
 import type { Verdict } from '../../../operations/verdict.ts';
 import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
@@ -27,6 +28,10 @@ export const status = defineCommand({
     check: flag('exit with 0 if all is well, 3 if something should be checked, 1 if something does not work'),
   },
   forwardable: ({ all }) => (all ? null : { needsWarehouse: false }),
+  examples: [
+    ['sightline status', 'show the verdict and the state of the data'],
+    ['sightline status --all --check', 'check every workspace, for monitoring'],
+  ],
   run: async ({ all, check, ...unread }, begin) => {
     const { config, flags, json } = begin(unread);
     if (all) return statusOfAll(flags, json, check);
@@ -66,7 +71,7 @@ function describe(status: WorkspaceStatus, texts: HeldTexts): string {
   const add = (label: string, text: string): void => {
     lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
   };
-  if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${owner.since})`);
+  if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${shownTime(owner.since)})`);
   if (progress !== null) add('running', `\`${progress.command}\`: ${runningText(progress)}`);
   if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has newer data`);
   add(
@@ -163,5 +168,5 @@ function toRange({ from, to }: { readonly from: string; readonly to: string }): 
 }
 
 function toMinute(time: string | null): string {
-  return time === null ? 'no time' : `${time.slice(0, 16).replace('T', ' ')} UTC`;
+  return time === null ? 'no time' : shownTime(time);
 }

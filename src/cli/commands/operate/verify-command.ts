@@ -23,6 +23,13 @@ export const verify = defineCommand({
     repair: flag('fetch differing days again and verify once more'),
   },
   forwardable: () => ({ needsWarehouse: true }),
+  examples: [
+    ['sightline verify', 'compare all reported days'],
+    [
+      'sightline verify --brand acme --from 2026-11-01 --repair',
+      'compare some days of a brand and fetch differing ones again',
+    ],
+  ],
   run: async ({ brand, from, to, fresh, repair, ...unread }, begin) => {
     const { context, json } = begin(unread);
     const request = { brands: brand, range: rangeOf(from, to), fresh, repair };

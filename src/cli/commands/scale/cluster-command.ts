@@ -1,5 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
 import type { ClusterRemote } from '../../../operations/cluster/cluster-remotes.ts';
 import type { RunnerState } from '../../../scheduler/runner.ts';
@@ -16,6 +17,10 @@ const status = defineCommand({
     ...dataOptions,
     limit: withDefault(integer('<number>', 'maximum number of workspaces, tasks and keys to list', 1, LIMIT_MAX), '20'),
   },
+  examples: [
+    ['sightline cluster status', 'show the workers and the queue'],
+    ['sightline cluster status --limit 100 --json', 'print more entries as JSON'],
+  ],
   run: async ({ limit, ...unread }, begin) => {
     const call = begin(unread);
     const { readCluster } = await import('../../../operations/cluster/cluster.ts');
@@ -52,6 +57,10 @@ const enqueue = defineCommand({
     ...dataOptions,
     workspaces: withNames('workspace', 'w', list('<names...>', 'only these workspaces (default: all configured ones)')),
   },
+  examples: [
+    ['sightline cluster enqueue nightly', 'enqueue a job of all workspaces'],
+    ['sightline cluster enqueue nightly --workspace acme globex', 'enqueue the job of two workspaces'],
+  ],
   run: async ({ job, workspaces, ...unread }, begin) => {
     const call = begin(unread);
     const { enqueueJob } = await import('../../../operations/cluster/enqueue-job.ts');
@@ -83,7 +92,7 @@ function withoutEnded({ ended: _ended, ...queue }: RunnerState) {
 function describeQueue(state: RunnerState, limit: number): void {
   const { counts, workers, leases, schedules, oldestWaiting, nextDue } = state;
   const waits = oldestWaiting === null ? '' : `, the oldest for ${ago(oldestWaiting)}`;
-  const next = nextDue === null ? '' : `, the next due at ${toMinute(nextDue)}`;
+  const next = nextDue === null ? '' : `, the next due at ${shownTime(nextDue)}`;
   printData(
     `queue: ${count(counts.waiting)} waiting${waits}; ${count(counts.active)} running; ` +
       `${plural(schedules, 'schedule')}${next}; ${count(counts.failed)} failed`,
@@ -91,7 +100,7 @@ function describeQueue(state: RunnerState, limit: number): void {
   table(
     ['worker', 'host', 'process', 'since', 'tasks', 'seen'],
     workers.map(({ name, host, pid, since, seen, tasks, concurrency }) => {
-      return [name, host, String(pid), toMinute(since), `${tasks} of ${concurrency}`, `${ago(seen)} ago`];
+      return [name, host, String(pid), shownTime(since), `${tasks} of ${concurrency}`, `${ago(seen)} ago`];
     }),
   );
   table(
@@ -116,8 +125,8 @@ function describeRemotes(homes: readonly ClusterRemote[], limit: number): void {
   table(
     ['remote warehouse', 'epoch', 'checked in', 'checked out by', 'until'],
     homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {
-      const lease = claim === null ? ['', ''] : [claim.holder, claim.until];
-      return [workspace, String(epoch), savedAt === null ? 'never' : toMinute(savedAt), ...lease];
+      const lease = claim === null ? ['', ''] : [claim.holder, shownTime(claim.until)];
+      return [workspace, String(epoch), savedAt === null ? 'never' : shownTime(savedAt), ...lease];
     }),
   );
 }
@@ -127,7 +136,7 @@ function describeLag(worst: readonly Lag[], workspaces: number, overdue: number)
     ['workspace', 'last complete run', 'overdue'],
     worst.map(({ workspace, lastWholeRun, overdueSince, overdue: jobs }) => {
       const owed = overdueSince === null ? '' : `${jobs.join(', ')} for ${ago(overdueSince)}`;
-      return [workspace, lastWholeRun === null ? 'never' : toMinute(lastWholeRun), owed];
+      return [workspace, lastWholeRun === null ? 'never' : shownTime(lastWholeRun), owed];
     }),
   );
   say(`${count(overdue)} of ${plural(workspaces, 'workspace')} overdue`);
@@ -140,8 +149,4 @@ function table(names: readonly string[], rows: readonly (readonly string[])[]): 
 
 function ago(time: string): string {
   return duration(systemClock.now() - Date.parse(time));
-}
-
-function toMinute(time: string): string {
-  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -22,6 +22,10 @@ export const worker = defineCommand({
     once: flag('exit when no job is waiting, running or due within 10 seconds'),
     ...logOptions,
   },
+  examples: [
+    ['sightline worker', 'run the jobs of all workspaces'],
+    ['sightline worker --concurrency 8 --once', 'run due jobs, 8 at a time, then exit'],
+  ],
   run: async ({ concurrency, name: given, moveFolder, once, logLevel, ...unread }, begin) => {
     const { flags, json, signal } = begin(unread);
     const { loadRunnerSettings } = await import('../../../base/config/config.ts');

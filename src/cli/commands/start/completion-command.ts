@@ -1,3 +1,4 @@
+import { suggestion } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { complete } from '../../completion/completion-candidates.ts';
 import { formatCompletion, SHELLS, scriptOf, wordsOf } from '../../completion/shells.ts';
@@ -19,12 +20,17 @@ export const completion = defineCommand({
   bash   echo 'source <(sightline completion bash)' >> ~/.bashrc
   zsh    echo 'source <(sightline completion zsh)' >> ~/.zshrc      (after the line with compinit)
   fish   sightline completion fish > ~/.config/fish/completions/sightline.fish`,
+  examples: [
+    ['sightline completion bash', 'print the script for bash'],
+    ['sightline completion fish', 'print the script for fish'],
+  ],
   run: async ({ given, words, ...unread }, begin) => {
     const { json, programFor } = begin(unread);
     const shell = SHELLS.find((candidate) => candidate === given);
     if (shell === undefined) {
       const problem = given === null ? 'requires a shell' : `does not support ${JSON.stringify(given)}`;
-      throw new SightlineError('usage', `completion ${problem}; allowed: ${SHELLS.join(', ')}`);
+      const meant = given === null ? '' : suggestion(given, SHELLS);
+      throw new SightlineError('usage', `completion ${problem}; allowed: ${SHELLS.join(', ')}${meant}`);
     }
     if (words.length === 0) {
       const script = scriptOf(shell);

@@ -15,6 +15,10 @@ const SANDBOX = { brands: 2, prompts: 20, days: 60, rateLimit: 10_000, latencyMs
 
 export const demo = defineCommand({
   options: { dataDir: dataOptions.dataDir, json: flag('print the paths and query results as JSON') },
+  examples: [
+    ['sightline demo', 'run the demonstration in ./data/demo'],
+    ['sightline demo --data-dir /tmp/trial', 'write its data to another folder'],
+  ],
   run: async (unread, begin) => {
     const { flags, json, signal } = begin(unread);
     const startedAt = performance.now();

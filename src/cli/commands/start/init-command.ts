@@ -26,6 +26,10 @@ export const init = defineCommand({
   },
   help: `The key cannot be given as a flag, because other users of the machine could see it. Without a terminal:
   printf %s "$KEY" | sightline init --base-url https://api.example.com/v1 --key-stdin`,
+  examples: [
+    ['sightline init', 'ask for the settings of the default workspace'],
+    ['sightline init --workspace acme', 'add a workspace'],
+  ],
   run: async ({ keyStdin, budgetShare, force, plan, yes, ...unread }, begin) => {
     const { flags, json, signal } = begin(unread);
     const { workspace = null, baseUrl = null, dataDir = null } = flags;

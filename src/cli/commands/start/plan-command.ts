@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { EXIT } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { PricedPlan } from '../../../operations/plan.ts';
 import { count, duration, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { boundsText } from '../../output/plan-bounds.ts';
@@ -16,6 +17,10 @@ export const plan = defineCommand({
     full: flag('plan a sync that fetches everything again'),
     offline: flag("send no requests: plan from the stored data and upstream's last counts"),
   },
+  examples: [
+    ['sightline plan', 'show what the next sync would request'],
+    ['sightline plan --full --offline', 'estimate a complete sync without sending requests'],
+  ],
   run: async ({ only, brand, from, to, full, offline, ...unread }, begin) => {
     const { context, json } = begin(unread);
     const options = { only, range: rangeOf(from, to), brands: brand, full };
@@ -58,9 +63,8 @@ function describe({
     if (reasons.length > 1) table.push(['', count(all), 'total']);
   }
   printData(table.toString());
-  const at = new Date(doneAt).toISOString().slice(0, 16).replace('T', ' ');
   say(
-    `A sync would take about ${plural(requests, 'request')}${boundsText({ requests, least, most })}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${at} UTC.`,
+    `A sync would take about ${plural(requests, 'request')}${boundsText({ requests, least, most })}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${shownTime(doneAt)}.`,
   );
   if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
   if (skippedDays > 0) say(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);

@@ -27,6 +27,13 @@ export const sync = defineCommand({
   },
   // With --all each workspace has a separate owner, or none.
   forwardable: ({ all }) => (all ? null : { needsWarehouse: true }),
+  examples: [
+    ['sightline sync', 'copy everything that has changed'],
+    [
+      'sightline sync --only responses --brand acme --from 2026-11-01',
+      'fetch the responses of one brand again from a day on',
+    ],
+  ],
   run: async ({ only, brand, from, to, maxRequests, maxMinutes, until, all, ...more }, begin) => {
     const { full, acceptPlan, acceptExpiry, acceptDeletions, ...unread } = more;
     const { context, flags, json, signal } = begin(unread);

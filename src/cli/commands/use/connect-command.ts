@@ -1,4 +1,5 @@
-import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { chooseName } from '../../../base/choose-name.ts';
+import { EXIT } from '../../../base/errors.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -30,18 +31,19 @@ const clients: Readonly<Record<string, { readonly title: string; line(path: stri
 export const connect = defineCommand({
   arguments: { client: argument('[client]', 'the tool (default: all)', Object.keys(clients)) },
   options: workspaceOptions,
+  examples: [
+    ['sightline connect', 'list the lines for all tools'],
+    ['sightline connect python', 'print the line for Python'],
+  ],
   run: async ({ client, ...unread }, begin) => {
     const { config, json } = begin(unread);
-    const names = Object.keys(clients);
-    if (client !== null && !names.includes(client)) {
-      throw new SightlineError('usage', `unknown client ${JSON.stringify(client)}; allowed: ${names.join(', ')}`);
-    }
+    const chosen = client === null ? null : chooseName('client', client, Object.keys(clients));
     const { replicaPathOf } = await import('../../../operations/query.ts');
     const path = replicaPathOf(await config());
     const lines = Object.entries(clients).map(([name, { title, line }]) => ({ name, title, line: line(path) }));
     if (json) {
       printJson('connect', { path, clients: Object.fromEntries(lines.map(({ name, line }) => [name, line])) });
-    } else if (client !== null) printData(lines.find(({ name }) => name === client)?.line ?? '');
+    } else if (chosen !== null) printData(lines.find(({ name }) => name === chosen)?.line ?? '');
     else {
       for (const { title, line } of lines) printData(`${title}\n  ${line}\n`);
       say('The file is replaced after each sync: reopen it to see new data. Always open it read-only.');

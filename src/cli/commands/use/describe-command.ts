@@ -8,6 +8,10 @@ import { argument, flag } from '../../program/option-kinds.ts';
 export const describe = defineCommand({
   arguments: { name: argument('[table]', 'a table or view, such as mart.visibility_weekly') },
   options: { json: flag('print the result as JSON'), markdown: flag('print the result as Markdown') },
+  examples: [
+    ['sightline describe', 'list the tables and views'],
+    ['sightline describe mart.visibility_weekly', 'describe the columns of a view'],
+  ],
   run: async ({ name, markdown, ...unread }, begin) => {
     const { json } = begin(unread);
     if (markdown && json) throw new SightlineError('usage', '--markdown cannot be combined with --json');

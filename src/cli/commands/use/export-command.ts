@@ -41,6 +41,13 @@ export const exportCommand = defineCommand({
   },
   // Plain files are written from the published copy, which needs no lock.
   forwardable: ({ output }) => (output === null ? { needsWarehouse: true } : null),
+  examples: [
+    ['sightline export', 'publish a snapshot of every table'],
+    [
+      'sightline export --tables responses --from 2026-11-01 --format csv --output files',
+      'write part of a table as CSV',
+    ],
+  ],
   run: async ({ tables, from, to, brand, format: given, compression, output, ...unread }, begin) => {
     const { context: load, json } = begin(unread);
     if ([tables, from, to, brand, given, output].every((value) => value === null)) {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { addDays, DAY_MS, dayOf } from '../../../contract/time.ts';
+import { addDays, DAY_MS, dayOf, shownTime } from '../../../contract/time.ts';
 import type { Key } from '../../../serve/auth/keys.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -22,6 +22,10 @@ const create = defineCommand({
     ),
   },
   forwardable,
+  examples: [
+    ['sightline keys create anna', 'create a key that does not expire'],
+    ['sightline keys create report-tool --expires 30d', 'create a key for 30 days'],
+  ],
   run: async ({ name, expires, ...unread }, begin) => {
     const { config: load, json } = begin(unread);
     const { createKey } = await import('../../../serve/auth/keys.ts');
@@ -32,7 +36,7 @@ const create = defineCommand({
       return EXIT.done;
     }
     printData(text);
-    const until = key.expiresAt === null ? '' : `, until ${toMinute(key.expiresAt)}`;
+    const until = key.expiresAt === null ? '' : `, until ${shownTime(key.expiresAt)}`;
     say(`Key ${JSON.stringify(key.name)} opens \`sightline serve\` of workspace ${config.name}${until}. Store it now:`);
     say('it is not saved here and will not be shown again.');
     return EXIT.done;
@@ -42,6 +46,10 @@ const create = defineCommand({
 const list = defineCommand({
   options: workspaceOptions,
   forwardable,
+  examples: [
+    ['sightline keys list', 'list the keys'],
+    ['sightline keys list --workspace acme --json', 'list those of a workspace as JSON'],
+  ],
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
     const { listKeys } = await import('../../../serve/auth/keys.ts');
@@ -55,7 +63,7 @@ const list = defineCommand({
       return EXIT.done;
     }
     const columns = ['name', 'prefix', 'created', 'expires', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
-    const rows = keys.map((key) => [key.name, key.prefix, toMinute(key.createdAt), describeExpiry(key, now), key.id]);
+    const rows = keys.map((key) => [key.name, key.prefix, shownTime(key.createdAt), describeExpiry(key, now), key.id]);
     printData(formatRows({ columns, rows }, 'table'));
     if (keys.length === 0) say('No keys. Create one with `sightline keys create NAME`.');
     return EXIT.done;
@@ -66,6 +74,10 @@ const revoke = defineCommand({
   arguments: { which: argument('<key>', 'name, prefix or ID of the key') },
   options: workspaceOptions,
   forwardable,
+  examples: [
+    ['sightline keys revoke anna', 'revoke a key by name'],
+    ['sightline keys revoke anna --workspace acme', 'revoke a key of another workspace'],
+  ],
   run: async ({ which, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { revokeKey } = await import('../../../serve/auth/keys.ts');
@@ -95,13 +107,9 @@ function toExpiry(given: string, name: string): number {
 
 function describeExpiry(key: Key, nowMs: number): string {
   if (key.expiresAt === null) return 'never';
-  return isExpired(key, nowMs) ? `expired ${toMinute(key.expiresAt)}` : toMinute(key.expiresAt);
+  return isExpired(key, nowMs) ? `expired ${shownTime(key.expiresAt)}` : shownTime(key.expiresAt);
 }
 
 function isExpired({ expiresAt }: Key, nowMs: number): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= nowMs;
-}
-
-function toMinute(time: string): string {
-  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
 }

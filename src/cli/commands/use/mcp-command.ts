@@ -6,6 +6,10 @@ import { defineCommand } from '../../program/define-command.ts';
 /** `mcp` needs no API key, because the user who starts it can read the files anyway. */
 export const mcp = defineCommand({
   options: { ...workspaceOptions, queryTimeout },
+  examples: [
+    ['sightline mcp', 'serve an assistant that starts the command'],
+    ['sightline mcp --workspace acme --query-timeout 60', 'serve another workspace, with more time for queries'],
+  ],
   run: async ({ queryTimeout: timeoutMs, ...unread }, begin) => {
     const call = begin(unread);
     const { mcpWorkspace } = await import('../../../serve/serve-workspace.ts');

@@ -18,6 +18,13 @@ export const report = defineCommand({
     weeks: withDefault(integer('<number>', 'weeks that the charts cover', 1, WEEKS_MAX), '26'),
     output: text('<folder>', "output folder (default: reports in the workspace's folder)"),
   },
+  examples: [
+    ['sightline report', 'write a report for each brand'],
+    [
+      'sightline report --brand acme --weeks 52 --output reports',
+      'write the report of one brand for a year to a folder',
+    ],
+  ],
   run: async ({ brand, weeks, output, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { reportWorkspace } = await import('../../../operations/write-report.ts');

@@ -1,4 +1,5 @@
 import { type ErrorCode, EXIT, SightlineError } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
 import type { Context } from '../../../session/workspace.ts';
@@ -49,6 +50,10 @@ export const serve = defineCommand({
       '16',
     ),
   },
+  examples: [
+    ['sightline serve', 'serve the workspace and run its jobs'],
+    ['sightline serve --host 0.0.0.0 --port 8080 --status-page off', 'serve other machines, without the status page'],
+  ],
   run: async (values, begin) => {
     const { host, port, metricsPort, rateLimit, corsOrigin, allowHost, logLevel, statusPage, jobs, ...more } = values;
     const { queryTimeout: queryTimeoutMs, role, refresh, openWorkspaces, ...unread } = more;
@@ -109,7 +114,7 @@ async function describeJobs({ config, clock }: Context): Promise<string> {
   const { upcoming } = await import('../../../scheduler/schedule.ts');
   const [next] = upcoming(jobsOf(config), clock.now(), 1);
   if (next === undefined) return 'All jobs are disabled.';
-  return `The next job is ${next.job.name}, at ${new Date(next.atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+  return `The next job is ${next.job.name}, at ${shownTime(next.atMs)}.`;
 }
 
 function describe({ baseUrl, mcpUrl, metricsUrl, statusUrl }: ServedWorkspace, workspace: string): void {

@@ -49,6 +49,10 @@ export const sql = defineCommand({
       MEMORY_MB_MAX,
     ),
   },
+  examples: [
+    ['sightline sql "from mart.visibility_weekly limit 10"', 'run a query'],
+    ['sightline sql --file query.sql --output rows.parquet', 'run the query of a file and write the rows to another'],
+  ],
   run: async ({ query, file, format: asked, output: named, timeout, maxMemory, ...unread }, begin) => {
     const { config: load, json, signal } = begin(unread);
     const byName = named === null ? undefined : ENDINGS[extname(named).toLowerCase()];

@@ -1,0 +1,101 @@
+import { chooseNamed, type Named } from '../../base/choose-name.ts';
+import { SightlineError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
+import type { Resource } from '../../contract/catalogue.ts';
+import { isUuid } from '../../contract/query-parameters.ts';
+import type { Question, Service } from '../../query/service.ts';
+import { sourceOf } from './describe-tool.ts';
+import { listerOf, pathParametersOf, type Tool, takesName } from './tool.ts';
+import type { ToolInput } from './tool-input.ts';
+
+/** A validated request, and its arguments with ids. */
+export interface Asked {
+  readonly question: Question;
+  readonly input: ToolInput;
+}
+
+/**
+ * Validates a tool call like REST. If REST rejects an argument that is a name of a short list (brands, competitors, tags, topics,
+ * engines), it asks again with the id of that name.
+ *
+ * @throws SightlineError like the service; for an unknown name its hint has the known names and the nearest one
+ */
+export async function askByName(service: Service, tool: Tool, input: ToolInput, signal: AbortSignal): Promise<Asked> {
+  const { resource } = tool;
+  try {
+    return { question: await service.ask(resource, input.path, input.given), input };
+  } catch (thrown) {
+    if (!(thrown instanceof SightlineError) || !['not_found', 'invalid_parameter'].includes(thrown.code)) throw thrown;
+    const named = await withIds(service, tool, input, signal).catch((reason: unknown) => {
+      if (!(reason instanceof SightlineError) || reason.code !== 'usage') throw reason;
+      throw new SightlineError(thrown.code, thrown.message, { hint: sentenceOf(reason.message), cause: reason });
+    });
+    if (named === null) throw thrown;
+    return { question: await service.ask(resource, named.path, named.given), input: named };
+  }
+}
+
+// Returns null if no argument is a name.
+async function withIds(service: Service, tool: Tool, input: ToolInput, signal: AbortSignal): Promise<ToolInput | null> {
+  const { catalogue } = service;
+  const path: Record<string, string> = { ...input.path };
+  const given = new URLSearchParams(input.given);
+  let isChanged = false;
+  for (const name of tool.inPath) {
+    const source = listerOf(catalogue, tool.resource, name);
+    const value = path[name] ?? '';
+    if (isUuid(value) || !takesName(source)) continue;
+    path[name] = await chooseId(service, source, { name, value, path }, signal);
+    isChanged = true;
+  }
+  for (const { name, parameter } of tool.inQuery) {
+    const value = given.get(name) ?? '';
+    const source = sourceOf(catalogue, name, parameter);
+    if (value === '' || isUuid(value) || !takesName(source)) continue;
+    const id = await chooseId(service, source, { name, value, path, field: parameter.oneOf?.field }, signal);
+    isChanged ||= id !== value;
+    given.set(name, id);
+  }
+  return isChanged ? { ...input, path, given } : null;
+}
+
+/** An argument that is not an id. */
+interface NamedArgument {
+  readonly name: string;
+  readonly value: string;
+  /** Values of the path parameters, with ids. */
+  readonly path: Readonly<Record<string, string>>;
+  /** Field with the allowed values, if it is not the id. */
+  readonly field?: string | undefined;
+}
+
+async function chooseId(
+  service: Service,
+  source: Resource,
+  { name, value, path, field }: NamedArgument,
+  signal: AbortSignal,
+): Promise<string> {
+  const own = Object.fromEntries(pathParametersOf(source).map((parameter) => [parameter, path[parameter] ?? '']));
+  const question = await service.ask(source, own, new URLSearchParams());
+  const { body } = await question.answer(signal);
+  const known = rowsOf(source, name, body).map(
+    (row): Named => ({
+      id: String(row[field ?? source.provides?.id ?? 'id']),
+      name: typeof row['name'] === 'string' ? row['name'] : null,
+    }),
+  );
+  return chooseNamed(name.replace(/Id$/, ''), value, known).id;
+}
+
+function sentenceOf(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${text.endsWith('?') ? '' : '.'}`;
+}
+
+// The rows of the list that the argument is named after (`tagId`: `tags`), or of all lists of the response.
+function rowsOf(source: Resource, argument: string, body: unknown): Readonly<Record<string, unknown>>[] {
+  if (Array.isArray(body)) return body.filter(isRecord);
+  const table = `${argument.replace(/Id$/, '')}s`;
+  const own = source.tables.filter(({ name }) => name === table);
+  const lists = (own.length > 0 ? own : source.tables).flatMap(({ at }) => (at === 'body' ? [] : [at.list]));
+  return lists.flatMap((list) => (isRecord(body) ? body[list] : [])).filter(isRecord);
+}

@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { commandGroups, commands } from '../../src/cli/program/command-list.ts';
+import { pathOf } from '../../src/cli/program/define-command.ts';
+import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
+import { examplesOf, type ProgramCommand } from '../../src/cli/program/program-command.ts';
+import { ROOT } from '../support/root.ts';
+import { expectRefusal, runCli } from './helpers.ts';
+
+const program = await createProgram();
+const leaves = (program.commands as ProgramCommand[]).flatMap(leavesOf);
+const surroundings = { cwd: tmpdir() };
+const PAGE = fileURLToPath(new URL('docs/man/sightline.1', ROOT));
+const linters = [
+  ['mandoc', '-Tlint', '-Werror'],
+  ['groff', '-man', '-ww', '-z', '-Tutf8'],
+] as const;
+const linter = linters.find(([name]) => spawnSync(name, ['--version']).error === undefined);
+if (linter === undefined) process.stderr.write('NOT TRIED: the manual page. There is neither mandoc nor groff.\n');
+
+function leavesOf(command: ProgramCommand): ProgramCommand[] {
+  return command.commands.length === 0 ? [command] : (command.commands as ProgramCommand[]).flatMap(leavesOf);
+}
+
+/** The words of a command line; a shell would split and unquote it like this. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+}
+
+describe('the examples', () => {
+  test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
+    'of $path are two different command lines that parse',
+    async ({ path, command }) => {
+      const lines = examplesOf(command).map(([line]) => line);
+      expect(new Set(lines).size).toBe(2);
+      for (const line of lines) {
+        const [program, ...words] = wordsOf(line);
+        expect(program).toBe('sightline');
+        // `sightline jobs` runs `jobs list`.
+        expect([path, path.replace(/ list$/, '')].some((name) => `${words.join(' ')} `.startsWith(`${name} `))).toBe(
+          true,
+        );
+        expect(await parseArguments(words), line).not.toBeNull();
+      }
+    },
+  );
+
+  test('are at the end of the help of a command, and a command with subcommands has the first of each', async () => {
+    const { stdout } = await runCli(['sync', '--help'], surroundings);
+    expect(stdout).toMatch(
+      /\nExamples:\n {2}sightline sync\n {6}copy everything that has changed\n {2}sightline sync --only .*\n.*\n$/,
+    );
+    const group = await runCli(['state', '--help'], surroundings);
+    for (const name of ['list', 'export', 'import', 'reset'])
+      expect(group.stdout).toContain(`\n  sightline state ${name}`);
+  });
+});
+
+describe('the help', () => {
+  test('lists each command once, in the groups start, use, operate and scale', async () => {
+    const { stdout } = await runCli(['--help'], surroundings);
+    const headings = commandGroups.map(({ title }) => stdout.indexOf(`\n${title}:\n`));
+    expect(headings.every((at) => at > 0)).toBe(true);
+    expect(headings).toEqual([...headings].sort((a, b) => a - b));
+    for (const [index, { commands: listed }] of commandGroups.entries()) {
+      const part = stdout.slice(headings[index], headings[index + 1]);
+      for (const name of Object.keys(commands)) {
+        expect(part.split(`\n  ${name} `).length - 1, `${name} in ${part}`).toBe(Object.hasOwn(listed, name) ? 1 : 0);
+      }
+    }
+  });
+
+  test.each([['sync'], ['state'], ['state', 'reset'], []])('of %s %s is also printed by `help`', async (...path) => {
+    const { code, stdout } = await runCli(['help', ...path], surroundings);
+    expect(code).toBe(0);
+    expect(stdout).toBe((await runCli([...path, '--help'], surroundings)).stdout);
+  });
+
+  test('of an unknown command is an error with the nearest name', async () => {
+    for (const [words, near] of [
+      [['snyc'], 'sync'],
+      [['state', 'rest'], 'reset'],
+    ] as const) {
+      const refused = await runCli(['help', ...words], surroundings);
+      expectRefusal(refused, 'usage', false);
+      expect(refused.stderr).toContain(`did you mean "${near}"?`);
+    }
+  });
+});
+
+describe('the manual page', () => {
+  // test/docs.test.ts compares the page with the declarations.
+  test.skipIf(linter === undefined)('has no error', () => {
+    const [name, ...options] = linter as readonly [string, ...string[]];
+    const checked = spawnSync(name, [...options, PAGE], { encoding: 'utf8' });
+    expect(checked).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  });
+});
