@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { checkRoom, explainFullDisk, withDiskNeed } from '../base/disk-need.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { ensureWritableFolder } from '../base/files.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
 import { providerOf } from '../contract/catalogue.ts';
@@ -35,7 +36,7 @@ export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
 /**
  * Syncs a workspace, then publishes the replica.
  *
- * @throws `disk_full` before the first request if the disk has less free space than `estimateSync`, and the errors of
+ * @throws `folder_unwritable`, `disk_full` before the first request if the disk has less free space than `estimateSync`, and the errors of
  * `withWarehouse`.
  */
 export async function syncWorkspace(
@@ -46,6 +47,7 @@ export async function syncWorkspace(
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   const only = chooseResources(options.only);
+  await ensureWritableFolder(context.config.folder);
   const need = estimateSync(context.config);
   checkRoom(need);
   return withDiskNeed(need, () => syncAndPublish(context, { ...options, only }, onProgress));

@@ -126,7 +126,8 @@ function ofData(facts: Facts): Finding[] {
     const what = `Upstream no longer lists ${lost} of ${before} stored rows of ${resource}; they are kept until you confirm.`;
     found.push(attention('data', what, 'sync --accept-deletions'));
   }
-  const missing = resources.reduce((sum, { gapDays }) => sum + gapDays, 0);
+  // A resource that was never read is left out on purpose, or is part of an unresolved sync.
+  const missing = resources.reduce((sum, { readAt, gapDays }) => sum + (readAt === null ? 0 : gapDays), 0);
   if (missing > 0) {
     const what = missing === 1 ? '1 day was' : `${missing} days were`;
     found.push(attention('data', `${what} never read completely, over all resources and brands.`, 'sync'));

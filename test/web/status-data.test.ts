@@ -241,10 +241,10 @@ describe('the state of a workspace', () => {
       requests: 1,
       error: 'no answer',
     };
-    const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
-    const resource = { resource: 'r', readAt: null, gaps: [], gapDays: 3, gapBrands: [], unfinished: 0 };
-    const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const startedAt = '2026-03-01T00:00:00.000Z';
+    const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
+    const resource = { resource: 'r', readAt: startedAt, gaps: [], gapDays: 3, gapBrands: [], unfinished: 0 };
+    const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const unresolved = { runId: 'r', status: 'failed', startedAt, error: 'no answer' } as const;
     const oldest = { resource: 'r', brandId: null };
     const freshness = { asOf: startedAt, oldest, neverRead: [], neverReadCount: 0, unresolved };
