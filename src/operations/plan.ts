@@ -32,7 +32,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     const brands = offline
       ? await chooseStored(opened, options.brands)
       : await resolveBrands(context, opened, options.brands);
-    const wanted = withDependencies(catalogue, options.only);
+    const wanted = withDependencies(catalogue, only);
     const leading = catalogue.resources
       .filter((resource) => wanted.has(resource.name) && leadsOn(catalogue, resource))
       .map(({ name }) => name);

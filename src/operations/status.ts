@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import { isAlive } from '../base/process-alive.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { readKeyFile } from '../session/stored-keys.ts';
 import { catalogue } from '../session/workspace.ts';
-import { readWriter, type Writer } from '../session/writer-record.ts';
+import { isWriting, readWriter, type Writer } from '../session/writer-record.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -66,11 +65,23 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
   const judge = async (copy: ReplicaState, status: WarehouseStatus | null): Promise<Verdict> => {
     const [nowMs, lines] = [clock.now(), await jobLines(config, clock.now())];
     const keys = readKeys(config.folder);
-    return verdictOf({ nowMs, workspace: config.name, copy, why: null, status, progress, jobs: lines, keys });
+    return verdictOf({
+      nowMs,
+      workspace: config.name,
+      copy,
+      why: null,
+      status,
+      progress,
+      isOwned: owner !== null,
+      jobs: lines,
+      keys,
+    });
   };
   try {
-    const { value, stale, asOfMs } = await readNewestReplica(config, (query) =>
-      readStatus(query, catalogue, clock.now()),
+    const { value, stale, asOfMs } = await readNewestReplica(
+      config,
+      (query) => readStatus(query, catalogue, clock.now()),
+      { afterKill: 'live' },
     );
     const isActive = progress !== null || owner !== null;
     const data = { ...value, lastRun: value.lastRun === null ? null : withDerivedEnd(value.lastRun, isActive) };
@@ -94,7 +105,7 @@ export async function readNewestRuns<T extends { readonly status: string; readon
 ): Promise<NewestReplica<T[]>> {
   const owner = await readLiveWriter(layoutOf(config.folder).owner);
   const isActive = owner !== null || (await readProgress(config.folder, clock.now())) !== null;
-  const found = await readNewestReplica(config, read);
+  const found = await readNewestReplica(config, read, { afterKill: 'live' });
   return { ...found, value: found.value.map((run) => withDerivedEnd(run, isActive)) };
 }
 
@@ -141,9 +152,10 @@ export interface NewestReplica<T> {
 export async function readNewestReplica<T>(
   config: WorkspaceConfig,
   read: (query: Query) => Promise<T>,
+  options?: { readonly afterKill?: 'replica' | 'live' },
 ): Promise<NewestReplica<T>> {
   const layout = layoutOf(config.folder);
-  const { opened: reader, stale } = await openNewestReplicaWith(config, layout, openReader);
+  const { opened: reader, stale } = await openNewestReplicaWith(config, layout, openReader, options);
   try {
     const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
     const { copy, live } = agesOf(layout);
@@ -157,10 +169,10 @@ export async function readNewestReplica<T>(
   }
 }
 
-// Ignores records of dead processes.
-async function readLiveWriter(path: string): Promise<Writer | null> {
+/** Reads the process that has a warehouse open for writing; null if there is none, also if it has ended. */
+export async function readLiveWriter(path: string): Promise<Writer | null> {
   const writer = await readWriter(path);
-  return writer !== null && isAlive(writer.pid) ? writer : null;
+  return writer !== null && isWriting(writer) ? writer : null;
 }
 
 /**

@@ -46,6 +46,8 @@ export interface Facts {
   readonly status: WarehouseStatus | null;
   /** The running sync of any process; null if none runs. */
   readonly progress: RunningSync | null;
+  /** Whether a process has the warehouse open for writing, also before and after the requests of its sync. */
+  readonly isOwned: boolean;
   readonly jobs: readonly JobLine[];
   /** Null if the key file is damaged. */
   readonly keys: readonly { readonly name: string; readonly expiresAt: string | null }[] | null;
@@ -69,7 +71,7 @@ export function verdictOf(facts: Facts): Verdict {
   if (progress !== null && found.every(({ level }) => level !== 'busy')) {
     found.push({ level: 'busy', about: 'data', sentence: 'A sync is running.', command: null, consequences: [] });
   }
-  if (found.every(({ level }) => level === 'busy') && status !== null) {
+  if (found.length === 0 && status !== null) {
     const asOf = status.freshness?.asOf ?? null;
     const sentence = `All is well: the data are complete${asOf === null ? '' : ` as of ${shownTime(asOf)}`}.`;
     found.push({ level: 'good', about: 'data', sentence, command: null, consequences: [] });
@@ -110,7 +112,11 @@ function ofCopy({ copy, why, progress, status }: Facts): Finding[] {
 function ofData(facts: Facts): Finding[] {
   const { status, progress } = facts;
   if (status === null) return [];
-  const found = progress === null ? ofReading(facts, status) : [];
+  // A running sync may resolve everything else that could not be read, but it does not make old data recent.
+  const found =
+    progress === null
+      ? ofReading(facts, status)
+      : staleSentences(facts.nowMs, status.freshness).map((sentence) => attention('data', sentence, 'status'));
   const { brands, quarantined, drift, resources } = status;
   const differing = brands.reduce((sum, brand) => sum + brand.differingDays, 0);
   if (differing > 0) {
@@ -153,7 +159,7 @@ function ofData(facts: Facts): Finding[] {
 }
 
 // Data that could not be read, or not recently: the rejected key or the failed sync is the cause of the rest.
-function ofReading({ nowMs, jobs }: Facts, { key, freshness }: WarehouseStatus): Finding[] {
+function ofReading({ nowMs, jobs, isOwned }: Facts, { key, freshness }: WarehouseStatus): Finding[] {
   const failedJobs = jobs
     .filter((job) => job.enabled && isOfSync(job) && job.last?.status === 'failed')
     .map(({ name }) => `The job ${name} failed.`);
@@ -167,6 +173,9 @@ function ofReading({ nowMs, jobs }: Facts, { key, freshness }: WarehouseStatus):
   if (run?.status === 'failed') {
     const sentence = `The last sync failed${reasonOf(run.error)}`;
     return [{ ...problem('data', sentence, 'sync'), consequences: [...incomplete, ...failedJobs] }];
+  }
+  if (run?.status === 'running' && isOwned) {
+    return [{ level: 'busy', about: 'data', sentence: 'A sync is running.', command: null, consequences: incomplete }];
   }
   if (run !== null) {
     const sentence = `The last sync ${endings[run.status] ?? 'did not end'}; the next one resumes it.`;

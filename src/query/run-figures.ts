@@ -37,7 +37,7 @@ export interface Figures {
 export function readFigures(replica: ServedReplica, catalogue: Catalogue): Promise<Figures> {
   return replica.replica.work(async (query) => ({
     lastRun: await readLastRun(query),
-    runs: await counts(query, 'SELECT status, count(*) FROM sync.runs GROUP BY status'),
+    runs: await counts(query, "SELECT status, count(*) FROM sync.runs WHERE kind = 'sync' GROUP BY status"),
     failuresInARow: await readFailuresInARow(query),
     lastWholeAt: await readLastWholeRun(query),
     requests: await counts(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
@@ -17,6 +18,7 @@ export async function openNewestReplicaWith<T>(
   config: WorkspaceConfig,
   layout: Layout,
   open: (path: string) => Promise<T>,
+  { afterKill = 'replica' }: { readonly afterKill?: 'replica' | 'live' } = {},
 ): Promise<{ opened: T; stale: boolean }> {
   if (config.remote.kind !== 'local' && !thisProcess.isEntered(config.folder)) return openFetched(config, layout, open);
   const { copy, live } = agesOf(layout);
@@ -31,6 +33,11 @@ export async function openNewestReplicaWith<T>(
     // A session of this process ends only after this read.
     const isOther = !thisProcess.isInUse(config.folder) && (await isServed(config.folder));
     if (isOther) return { opened: await openRenewed(config, layout, open), stale: false };
+  }
+  // A killed sync may have stored only some pages of a day, which the replica does not show.
+  if (afterKill === 'replica' && copy > 0 && copy < live && existsSync(layout.owner)) {
+    const opened = await openUnlessDamaged(layout.analytics, open);
+    if (opened !== null) return { opened, stale: true };
   }
   try {
     return { opened: await open(layout.warehouse), stale: false };

@@ -1,4 +1,4 @@
-import { rm, utimes, writeFile } from 'node:fs/promises';
+import { rm, utimes } from 'node:fs/promises';
 import { declarations } from '../../schemas/catalogue.ts';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
@@ -12,7 +12,7 @@ import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
-import { readWriter } from './writer-record.ts';
+import { readWriter, writeWriter } from './writer-record.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
@@ -113,8 +113,7 @@ async function openWithin<T>(
   try {
     // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
-    const since = new Date(clock.now()).toISOString();
-    await writeFile(layout.owner, `${JSON.stringify({ pid: process.pid, command: `sightline ${command}`, since })}\n`);
+    await writeWriter(layout.owner, command, clock.now());
     const result = await work({ warehouse, layout, copy, durable });
     await durable();
     return result;

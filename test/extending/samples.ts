@@ -193,8 +193,8 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
         ],
         ['  run: async ({ name, markdown, ...unread }', '  run: async ({ name, markdown, names, ...unread }'],
         [
-          '    if (json) printData(',
-          "    if (names) printData(chosen.map((table) => table.name).join('\\n'));\n    else if (json) printData(",
+          '    if (json) {\n',
+          "    if (names) printData(chosen.map((table) => table.name).join('\\n'));\n    else if (json) {\n",
         ],
       ],
     },

@@ -268,6 +268,7 @@ describe('the state of a workspace', () => {
       why: null,
       status,
       progress: null,
+      isOwned: false,
       jobs: [],
     } as const;
     const keys = [{ name: 'old', expiresAt: new Date(NOW_MS + 1000).toISOString() }];
@@ -282,5 +283,15 @@ describe('the state of a workspace', () => {
       'sightline keys create NAME --workspace acme',
     ]);
     for (const { sentence } of found) expect(sentence).toMatch(/^[A-Z"0-9].*[.]$/);
+    // A sync that runs does not make old data recent, and nothing is called complete before it has ended.
+    const amounts = { requests: 1, retries: 0, waitedMs: 0, rows: 1, done: 1, expected: 9, secondsToGo: 1 };
+    const times = { command: 'sync', pid: 1, startedAt, updatedAt: startedAt };
+    const progress = { ...times, ...amounts, budget: { limit: 1, capacity: 1, left: 1 }, resources: [] };
+    const sound = { ...status, brands: [], resources: [], quarantined: 0, drift: [] } as const;
+    const stale = verdictOf({ ...facts, status: sound, keys: [], progress });
+    expect(stale.findings.map(({ level }) => level)).toEqual(['attention', 'busy']);
+    const recent = { ...freshness, asOf: new Date(NOW_MS).toISOString() };
+    const current = verdictOf({ ...facts, status: { ...sound, freshness: recent }, keys: [], progress });
+    expect(current.findings.map(({ sentence }) => sentence)).toEqual(['A sync is running.']);
   });
 });

@@ -155,7 +155,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       ? standardWorkspace(environment, file)
       : isNew === true
         ? wanted
-        : findWorkspace(wanted, file, workspacesFolder);
+        : findWorkspace(wanted, file, workspacesFolder, flags.workspace !== undefined);
   const declared = file.workspaces?.[name];
   const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
     const text = nonEmpty(environment[variable]);
@@ -284,13 +284,23 @@ function standardWorkspace(environment: ConfigSources['environment'], { workspac
 }
 
 // A new name is rejected, because a mistyped one would start a complete sync into a new folder.
-function findWorkspace(wanted: string, { workspaces = {} }: FileConfig, workspacesFolder: string): string {
+// The beginning of a name selects a workspace only on the command line: a variable is set once and used unattended.
+function findWorkspace(
+  wanted: string,
+  { workspaces = {} }: FileConfig,
+  workspacesFolder: string,
+  isTyped: boolean,
+): string {
   if (Object.hasOwn(workspaces, wanted) || wanted === DEFAULT_WORKSPACE) return wanted;
   checkWorkspaceName(wanted);
   if (existsSync(join(workspacesFolder, wanted))) return wanted;
   const names = [DEFAULT_WORKSPACE, ...Object.keys(workspaces), ...foldersIn(workspacesFolder)];
   const creating = wanted === DEMO_WORKSPACE ? '`sightline demo`' : `\`sightline init --workspace ${wanted}\``;
-  return chooseName('workspace', wanted, [...new Set(names)], `${creating} creates it.`);
+  const known = [...new Set(names)];
+  if (isTyped) return chooseName('workspace', wanted, known, `${creating} creates it.`);
+  throw new SightlineError('usage', `unknown workspace ${JSON.stringify(wanted)}; allowed: ${known.join(', ')}`, {
+    hint: `${creating} creates it.`,
+  });
 }
 
 function foldersIn(workspacesFolder: string): string[] {

@@ -149,7 +149,7 @@ const workspaceData = z.object({
 export const status = z.object({
   workspace: z.string(),
   folder: z.string(),
-  owner: z.object({ pid: z.int(), command: z.string(), since: time }).nullable(),
+  owner: z.object({ pid: z.int(), command: z.string(), since: time, host: z.string().nullable() }).nullable(),
   asOf: time.nullable(),
   stale: z.boolean().describe('whether the live file has newer data'),
   bytes: z.object({ warehouse: number, copy: number, snapshots: number, all: number }),

@@ -104,7 +104,12 @@ async function readLag(
   clock: Clock,
 ): Promise<Lag> {
   const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
-  const lastDone = runs.find(({ status }) => status === 'done')?.endedAt ?? null;
+  const syncing = new Set(
+    jobsOf(config)
+      .filter(({ steps }) => steps.some((step) => step.do === 'sync'))
+      .map(({ name }) => name),
+  );
+  const lastDone = runs.find(({ status, job }) => status === 'done' && syncing.has(job))?.endedAt ?? null;
   const lastWholeRun = [lastDone, endedAt].reduce((a, b) => (compare(a ?? '', b ?? '') < 0 ? b : a));
   const missed = jobsOf(config).flatMap((job) => {
     const through = settled.get(job.name);

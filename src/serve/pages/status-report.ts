@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
+import { readLiveWriter } from '../../operations/status.ts';
 import { type Finding, type ReplicaState, verdictOf } from '../../operations/verdict.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
 import { type ReplicaReport, readCopy } from '../../query/replica-report.ts';
@@ -98,11 +99,22 @@ export function createReporter(parts: ReporterParts): Reporter {
     const { state, replica, why = null } = await newest();
     const report = replica === null ? null : await reportOf(replica, nowMs);
     const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
+    const isOwned = (await readLiveWriter(layout.owner)) !== null;
+    const isActive = running !== null || isOwned;
     const keys = readKeys(parts);
-    const copy =
-      report === null ? null : { ...report, runs: report.runs.map((run) => withDerivedEnd(run, running !== null)) };
+    const copy = report === null ? null : { ...report, runs: report.runs.map((run) => withDerivedEnd(run, isActive)) };
     const status = copy?.status ?? null;
-    const facts = { nowMs, workspace: parts.workspace, copy: state, why, status, progress: running, jobs, keys };
+    const facts = {
+      nowMs,
+      workspace: parts.workspace,
+      copy: state,
+      why,
+      status,
+      progress: running,
+      isOwned,
+      jobs,
+      keys,
+    };
     return {
       now: new Date(nowMs).toISOString(),
       version: VERSION,

@@ -21,11 +21,15 @@ export async function readEmptyDays(
   const counts = catalogue.get(resource).derived.find(({ name }) => name === table) as ResourceTable;
   const [dayColumn, countColumn] = [day, count].map((field) => quoted(columnAt(counts, field)?.name ?? field));
   const chosen = Object.entries(where).map(([column, value]) => `AND ${quoted(column)} = ${literal(value)}`);
+  // The counts are those of one variant of the report, and the id of its slices ends with the variant's values.
+  const ofVariant = Object.entries(where).map(
+    ([column, value]) => `AND list_contains(string_split(chain, ' '), ${literal(`${column}=${value}`)})`,
+  );
   const [list] = derived as [ResourceTable];
   const time = list.extent.kind === 'time' ? quoted(list.extent.field) : 'NULL';
   const rows = await query(
     `WITH slices AS (SELECT brand_id, range_from, range_to, closed_at FROM sync.coverage
-         WHERE resource = ${literal(resource)} AND range_from IS NOT NULL
+         WHERE resource = ${literal(resource)} AND range_from IS NOT NULL ${ofVariant.join(' ')}
            AND closed_at > (SELECT max(closed_at) FROM sync.coverage) - ${RECENT}),
        counted AS (SELECT brand_id, CAST(unnest(generate_series(CAST(range_from AS TIMESTAMP), CAST(range_to AS TIMESTAMP),
            INTERVAL 1 DAY)) AS DATE) AS day, closed_at FROM slices),

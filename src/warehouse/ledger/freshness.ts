@@ -38,6 +38,9 @@ export interface UnresolvedRun {
   readonly error: string | null;
 }
 
+/** A slice of old days does not make a list recent. */
+const RECENT = 'range_to IS NULL OR range_to >= CAST(closed_at AS DATE) - 1';
+
 interface ReadPart extends DataPart {
   /** Epoch milliseconds; null if never. */
   readonly readAt: number | null;
@@ -48,6 +51,7 @@ interface ReadPart extends DataPart {
 interface Selection {
   readonly only?: readonly string[] | null;
   readonly brands?: readonly string[] | null;
+  readonly range?: { readonly from: string; readonly to: string } | null;
 }
 
 /**
@@ -71,7 +75,8 @@ export async function readFreshness(query: Query, catalogue: Catalogue): Promise
 async function readParts(query: Query, catalogue: Catalogue): Promise<ReadPart[]> {
   const rows = await query(
     `WITH numbered AS (SELECT run_id, row_number() OVER (ORDER BY started_at, rowid) AS number FROM sync.runs)
-     SELECT resource, CAST(brand_id AS VARCHAR), CAST(epoch_ms(max(closed_at)) AS DOUBLE), CAST(max(number) AS DOUBLE)
+     SELECT resource, CAST(brand_id AS VARCHAR), CAST(epoch_ms(max(closed_at) FILTER (${RECENT})) AS DOUBLE),
+       CAST(max(number) FILTER (${RECENT}) AS DOUBLE)
      FROM sync.coverage LEFT JOIN numbered USING (run_id) GROUP BY ALL`,
   );
   const found = new Map(rows.map(([resource, brand, readAt, run]) => [`${resource} ${brand ?? ''}`, { readAt, run }]));
@@ -82,7 +87,8 @@ async function readParts(query: Query, catalogue: Catalogue): Promise<ReadPart[]
     .flatMap(({ name, scope }) => (scope === 'brand' ? brands : [null]).map((brandId) => ({ resource: name, brandId })))
     .map((part) => {
       const read = found.get(`${part.resource} ${part.brandId ?? ''}`);
-      return { ...part, readAt: read === undefined ? null : Number(read.readAt), run: Number(read?.run ?? 0) };
+      const readAt = read?.readAt ?? null;
+      return { ...part, readAt: readAt === null ? null : Number(readAt), run: Number(read?.run ?? 0) };
     });
 }
 
@@ -127,9 +133,14 @@ function isResolved(
   complete: readonly Selection[],
   parts: readonly ReadPart[],
 ): boolean {
-  if (complete.some((later) => includes(later.only, selection.only) && includes(later.brands, selection.brands))) {
-    return true;
-  }
+  const isCovered = complete.some(
+    (later) =>
+      includes(later.only, selection.only) &&
+      includes(later.brands, selection.brands) &&
+      includesRange(later.range, selection.range),
+  );
+  if (isCovered) return true;
+  if ((selection.range ?? null) !== null) return false;
   const chosen = parts.filter(
     ({ resource, brandId }) =>
       (selection.only?.includes(resource) ?? true) &&
@@ -144,8 +155,13 @@ function includes(all: readonly string[] | null | undefined, some: readonly stri
   return some?.every((name) => all.includes(name)) ?? false;
 }
 
-function isAll({ only, brands }: Selection): boolean {
-  return (only ?? null) === null && (brands ?? null) === null;
+function includesRange(all: Selection['range'], some: Selection['range']): boolean {
+  if (all === null || all === undefined) return true;
+  return some !== null && some !== undefined && all.from <= some.from && some.to <= all.to;
+}
+
+function isAll({ only, brands, range }: Selection): boolean {
+  return (only ?? range ?? brands ?? null) === null;
 }
 
 function toSelection(options: unknown): Selection {

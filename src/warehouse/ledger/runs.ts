@@ -145,7 +145,7 @@ export async function readLastRequests(query: Query, options: string): Promise<n
 /** End of the last complete run without a filter, in epoch milliseconds; null if there was none. */
 export async function readLastWholeRun(query: Query): Promise<number | null> {
   const [row] = await query(
-    `SELECT CAST(epoch_ms(max(ended_at)) AS DOUBLE) FROM sync.runs WHERE status = 'complete'
+    `SELECT CAST(epoch_ms(max(ended_at)) AS DOUBLE) FROM sync.runs WHERE status = 'complete' AND kind = 'sync'
        AND json_extract_string(options, '$.only') IS NULL AND json_extract_string(options, '$.range') IS NULL
        AND json_extract_string(options, '$.brands') IS NULL`,
   );

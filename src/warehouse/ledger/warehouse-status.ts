@@ -326,8 +326,8 @@ async function readUnlearned(query: Query) {
 
 async function readKeyHealth(query: Query): Promise<KeyHealth> {
   const [row] = await query(
-    `SELECT CAST(arg_max(status, sent_at) FILTER (status IN (401, 403)) AS INTEGER),
-       ${iso('max(sent_at) FILTER (status IN (401, 403))')}, arg_max(status, sent_at) FILTER (status IS NOT NULL) IN (401, 403)
+    `SELECT CAST(arg_max(status, sent_at) FILTER (status = 401) AS INTEGER),
+       ${iso('max(sent_at) FILTER (status = 401)')}, arg_max(status, sent_at) FILTER (status IS NOT NULL) = 401
      FROM sync.requests`,
   );
   const [status, at, isRefused] = row ?? [];

@@ -53,7 +53,7 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean)
       'error' in one ? one.error : await operation.readWorkspaceStatus(one.config, systemClock).catch(toReported);
     const isError = result instanceof SightlineError;
     if (isError && result.code !== 'no_data') worst = EXIT.failed;
-    const checked = isError || !check ? EXIT.done : EXIT_OF[result.verdict.level];
+    const checked = !check ? EXIT.done : isError ? EXIT.partial : EXIT_OF[result.verdict.level];
     if (checked === EXIT.failed || (checked === EXIT.partial && worst === EXIT.done)) worst = checked;
     if (json) {
       const shown = isError ? { error: { code: result.code, message: result.message, hint: result.hint } } : result;

@@ -183,7 +183,7 @@ function freshnessRow(row, known, chosen, brandId) {
   const state =
     read.length === 0
       ? marked('attention', 'never read')
-      : isPartial || read.length < times.length || known?.gapDays > 0
+      : isPartial || read.length < times.length || missingDays(known, chosen < 0 ? null : brandId) > 0
         ? marked('attention', 'partly never read')
         : marked('good', 'complete');
   const unfinished = known?.unfinished > 0 ? ` ${plural(known.unfinished, 'list')} not finished` : '';
@@ -196,12 +196,21 @@ function freshnessRow(row, known, chosen, brandId) {
  * @param {string | null} brandId null for all brands
  */
 function missing(known, brandId) {
-  if (known === undefined || known.gapDays === 0) return '0';
+  const days = missingDays(known, brandId);
+  if (days === 0) return '0';
   const gaps = known.gaps.filter((/** @type {any} */ gap) => brandId === null || gap.brandId === brandId);
-  const own = known.gapBrands.find((/** @type {any} */ gap) => gap.brandId === brandId);
-  const amount = count(brandId === null ? known.gapDays : (own?.days ?? 0));
   const ranges = gaps.map((/** @type {any} */ gap) => (gap.from === gap.to ? gap.from : `${gap.from} to ${gap.to}`));
-  return h('span', { title: ranges.join(', ') }, amount);
+  return h('span', { title: ranges.join(', ') }, count(days));
+}
+
+/**
+ * @param {any} known
+ * @param {string | null} brandId null for all brands
+ */
+function missingDays(known, brandId) {
+  if (known === undefined) return 0;
+  if (brandId === null) return known.gapDays;
+  return known.gapBrands.find((/** @type {any} */ gap) => gap.brandId === brandId)?.days ?? 0;
 }
 
 /**
