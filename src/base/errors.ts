@@ -62,7 +62,7 @@ export const errorTable = {
     status: 403,
     about:
       'Upstream rejects requests of the workspace (403 plan_required, or 403 for the list of brands) because it has no active plan.',
-    hint: 'Activate a plan in the app; the key then works again. Data that are already copied are not affected.',
+    hint: 'Activate a plan in the app; the key then works again. Stored data are not affected.',
   },
   not_found: {
     exit: EXIT.failed,
@@ -147,7 +147,7 @@ export const errorTable = {
   owner_untrusted: {
     exit: EXIT.failed,
     about:
-      'The process that serves the workspace is not trusted: another user owns or can change its claim file, socket or folder, or its secret does not match the claim.',
+      'The process that serves the workspace is not trusted: another user owns or can change `serving.json`, the socket or the folder, or the secret does not match that in `serving.json`.',
     hint: 'Run `sightline doctor --fix`, which corrects permissions. If no `sightline serve` of yours is running, remove serving.json from the folder of the workspace.',
   },
   no_data: {

@@ -63,12 +63,15 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
   return { resources, tables, histories: historyTables(resources, tables), get };
 }
 
-/** Detail resources that add columns to the rows of the list resource `name`. */
+/** Returns the detail resources that add columns to the rows of the list resource `name`. */
 export function detailsOf(catalogue: Catalogue, name: string): Resource[] {
   return catalogue.resources.filter((resource) => resource.change.kind === 'detail' && resource.change.of === name);
 }
 
-/** The resource that lists the members of a scope, such as the brands of the workspace. */
+/**
+ * Returns the resource that lists the members of a scope, such as the brands of the workspace.
+ * @throws TypeError if no resource does
+ */
 export function providerOf(catalogue: Catalogue, scope: 'brand'): Resource {
   const provider = catalogue.resources.find((resource) => resource.provides?.scope === scope);
   if (provider === undefined) throw new TypeError(`no resource provides the scope ${scope}`);

@@ -13,7 +13,7 @@ export const SYNC_BYTES_MIN = 200_000_000;
 /** Least estimate for a copy of data, in bytes. */
 const COPY_BYTES_MIN = 1_000_000;
 
-/** Space for a sync: the next published copy, which is written beside the present one, and `SYNC_BYTES_MIN`. */
+/** Space for a sync: the next replica, which is written beside the present one, and `SYNC_BYTES_MIN`. */
 export function estimateSync({ folder }: Pick<WorkspaceConfig, 'folder'>): DiskNeed {
   const copy = statSync(layoutOf(folder).analytics, { throwIfNoEntry: false })?.size ?? 0;
   return { folder, bytes: copy + SYNC_BYTES_MIN, by: 'a sync' };

@@ -10,18 +10,18 @@ const advice: Partial<Record<ErrorCode, string>> = {
   unreachable: 'Check the address and the network; HTTPS_PROXY is not supported.',
 };
 
-/** The next step for the error of a first request. */
+/** Returns the next step to print if the connection test of `init` failed with `error`. */
 export function adviceOn(error: SightlineError): string {
   if (error.code === 'unreachable' && error.message.startsWith('cannot trust ')) return 'The key was not sent.';
   return advice[error.code] ?? error.hint;
 }
 
-/** Whether another base URL or API key may fix the error. */
+/** Returns whether another base URL or API key may fix the error. */
 export function isAboutAnswers({ code }: SightlineError): boolean {
   return code === 'config_invalid' || Object.hasOwn(advice, code);
 }
 
-/** Whether the user should enter another API key, not another base URL. */
+/** Returns whether the user should enter another API key, not another base URL. */
 export function wantsOtherKey(error: SightlineError): boolean {
   const isAboutKey = error.code === 'config_invalid' && /_KEY\b/.test(error.message);
   return isAboutKey || error.code === 'unauthorized' || error.code === 'plan_required';

@@ -99,11 +99,9 @@ function ofCopy({ copy, why, progress, status }: Facts): Finding[] {
             },
           ];
     case 'unreadable':
-      return [problem('replica', sentenceOf(why ?? 'the published copy cannot be read'), 'doctor --fix')];
+      return [problem('replica', sentenceOf(why ?? 'the replica cannot be read'), 'doctor --fix')];
     case 'outdated':
-      return [
-        problem('replica', 'The newest published copy cannot be read; the previous one is shown.', 'doctor --fix'),
-      ];
+      return [problem('replica', 'The newest replica cannot be read; the previous one is shown.', 'doctor --fix')];
     case 'current':
       return status?.lastRun === null ? [attention('replica', 'No sync has run yet.', 'sync')] : [];
   }

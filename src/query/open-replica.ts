@@ -101,7 +101,7 @@ async function checkSchema(query: Query): Promise<void> {
   if (version === SCHEMA_VERSION) return;
   const what =
     version < SCHEMA_VERSION ? 'an older sightline; the next sync replaces it' : 'a newer sightline; upgrade this one';
-  throw new SightlineError('no_data', `the published copy is from ${what}`);
+  throw new SightlineError('no_data', `the replica is from ${what}`);
 }
 
 async function readLastRun(query: Query): Promise<LastRun | null> {

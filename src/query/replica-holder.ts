@@ -109,6 +109,6 @@ function identityOf(path: string): FileIdentity | null {
 
 function toNoData(thrown: unknown): unknown {
   if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') return thrown;
-  const message = 'the published copy is damaged; run `sightline export` or wait for the next sync to replace it';
+  const message = 'the replica is damaged; run `sightline export` or wait for the next sync to replace it';
   return new SightlineError('no_data', message, { cause: thrown });
 }

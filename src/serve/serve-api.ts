@@ -59,12 +59,12 @@ export async function serveApi(
       if (signal.aborted) return;
       try {
         await options.refresh({ config, clock, signal, command: 'serve --role api' });
-        if (failing.delete(name)) log.logger.info({ workspace: name, msg: 'the copy can be fetched again' });
+        if (failing.delete(name)) log.logger.info({ workspace: name, msg: 'the replica can be fetched again' });
       } catch (thrown) {
         if (signal.aborted || failing.has(name)) return;
         failing.add(name);
         const { code, message } = toSightlineError(thrown);
-        log.logger.warn({ workspace: name, code, msg: `cannot fetch the newest copy: ${message}` });
+        log.logger.warn({ workspace: name, code, msg: `cannot fetch the newest replica: ${message}` });
       }
     });
   const open = async (name: string): Promise<OpenedWorkspace> => {

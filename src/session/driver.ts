@@ -1,5 +1,5 @@
 /**
- * What a session does if the workspace is in use. `wait`: waits in the queue of this process, and of the process that owns the
+ * Reaction of a session to a workspace that is in use. `wait`: waits in the queue of this process, and of the process that owns the
  * workspace; for single commands. `refuse`: throws `warehouse_locked` at once, and otherwise keeps other processes out until the
  * session ends, also while the warehouse is closed; for jobs, whose steps open it one after another.
  */
@@ -11,7 +11,7 @@ export interface SessionRequest {
   readonly mode: Mode;
   /** The command of this process, shown to other processes. Without the program's name. */
   readonly command: string;
-  /** What waiting work of this process is shown, such as `job nightly`. */
+  /** Description of the work, such as `job nightly`, shown to other work of this process that waits for it. */
   readonly description: string;
   /** Ends the wait. */
   readonly signal: AbortSignal;

@@ -110,7 +110,7 @@ async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (pa
 }
 
 function damagedCopy({ name }: WorkspaceConfig, cause?: unknown): SightlineError {
-  const message = `the published copy of workspace ${name} is damaged; the next sync or \`sightline export\` publishes it again`;
+  const message = `the replica of workspace ${name} is damaged; the next sync or \`sightline export\` publishes it again`;
   return new SightlineError('no_data', message, { cause });
 }
 

@@ -28,7 +28,7 @@ export interface Progress {
   readonly resources: readonly ResourceProgress[];
 }
 
-/** Returns the progress of a sync with stats `tally` after `elapsedMs`. */
+/** Returns the progress of a sync with these stats after `elapsedMs`. */
 export function progressOf(stats: SyncStats, budget: BudgetState, elapsedMs: number): Progress {
   const resources = [...stats.resources].map(([name, { done, expected, rows, failed }]) => {
     return { name, done, expected: Math.max(done, expected), rows, failed };

@@ -76,14 +76,14 @@ export function createSliceRunner(
   };
 }
 
-// A rejected key (401) or workspace (403 `plan_required`) affects every slice, and so does a rate limit or an outage
-// that lasts longer than a run waits. Any other 403 concerns its endpoint, so only that slice fails.
+// A rejected key (401) or workspace (403 `plan_required`) affects every slice, and so does a `Retry-After` that is longer than
+// a run waits. Any other 403 concerns its endpoint, so only that slice fails.
 function endsTheRun(error: UpstreamError): boolean {
   const isSentAway = error.retryable && (error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
   return error.code === 'unauthorized' || error.code === 'plan_required' || isSentAway;
 }
 
-// Upstream may reject a parameter whose name had to be guessed.
+// Whether the error may be caused by a parameter whose name had to be guessed, because the specification leaves it open.
 function isOptional(chain: Slice, error: UpstreamError): boolean {
   return error.cause instanceof IgnoredParameterError || (chain.guessed && error.status === 400);
 }

@@ -7,8 +7,7 @@ const tables: Readonly<Record<string, string>> = {
   checkpoints: 'Pages of slices that are not finished; the next run resumes after them.',
   coverage: 'Slices that were read completely: one row per slice, with the last time.',
   drift: 'Differences between the responses of upstream and the declarations; counted, never fatal.',
-  held_deletions:
-    'Mass deletions that were not made because nothing confirms them; sightline sync --accept-deletions makes them.',
+  held_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
   listings: 'The order in which upstream sent its lists.',
   meta: 'The version of the tables in this schema.',
   quarantine: 'Items of upstream that could not be stored as rows, with the reason.',
@@ -29,20 +28,20 @@ const everywhere: Readonly<Record<string, string>> = {
   chain: 'Id of the slice: resource, brand, range and other parameters.',
   range_from: 'First day of the range, UTC; null without a range.',
   range_to: 'Last day of the range, UTC; null without a range.',
-  run_id: 'The run.',
+  run_id: 'The run that wrote the row.',
   pass_id: 'Shared by a run and the runs that resumed it.',
   first_seen_at: 'Time of the first occurrence (UTC).',
   last_seen_at: 'Time of the last occurrence (UTC).',
 };
 
 const calibration = {
-  name: 'The open point of the specification.',
+  name: 'The point that the specification leaves open.',
   value: 'The value that the read server uses, unless the configuration overrides it.',
   source: "learned: upstream's numbers determine it; default: they do not, see the note.",
   compared: 'Numbers of upstream that could be compared with the stored rows.',
-  agreed: 'Those of them that are equal when computed with the value.',
+  agreed: 'Compared numbers that are equal when computed with the value.',
   largest_error: 'The largest difference among the compared numbers.',
-  note: 'The evidence, in words.',
+  note: 'The reason for the value.',
   decided_at: 'Time of the calibration (UTC).',
 };
 
@@ -79,16 +78,16 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     kind: 'unknown_field, vanished_field, changed_type, new_value or implausible_value.',
     detail: 'Expected and received, or the new value.',
     count: 'Number of items.',
-    run_id: 'The last run that saw it.',
+    run_id: 'The last run in which it occurred.',
     example: 'One item or value.',
   },
   held_deletions: {
     rows_before: 'Stored rows of the list.',
-    rows_lost: 'Those of them that upstream no longer lists.',
+    rows_lost: 'Stored rows that upstream no longer lists.',
     held_at: 'When upstream sent the list without them (UTC).',
   },
   listings: { keys: 'Keys of the rows, in the order of upstream.' },
-  meta: { name: 'The name.', value: 'The value.' },
+  meta: { name: 'Name of the property.', value: 'Value of the property.' },
   quarantine: {
     id: 'Hash of the item and of the reason; repeated occurrences share a row.',
     reason: 'The violated rule.',
@@ -103,6 +102,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     sha256: 'Hash of the page before compression, in hex.',
   },
   requests: {
+    run_id: 'The run that sent the request.',
     sent_at: 'When it was sent (UTC).',
     path: 'Path below the base URL.',
     query: 'Query parameters.',
@@ -119,6 +119,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     data_version: 'Version of the data after the page.',
   },
   runs: {
+    run_id: 'ID of the run.',
     started_at: 'Start (UTC, by the clock of this machine).',
     kind: 'sync, look (lists and day counts read for a plan), verify, replay or import.',
     trigger: '`command`, `program`, or `job` and the name of the job; null if it is unknown.',
@@ -126,7 +127,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     status: 'running (also if its process was killed), complete, partial, interrupted or failed.',
     options: 'Options; a run resumes an unfinished run with the same options.',
     requests: 'Requests sent.',
-    retries: 'Those of them that repeated another.',
+    retries: 'Requests that repeated a failed one.',
     waited_ms: 'Milliseconds that requests waited for the budget, in total.',
     quarantined: 'Items that could not be stored as rows.',
     tables: 'Rows read, inserted, updated and deleted, by table.',

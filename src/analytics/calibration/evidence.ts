@@ -160,7 +160,7 @@ export function rivalColumns(labels: readonly string[]): string {
 /** SQL join that limits mentions `t` to currently tracked competitors. */
 export const TRACKED = `JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
 
-/** Builds a tally from the values of `ownColumns` or `rivalColumns`, in their order. */
+/** Builds the counts from the values of `ownColumns` or `rivalColumns`, in their order. */
 export function tallyOf(
   values: readonly unknown[],
   labels: readonly string[],

@@ -1,11 +1,11 @@
 -- Response counts by day: one row per brand, day and engine with responses.
--- formula: first is the lowest position that upstream has ever reported, at most 1.
+-- formula: the first position is 1, or the lowest reported position if that is lower.
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
 -- column engine VARCHAR: Engine slug.
 -- column responses BIGINT: Responses.
 -- column mentions BIGINT: Responses that mention the brand.
--- column placed BIGINT: Mentions that have a position.
+-- column placed BIGINT: Mentions with a position.
 -- column position_sum BIGINT: Sum of the positions.
 -- column first_mentions BIGINT: Mentions in first position.
 WITH first AS (

@@ -44,7 +44,7 @@ export interface Report {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The tally of an empty set of responses. */
+/** The counts of an empty set of responses. */
 export const nothing: MentionCounts = { responses: 0, mentions: 0, positions: { count: 0, sum: 0 }, labels: {} };
 
 /** Returns the range of equal length that ends the day before `from`. */

@@ -128,8 +128,8 @@ export function readTraceSettings(folder: string): Record<string, string | undef
 }
 
 /**
- * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning concerns whoever updates the
- * package, not the operator. A variable that is already set is not overwritten.
+ * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning is for developers who update the
+ * package, not for the operator. A variable that is already set is not overwritten.
  */
 export function quietStoreClient(): void {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';

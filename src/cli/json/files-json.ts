@@ -78,7 +78,7 @@ export const report = z.object({
 /** `connect`. */
 export const connect = z.object({
   path: z.string(),
-  clients: z.record(z.string(), z.string()).describe('by client, the line that opens the published copy'),
+  clients: z.record(z.string(), z.string()).describe('by client, the line that opens the replica'),
 });
 
 /** `describe TABLE`. */

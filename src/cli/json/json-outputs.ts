@@ -5,9 +5,9 @@ import * as operation from './operation-json.ts';
 import * as server from './server-json.ts';
 import * as sync from './sync-json.ts';
 
-/** What a command prints with `--json`. */
+/** Declaration of the output of a command with `--json`. */
 interface JsonOutput {
-  /** Which invocation prints it. */
+  /** Command line that prints it. */
   readonly about: string;
   readonly shape: z.ZodType;
 }

@@ -61,7 +61,7 @@ const difference = z.object({
   measure: z.string(),
   subject: z.string(),
   upstream: z.number().nullable(),
-  held: z.number().nullable().describe('computed from the copy'),
+  held: z.number().nullable().describe('computed from the stored rows'),
 });
 const differingDay = z.object({ day, upstream: number, held: number, differences: z.array(difference) });
 
@@ -122,7 +122,7 @@ const cost = z.object({
 
 const runCost = z.object({
   runId: z.string(),
-  kind: z.string().nullable().describe('null in a copy of an earlier version'),
+  kind: z.string().nullable().describe('null in a replica of an earlier version'),
   trigger: z.string().nullable(),
   status: z.string(),
   startedAt: time,

@@ -61,11 +61,11 @@ const use: CommandGroup['commands'] = {
     load: async () => (await import('../commands/use/export-command.ts')).exportCommand,
   },
   connect: {
-    about: 'print the line that opens the published copy in another tool',
+    about: 'print the line that opens the replica in another tool',
     load: async () => (await import('../commands/use/connect-command.ts')).connect,
   },
   serve: {
-    about: 'serve the copy over REST and MCP, and run due jobs, until stopped',
+    about: 'serve the data over REST and MCP, and run due jobs, until stopped',
     load: async () => (await import('../commands/use/serve-command.ts')).serve,
   },
   keys: {
@@ -80,7 +80,7 @@ const use: CommandGroup['commands'] = {
 
 const operate: CommandGroup['commands'] = {
   status: {
-    about: 'show freshness, gaps and health of the copy, even while a sync is running',
+    about: 'show freshness, gaps and health of the data, even while a sync is running',
     load: async () => (await import('../commands/operate/status-command.ts')).status,
   },
   doctor: {
@@ -88,7 +88,7 @@ const operate: CommandGroup['commands'] = {
     load: async () => (await import('../commands/operate/doctor-command.ts')).doctor,
   },
   verify: {
-    about: "check the copy against the API's own counts",
+    about: "check the stored data against the API's own counts",
     load: async () => (await import('../commands/operate/verify-command.ts')).verify,
   },
   runs: {

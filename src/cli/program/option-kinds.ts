@@ -2,7 +2,7 @@ import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { toDay } from '../../contract/time.ts';
 
-/** What commander passes for an option or an argument: undefined if it is not given and has no default. */
+/** Value that commander passes for an option or an argument: undefined if it is not given and has no default. */
 export type Given = string | readonly string[] | boolean | undefined;
 
 /** Declaration of an option or an argument: its help, and the validation of its value. */

@@ -58,7 +58,7 @@ export async function createProgram(
       `
 \`sightline help COMMAND\` shows the options of a command, with examples.
 
-Settings come from flags, the environment, .env and sightline.config.json, in this order:
+Settings come from flags, the environment, .env and sightline.config.json; the first one that is set applies:
   SIGHTLINE_BASE_URL   root of the versioned API, such as https://api.example.com/v1
   SIGHTLINE_API_KEY    the workspace's key; begins with gsk_
   SIGHTLINE_DATA_DIR   data folder (default ./data)

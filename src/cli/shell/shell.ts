@@ -20,7 +20,7 @@ const HELP = `A statement ends with a semicolon. The Tab key completes names of 
   .tables [TEXT]     list tables and views, or those whose name contains TEXT
   .describe TABLE    describe the columns of a table
   .format FORMAT     set the output format: ${FORMATS.join(', ')}
-  .refresh           open the newest copy of the data
+  .refresh           open the newest replica
   .help              show this help
   .quit              quit (or press Ctrl-D)
 `;

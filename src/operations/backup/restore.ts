@@ -105,7 +105,7 @@ export function restoreWorkspace(context: Context, source: RestoreSource): Promi
     source.kind === 'backup'
       ? databaseBytes(source.path)
       : source.manifest.tables.reduce((sum, table) => sum + table.bytes, 0);
-  // The restored warehouse, and its published copy.
+  // The restored warehouse, and its replica.
   const need = { folder, bytes: 2 * bytes, by: `the restore of ${source.path}` };
   return withDiskNeed(need, () => withSession(context, 'wait', (inside) => restore(inside, source)));
 }

@@ -33,8 +33,8 @@ export async function checkWarehouseFile({ context, layout, owner }: CheckContex
     if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_locked') throw thrown;
   }
   if (copy === 0)
-    return [{ status: 'ok', message: 'not checked: the warehouse is in use, and no copy is published yet' }];
-  return checkRows(layout.analytics, `${owner ?? 'another process'} owns the warehouse; its published copy`);
+    return [{ status: 'ok', message: 'not checked: the warehouse is in use, and no replica is published yet' }];
+  return checkRows(layout.analytics, `${owner ?? 'another process'} owns the warehouse; its replica`);
 }
 
 function isAway({ config }: CheckContext['context']): boolean {
@@ -70,16 +70,16 @@ export async function checkCopy(check: CheckContext, isDamaged: boolean): Promis
   const { copy, live } = agesOf(layout);
   if (live === 0 && copy === 0) return [{ status: 'ok', message: 'nothing to publish yet' }];
   if (copy === 0 && owner !== null) {
-    const advice = 'The copy is published when a sync or an export ends.';
-    return [{ status: 'warning', message: `no copy is published yet; ${owner} owns the warehouse`, advice }];
+    const advice = 'The replica is published when a sync or an export ends.';
+    return [{ status: 'warning', message: `no replica is published yet; ${owner} owns the warehouse`, advice }];
   }
   const problem = await problemOfCopy(check);
-  if (problem === null) return [{ status: 'ok', message: 'the published copy opens and is current' }];
+  if (problem === null) return [{ status: 'ok', message: 'the replica opens and is current' }];
   if (owner !== null && problem.status === 'warning') {
     return [{ status: 'ok', message: `${problem.message}; ${owner} owns the warehouse` }];
   }
   // The replica may be the only intact file left.
-  if (isDamaged) return [{ ...problem, advice: 'Repair the warehouse first; until then the copy is not replaced.' }];
+  if (isDamaged) return [{ ...problem, advice: 'Repair the warehouse first; until then the replica is not replaced.' }];
   if (!fix || owner !== null || live === 0 || isAway(check.context)) return [problem];
   await renewReplica(check.context);
   return [{ status: 'ok', message: `${problem.message}; published again`, fixed: true }];
@@ -92,14 +92,14 @@ async function problemOfCopy({ context, layout }: CheckContext): Promise<Finding
   try {
     const { schemaVersion } = await readBackupFile(layout.analytics, catalogue);
     await readWhole(layout.analytics);
-    const message = 'the published copy has the schema of an older sightline version';
+    const message = 'the replica has the schema of an older sightline version';
     if (schemaVersion < SCHEMA_VERSION) return { status: 'failure', message, advice };
   } catch (thrown) {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: 'failure', message: thrown.message, advice };
   }
   return copy < live && !isAway(context)
-    ? { status: 'warning', message: 'the published copy is older than the warehouse', advice }
+    ? { status: 'warning', message: 'the replica is older than the warehouse', advice }
     : null;
 }
 

@@ -94,7 +94,7 @@ export async function checkRemote({ context, isOffline }: CheckContext): Promise
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
     if (code !== 'home_failed') throw thrown;
-    const advice = 'Syncs and exports fail until this is fixed; reads use the local copy.';
+    const advice = 'Syncs and exports fail until this is fixed; reads use the local replica.';
     return [{ status: 'failure', message, advice }];
   }
 }

@@ -137,7 +137,7 @@ function deriveOnce(service: Service): () => { readonly tools: ToolSet; readonly
 
 function instructionsOf({ catalogue }: Service): string {
   return [
-    "sightline serves a copy of a workspace's AI-visibility data: how AI answer engines mention, rank and cite brands.",
+    "sightline serves a replica of a workspace's AI-visibility data: how AI answer engines mention, rank and cite brands.",
     `Start with ${providerOf(catalogue, 'brand').tool}: nearly every tool needs a brandId from it.`,
     `Days are UTC, YYYY-MM-DD; ranges are inclusive and cover at most ${RANGE_DAYS_MAX} days.`,
     'All data are read-only and as current as the last sync. Each result ends with X-Data-As-Of, and with ' +

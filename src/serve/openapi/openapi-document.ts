@@ -43,7 +43,7 @@ export function createOpenApi(options: OpenApiOptions): Record<string, unknown> 
     info: {
       title: 'sightline',
       version: VERSION,
-      summary: 'AI-visibility data of a workspace, served from its local copy.',
+      summary: 'AI-visibility data of a workspace, served from its local replica.',
       description,
       license: { name: 'All rights reserved', identifier: 'LicenseRef-All-Rights-Reserved' },
     },
@@ -70,7 +70,7 @@ export function createOpenApi(options: OpenApiOptions): Record<string, unknown> 
 }
 
 const description = [
-  'The read API, served from a local copy of the workspace.',
+  'The read API, served from a local replica.',
   '`X-Data-As-Of` and `X-Data-Coverage` report the freshness and completeness of a response,',
   '`X-Sync-Progress` that a sync is bringing newer data.',
   'All times are UTC, ISO 8601. Any field may be null, and there may be fields that are not described here.',

@@ -15,7 +15,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_copy_readable',
-    help: '1 if the published copy can be read; 0 if there is none, or if it is damaged and the previous one is in use.',
+    help: '1 if the replica can be read; 0 if there is none, or if it is damaged and the previous one is in use.',
     read: ({ isReadable }) => [[isReadable ? 1 : 0]],
   },
   {

@@ -27,8 +27,9 @@ export const PRIORITY = {
 
 /** Lookup of the slices that were ever read completely. */
 export interface Covered {
+  /** Returns the last complete read of the slice with this id. */
   chain(id: string): ClosedSlice | undefined;
-  /** Time of the last complete read of each day, epoch milliseconds. */
+  /** Returns the time of the last complete read of each day, epoch milliseconds. */
   days(resource: string, brandId: string): ReadonlyMap<string, number>;
 }
 
@@ -36,17 +37,21 @@ export interface Covered {
 export interface PlanContext {
   /** Upstream's current day, UTC. */
   readonly today: string;
+  /** Upstream's current time, epoch milliseconds. */
   readonly now: number;
   /** Requested days; null for all. */
   readonly range: DayRange | null;
   /** Resources to read, including the resources they depend on. */
   readonly wanted: ReadonlySet<string>;
+  /** Upstream's names of parameters, by resource and declared name. */
   readonly names: ParameterNames;
+  /** Slices that are read concurrently. */
   readonly connections: number;
   /** Completed slices of the unfinished run that this run continues. */
   readonly closed: readonly ClosedSlice[];
+  /** Unfinished slices of that run. */
   readonly open: readonly OpenSlice[];
-  /** Brands of which an earlier pass has read at least one slice. */
+  /** Brands of which a run other than the continued one has read at least one slice. */
   readonly read: ReadonlySet<string>;
   /** Every slice that was ever read completely. */
   readonly covered: Covered;
@@ -56,12 +61,13 @@ export interface PlanContext {
   readonly acceptDeletions?: boolean;
   /** Reads only what estimates depend on. */
   readonly probe?: boolean;
+  /** Number of days before today that are always read again, because they may still change. */
   readonly settleDays: number;
   /** Slices with checkpoints of any run. Those that cannot be resumed must be restarted. */
   readonly begun: ReadonlySet<string>;
 }
 
-/** Creates the lookup by id and by day. `chains` must be sorted by time of completion. */
+/** Creates the lookup of slices by id and by day. `chains` are slices, which must be sorted by time of completion. */
 export function coveredBy(chains: readonly ClosedSlice[]): Covered {
   const byId = new Map(chains.map((chain) => [chain.id, chain]));
   const byScope = new Map<string, ClosedSlice[]>();
@@ -83,7 +89,7 @@ export function coveredBy(chains: readonly ClosedSlice[]): Covered {
   };
 }
 
-/** Whether data read at time `at` is recent enough for the run that continues the slice. */
+/** Returns whether data read at `at` (epoch milliseconds) are recent enough that a run that continues the slice skips it. */
 export function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
   const past = chain.to !== null && chain.to < dayOf(at);
   // A time in the future is wrong, so it does not count as fresh.

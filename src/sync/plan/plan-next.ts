@@ -20,7 +20,7 @@ import { type PlannedWindows, planWindows } from './plan-windows.ts';
 export interface NextPlanner {
   /** Sets the brands of the run. */
   brands(members: readonly Member[]): void;
-  /** Returns the slices to read after `chain`; `wasRead` is whether it was read completely. */
+  /** Returns the slices to read after the slice `chain`; `wasRead` is whether it was read completely. */
   after(chain: Slice, wasRead: boolean): Promise<Slice[]>;
   /** Returns the windows planned so far. */
   windows(): readonly NextWindow[];
@@ -31,12 +31,13 @@ export interface NextWindow {
   readonly resource: Resource;
   readonly brand: Member;
   readonly planned: PlannedWindows;
+  /** Slices that read the day counts. */
   readonly census: readonly Slice[];
   /** Whether all slices of the day counts were read. */
   readonly isCounted: boolean;
 }
 
-/** Connects the pure plan functions with the rows in the warehouse. */
+/** Creates the planner, which passes rows of the warehouse to the pure plan functions. */
 export function createNextPlanner(
   { catalogue, database }: { catalogue: Catalogue; database: Database },
   context: PlanContext,
@@ -93,7 +94,7 @@ export function createNextPlanner(
     if (table === undefined || table.extent.kind !== 'time') return [];
     const range = { from: chain.from, to: chain.to };
     const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
-    // If upstream rejects one range, it rejects the one before it too.
+    // If upstream rejects a range, it rejects earlier ranges too.
     const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
     return [...older, ...(await windows(resource, chain, brand, { older, wasRead }))];
   };
@@ -115,8 +116,8 @@ export function createNextPlanner(
   };
 }
 
-// Plans requests for totals of days after each response that contains totals. A failed request ends that for the brand: the
-// next run continues.
+// Plans requests for totals of days after each response that contains totals. After a failed request, it plans no more for the
+// brand; the next run does.
 function createTotalsPlanner(database: Database, context: PlanContext) {
   const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
   return async (resource: Resource, chain: Slice, brand: Member, wasRead: boolean): Promise<Slice[]> => {
@@ -141,8 +142,8 @@ function createTotalsPlanner(database: Database, context: PlanContext) {
 }
 
 /**
- * Compares upstream's day counts of a brand with the stored rows, over all days of either side; `audits` are the earlier
- * results, and `uncounted` the engines whose responses were not compared.
+ * Compares upstream's day counts of a brand with the stored rows, on every day that has counts or rows. `audits` are the results
+ * of earlier comparisons; `uncounted` are the engines whose responses were not compared.
  */
 export async function countDays(
   { catalogue, database }: { catalogue: Catalogue; database: Database },

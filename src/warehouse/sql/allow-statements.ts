@@ -151,7 +151,7 @@ function nameOf(text: string): string {
   return words.find((word) => /^(INSERT|UPDATE|DELETE|MERGE|COPY|CREATE)$/.test(word)) ?? first;
 }
 
-// DuckDB makes a type of the values that it finds itself, so that such a query is no SELECT to it.
+// Without a list of values, DuckDB creates a type from the values that it finds, so it does not parse the query as a SELECT.
 function isPivot(text: string): boolean {
   const words = wordsOf(text, WORDS_READ_MAX, { nested: true });
   return READING.test(words[0] ?? '') && words.some((word) => /^PIVOT(_WIDER)?$/.test(word));

@@ -1,5 +1,5 @@
 /**
- * Who may read the status page's data: `key` requires a key, `loopback` also allows direct requests from this machine.
+ * Access to the data of the status page: `key` requires a key, `loopback` also allows direct requests from this machine.
  */
 export type StatusAccess = 'key' | 'loopback';
 

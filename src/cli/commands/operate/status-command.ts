@@ -73,10 +73,10 @@ function describe(status: WorkspaceStatus, texts: HeldTexts): string {
   };
   if (owner !== null) add('owned by', `\`${owner.command}\` (process ${owner.pid}, since ${shownTime(owner.since)})`);
   if (progress !== null) add('running', `\`${progress.command}\`: ${runningText(progress)}`);
-  if (stale) add('read from', `the copy of ${toMinute(asOf)}; the live file has newer data`);
+  if (stale) add('read from', `the replica of ${toMinute(asOf)}; the warehouse has newer data`);
   add(
     'size',
-    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, copy ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
+    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, replica ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
   );
   if (data === null) add('data', 'none yet: the first sync is running');
   else describeData(data, texts, add);

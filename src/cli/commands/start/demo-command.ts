@@ -82,7 +82,7 @@ function whatIsWhere({ workspace, folder }: Demo, dataDir: string | null): strin
   return `
 Files:
   ${shown(layout.warehouse)}   the warehouse
-  ${shown(layout.analytics)}   a copy for analysts: open it read-only with any DuckDB
+  ${shown(layout.analytics)}   the replica for analysts: open it read-only with any DuckDB
   ${shown(layout.latest)}   the newest Parquet snapshot, for BI tools
 
 Try a query:

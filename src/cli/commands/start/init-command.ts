@@ -119,8 +119,8 @@ function sayNext(workspace: string): void {
   say(`
 Next:
   npx sightline sync${there}      copies the API's data; you can stop it at any time, and the next run resumes
-  npx sightline status${there}    shows freshness and gaps of the copy
-  npx sightline serve${there}     syncs every night and serves the API from the copy`);
+  npx sightline status${there}    shows freshness and gaps of the data
+  npx sightline serve${there}     syncs every night and serves the API from the stored data`);
 }
 
 async function readKey(signal: AbortSignal): Promise<string> {

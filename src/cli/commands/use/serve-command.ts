@@ -42,7 +42,7 @@ export const serve = defineCommand({
       'all',
     ),
     refresh: withDefault(
-      integer('<seconds>', 'with --role api, interval between checks for newer copies', 1, 86_400),
+      integer('<seconds>', 'with --role api, interval between checks for newer replicas', 1, 86_400),
       '30',
     ),
     openWorkspaces: withDefault(

@@ -78,7 +78,7 @@ export function showSnapshots(place, { snapshots, bytes }) {
   const { newest, all, latest } = snapshots;
   fill(
     place,
-    h('p', { class: 'quiet' }, `The warehouse uses ${size(bytes.warehouse)}, the published copy ${size(bytes.copy)}.`),
+    h('p', { class: 'quiet' }, `The warehouse uses ${size(bytes.warehouse)}, the replica ${size(bytes.copy)}.`),
     newest.length === 0
       ? h('p', { class: 'quiet' }, 'No snapshot published yet. Run ', h('code', {}, 'sightline export'), '.')
       : table(

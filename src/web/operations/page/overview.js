@@ -244,7 +244,7 @@ export function brandPicker(id, brands, chosen, onchange, all) {
 export function empty({ copyState, progress }) {
   const text =
     copyState === 'unreadable'
-      ? 'The published copy is damaged and cannot be shown.'
+      ? 'The replica is damaged and cannot be shown.'
       : progress === null
         ? 'No data yet.'
         : 'No data yet. Data appear when the first sync ends.';
