@@ -49,16 +49,19 @@ describe('a run stops', () => {
     const requests = await workspace.query('SELECT DISTINCT status, error FROM sync.requests');
     expect(requests).toEqual([{ status: null, error: expect.stringMatching(/connection refused/) }]);
   });
-
-  test('if a selected brand does not exist', async () => {
-    const workspace = await openWorkspace();
-    const summary = await workspace.sync({ brands: ['00000000-0000-4000-8000-000000000000'] });
-    expect(summary).toMatchObject({ status: 'failed', error: { code: 'usage' } });
-    expect(summary.error?.message).toContain(workspace.sandbox.world.brands[0]?.id);
-  });
 });
 
 describe('errors of single resources', () => {
+  test('a selected brand that upstream does not list is a warning', async () => {
+    const workspace = await openWorkspace();
+    const id = '00000000-0000-4000-8000-000000000000';
+    const summary = await workspace.sync({ brands: [id] });
+    expect(summary).toMatchObject({ status: 'complete', failures: [] });
+    expect(summary.warnings).toContainEqual(
+      expect.objectContaining({ code: 'not_found', message: expect.stringContaining(id) }),
+    );
+  });
+
   test('a brand deleted during a run is marked as deleted, and the run is complete', async () => {
     const workspace = await openWorkspace();
     const { world } = workspace.sandbox;
