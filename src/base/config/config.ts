@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { z } from 'zod';
-import { chooseName } from '../choose-name.ts';
+import { chooseName, nearestName } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
@@ -298,9 +298,10 @@ function findWorkspace(
   const creating = wanted === DEMO_WORKSPACE ? '`sightline demo`' : `\`sightline init --workspace ${wanted}\``;
   const known = [...new Set(names)];
   if (isTyped) return chooseName('workspace', wanted, known, `${creating} creates it.`);
-  throw new SightlineError('usage', `unknown workspace ${JSON.stringify(wanted)}; allowed: ${known.join(', ')}`, {
-    hint: `${creating} creates it.`,
-  });
+  const near = nearestName(wanted, known);
+  const meant = near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  const message = `unknown workspace ${JSON.stringify(wanted)}; allowed: ${known.join(', ')}${meant}`;
+  throw new SightlineError('usage', message, { hint: `${creating} creates it.` });
 }
 
 function foldersIn(workspacesFolder: string): string[] {
