@@ -34,7 +34,7 @@ const production = Object.entries(
   .map(([path]) => path);
 
 /** Maximum size of the tarball; type declarations are 60 kB of it. */
-const TARBALL_BYTES_MAX = 850_000;
+const TARBALL_BYTES_MAX = 900_000;
 
 /** Licences that permit use by anyone. */
 const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
