@@ -7,11 +7,14 @@ export function nearestExisting(path: string): string {
   return existsSync(path) || parent === path ? path : nearestExisting(parent);
 }
 
-/** Bytes that this user may still write to the disk of a path, which need not exist yet; null if the system does not report it. */
+/**
+ * Bytes that this user may still write to the disk of a path, which need not exist yet; null if the system does not report it.
+ * Virtual file systems such as /proc report a size of 0 blocks.
+ */
 export function freeBytes(path: string): number | null {
   try {
-    const { bavail, bsize } = statfsSync(nearestExisting(resolve(path)));
-    return bavail * bsize;
+    const { bavail, blocks, bsize } = statfsSync(nearestExisting(resolve(path)));
+    return blocks === 0 ? null : bavail * bsize;
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { DiskNeed } from '../base/disk-need.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -15,7 +15,9 @@ const COPY_BYTES_MIN = 1_000_000;
 
 /** Space for a sync: the next replica, which is written beside the present one, and `SYNC_BYTES_MIN`. */
 export function estimateSync({ folder }: Pick<WorkspaceConfig, 'folder'>): DiskNeed {
-  const copy = statSync(layoutOf(folder).analytics, { throwIfNoEntry: false })?.size ?? 0;
+  const { analytics } = layoutOf(folder);
+  // A file in place of the folder is reported by the step that creates the folder.
+  const copy = existsSync(analytics) ? statSync(analytics).size : 0;
   return { folder, bytes: copy + SYNC_BYTES_MIN, by: 'a sync' };
 }
 

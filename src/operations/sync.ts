@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.ts';
 import { checkRoom, explainFullDisk, withDiskNeed } from '../base/disk-need.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { ensureWritableFolder } from '../base/files.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
 import { providerOf } from '../contract/catalogue.ts';
@@ -47,7 +46,6 @@ export async function syncWorkspace(
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
   const only = chooseResources(options.only);
-  await ensureWritableFolder(context.config.folder);
   const need = estimateSync(context.config);
   checkRoom(need);
   return withDiskNeed(need, () => syncAndPublish(context, { ...options, only }, onProgress));
