@@ -82,7 +82,7 @@ function tryVersion(version, tarball) {
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
   const clone = (path, flags) =>
     `git clone --quiet --depth 1 file://${root} ${path} && cd ${path} && ${npm} ci ${flags} && ${npm} run build`;
-  const within = (modules) => join(modules, 'node_modules/sightline');
+  const within = (modules) => join(modules, 'node_modules/@sightline-mirror/sightline');
   const kinds = [
     {
       name: 'clone without development packages',

@@ -3,7 +3,7 @@
 //
 //     SIGHTLINE_BASE_URL=... SIGHTLINE_API_KEY=... node digest.mjs
 //
-// `npx sightline sandbox` prints both variables of a generated workspace.
+// `sightline sandbox` prints both variables of a generated workspace.
 import {
   backup,
   exportSnapshot,
@@ -15,8 +15,8 @@ import {
   status,
   sync,
   verify,
-} from 'sightline';
-import { createCatalogue, defineResource, text, uuid } from 'sightline/schema';
+} from '@sightline-mirror/sightline';
+import { createCatalogue, defineResource, text, uuid } from '@sightline-mirror/sightline/schema';
 
 const DAY_MS = 86_400_000;
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../schemas/catalogue.ts';
@@ -55,7 +55,18 @@ describe('the documentation pages', () => {
     const text = pages.map(read).join('\n');
     const matches = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] as string);
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(matches(/npm run ([\w:]+)/g)));
-    expect(Object.keys(commands)).toEqual(expect.arrayContaining(matches(/(?:npx|`)\s?sightline ([a-z]+)/g)));
+    expect(Object.keys(commands)).toEqual(expect.arrayContaining(matches(/(?:^ {4}|`)sightline ([a-z]+)/gm)));
+  });
+
+  it('never start the command with npx, which would fetch an unrelated package of that name', () => {
+    const texts = ['docs', 'examples', 'jobs', 'schemas', 'src']
+      .flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+      )
+      .filter((path) => statSync(join(root, path)).isFile());
+    expect(texts.length).toBeGreaterThan(500);
+    const bare = /\bnpx (-\S+ )*\S*sightline|"npx"/;
+    expect(['README.md', ...texts].filter((path) => bare.test(read(path)))).toEqual([]);
   });
 
   it('list exactly the error codes, with exit code and HTTP status', () => {

@@ -23,7 +23,7 @@ const ROOT = folderWith('package.json', dirname(fileURLToPath(import.meta.url)))
 /**
  * The command that installs optional packages so that this installation finds them.
  *
- * - Project (`npm install sightline`): beside sightline, as a dependency.
+ * - Project (`npm install` of the tarball): beside sightline, as a dependency.
  * - Global: beside sightline in the same prefix.
  * - Clone: npm ignores optional peers of the root unless `--no-save --save-prod` is given, and removes packages that an earlier
  *   such command installed, so they are repeated. Without `--omit=dev` npm would add the development packages.
@@ -33,7 +33,8 @@ const ROOT = folderWith('package.json', dirname(fileURLToPath(import.meta.url)))
  */
 export function installLine(use: keyof typeof OPTIONAL_PACKAGES, root: string = ROOT): string {
   const packages: readonly string[] = OPTIONAL_PACKAGES[use];
-  const parent = dirname(root);
+  // The package has a scope: node_modules/@sightline-mirror/sightline.
+  const parent = dirname(dirname(root));
   if (basename(parent) === 'node_modules') {
     if (existsSync(join(dirname(parent), 'package.json'))) return `npm install ${packages.join(' ')}`;
     return `npm install --global --prefix ${prefixOf(parent)} ${packages.join(' ')}`;

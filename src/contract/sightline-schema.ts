@@ -1,5 +1,5 @@
 /**
- * The package's entry for declarations, `import { defineResource } from 'sightline/schema'`. Nothing in `src` imports it.
+ * The package's entry for declarations, `import { defineResource } from '@sightline-mirror/sightline/schema'`. Nothing in `src` imports it.
  *
  * @module
  * @example

@@ -1,5 +1,5 @@
 /**
- * The package's entry for programs, `import { openContext, sync, query } from 'sightline'`. Nothing in `src` imports it. Each function
+ * The package's entry for programs, `import { openContext, sync, query } from '@sightline-mirror/sightline'`. Nothing in `src` imports it. Each function
  * is the operation of the command with the same name, loads its code when it is first called, and prints nothing.
  *
  * @module

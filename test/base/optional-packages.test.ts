@@ -21,14 +21,14 @@ describe('the line that installs optional packages', () => {
   test('in a project adds a dependency', async () => {
     const project = await temporaryFolder();
     await writeFile(join(project, 'package.json'), '{}');
-    const root = await installed(join(project, 'node_modules/sightline'));
+    const root = await installed(join(project, 'node_modules/@sightline-mirror/sightline'));
     expect(installLine('queue in Redis', root)).toBe('npm install bullmq@6 ioredis@5');
   });
 
   test('for a global installation names its prefix, because packages of another prefix are not found', async () => {
     const prefix = await temporaryFolder();
-    const unix = await installed(join(prefix, 'lib/node_modules/sightline'));
-    const windows = await installed(join(prefix, 'node_modules/sightline'));
+    const unix = await installed(join(prefix, 'lib/node_modules/@sightline-mirror/sightline'));
+    const windows = await installed(join(prefix, 'node_modules/@sightline-mirror/sightline'));
     for (const root of [unix, windows]) {
       expect(installLine('iceberg', root)).toBe(`npm install --global --prefix ${prefix} chdb@3.4`);
     }

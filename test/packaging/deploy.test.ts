@@ -124,7 +124,9 @@ test('the deployment guide refers to existing files and commands', () => {
   const links = [...text.matchAll(/\]\(([^)#]+)\)/g)].map((match) => match[1] ?? '');
   for (const link of links) expect(existsSync(join(folder, link)), link).toBe(true);
   for (const name of [...units, 'Dockerfile', 'compose.yaml']) expect(links).toContain(name);
-  const named = [...text.matchAll(/(?:npx|`|exec sightline|run \.\.\.) ?sightline (\w+)/g)].map((match) => match[1]);
+  const named = [...text.matchAll(/(?:^ {4}|`|bin\/|exec sightline |run \.\.\. )sightline (\w+)/gm)].map(
+    (match) => match[1],
+  );
   expect(named.length).toBeGreaterThan(3);
   for (const command of named) expect(Object.keys(commands)).toContain(command);
 });

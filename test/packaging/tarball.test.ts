@@ -43,6 +43,7 @@ const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0
 // the lock file. Files of the package see nothing else, so an import of a dev dependency fails.
 let folder = '';
 let installed = '';
+let tarball = '';
 let packed: readonly string[] = [];
 let bytes = 0;
 beforeAll(async () => {
@@ -61,11 +62,12 @@ beforeAll(async () => {
   const [{ filename, files, size }] = JSON.parse(stdout) as [
     { filename: string; files: { path: string }[]; size: number },
   ];
+  tarball = filename;
   packed = files.map(({ path }) => path);
   bytes = size;
   await run('tar', ['--extract', '--gzip', '--file', join(folder, filename), '--directory', folder]);
-  installed = join(folder, 'node_modules', 'sightline');
-  await mkdir(dirname(installed));
+  installed = join(folder, 'node_modules', '@sightline-mirror', 'sightline');
+  await mkdir(dirname(installed), { recursive: true });
   await rename(join(folder, 'package'), installed);
   for (const path of production.filter((each) => each.lastIndexOf('node_modules/') === 0)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -98,6 +100,14 @@ describe('the npm tarball', () => {
         expect(packed, `${page} links to ${link}`).toContain(normalize(join(dirname(page), link)));
       }
     }
+  });
+
+  test('has the name that the documentation installs', () => {
+    const named = ['README.md', 'docs/operator/install.md', 'docs/deploy/README.md'].flatMap((page) => [
+      ...readFileSync(join(installed, page), 'utf8').matchAll(/[\w./-]+\.tgz/g),
+    ]);
+    expect(named.length).toBeGreaterThan(3);
+    expect(new Set(named.map(([name]) => name.replace('./', '')))).toEqual(new Set([tarball]));
   });
 
   test('imports only packages that are installed with it', () => {
@@ -146,7 +156,7 @@ describe('the npm tarball', () => {
 });
 
 describe('a program', () => {
-  // Uses the package from outside its folder, as `npm install sightline` makes it available.
+  // Uses the package from outside its folder, as `npm install` of the tarball makes it available.
   let program = '';
   beforeAll(async () => {
     program = join(folder, 'program');
@@ -208,13 +218,13 @@ describe('a program', () => {
     expect(await check('digest.mjs')).toBe('');
     await writeFile(
       join(program, 'wrong.mjs'),
-      "import { openContext, sync } from 'sightline';\nawait sync(openContext(), { only: 'brands' });\n",
+      "import { openContext, sync } from '@sightline-mirror/sightline';\nawait sync(openContext(), { only: 'brands' });\n",
     );
     expect(await check('wrong.mjs')).toMatch(/^wrong\.mjs\(2,29\): error TS2322/);
   });
 
   test('cannot import other modules of the package', async () => {
-    const script = "await import('sightline/dist/src/base/files.js')";
+    const script = "await import('@sightline-mirror/sightline/dist/src/base/files.js')";
     const imported = run(process.execPath, ['--input-type=module', '-e', script], { cwd: program });
     await expect(imported).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');
   });

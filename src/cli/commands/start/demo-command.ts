@@ -3,6 +3,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { Demo, DemoStage } from '../../../operations/demo.ts';
 import { layoutOf } from '../../../snapshot/layout.ts';
+import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -86,6 +87,6 @@ Files:
   ${shown(layout.latest)}   the newest Parquet snapshot, for BI tools
 
 Try a query:
-  npx sightline sql ${there} "show tables"
-  npx sightline sql ${there} --format csv "describe"`;
+  ${invokedAs()} sql ${there} "show tables"
+  ${invokedAs()} sql ${there} --format csv "describe"`;
 }

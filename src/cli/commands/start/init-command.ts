@@ -2,6 +2,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ConnectionTest } from '../../../operations/connection-test.ts';
 import type { Initialized, SetupQuestions, WrittenSettings } from '../../../operations/initialize.ts';
+import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printJson, reportError, say } from '../../output/output.ts';
 import { boundsText } from '../../output/plan-bounds.ts';
 import { canAsk, openPrompt, type Prompt } from '../../output/prompt.ts';
@@ -115,12 +116,13 @@ function sayEstimate(plan: Initialized['plan']): void {
 }
 
 function sayNext(workspace: string): void {
+  const program = invokedAs();
   const there = workspace === 'default' ? '' : ` --workspace ${workspace}`;
   say(`
 Next:
-  npx sightline sync${there}      copies the API's data; you can stop it at any time, and the next run resumes
-  npx sightline status${there}    shows freshness and gaps of the data
-  npx sightline serve${there}     syncs every night and serves the API from the stored data`);
+  ${program} sync${there}      copies the API's data; you can stop it at any time, and the next run resumes
+  ${program} status${there}    shows freshness and gaps of the data
+  ${program} serve${there}     syncs every night and serves the API from the stored data`);
 }
 
 async function readKey(signal: AbortSignal): Promise<string> {
