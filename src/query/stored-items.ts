@@ -15,7 +15,7 @@ import {
 } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import { createItemReader } from '../warehouse/items.ts';
-import { quoted, sqlTypes } from '../warehouse/schema.ts';
+import { quoted, sqlTypes, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Position } from './cursor-signer.ts';
 
@@ -76,7 +76,7 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   const bindings = createBindings();
   const conditions = [...conditionsOf(request, served, bindings), ...afterConditions(request, table, time, bindings)];
   const places = await query(
-    `SELECT CAST(${id} AS VARCHAR), CAST(${at} AS VARCHAR) FROM ${quoted(table.name)} t
+    `SELECT CAST(${id} AS VARCHAR), CAST(${utc(at)} AS VARCHAR) FROM ${quoted(table.name)} t
      WHERE ${conditions.join(' AND ')} ORDER BY ${at} DESC NULLS LAST, ${id} DESC LIMIT ${bindings.bind(limit + 1)}`,
     bindings.values,
   );

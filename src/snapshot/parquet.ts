@@ -6,7 +6,7 @@ import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
-import { fileLiteral, literal, quoted } from '../warehouse/schema.ts';
+import { fileLiteral, INSTANT, literal, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
 import type { Part } from './parts.ts';
@@ -35,7 +35,7 @@ const parquetTypes: Readonly<Record<Column['kind'], string>> = {
   integer: 'BIGINT',
   number: 'DOUBLE',
   boolean: 'BOOLEAN',
-  timestamp: 'TIMESTAMP',
+  timestamp: INSTANT,
   day: 'DATE',
 };
 

@@ -5,7 +5,7 @@ import { syncToDisk } from '../base/files.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
-import { literal, quoted } from '../warehouse/schema.ts';
+import { INSTANT, literal, quoted, utc } from '../warehouse/schema.ts';
 import type { Selected } from './selection.ts';
 
 /** Formats of plain files and their file name extensions. */
@@ -144,8 +144,8 @@ function formOf(name: string, type: string, format: FileFormat): Form {
   if (type === 'BOOLEAN') return { sql: column, kind: 'boolean' };
   if (type === 'DATE') return { sql: asText ? `strftime(${column}, '%Y-%m-%d')` : column, kind: 'day' };
   if (type.startsWith('TIMESTAMP')) {
-    const moment = `CAST(${column} AS TIMESTAMP)`;
-    return { sql: asText ? `strftime(${moment}, '%Y-%m-%dT%H:%M:%S.%fZ')` : moment, kind: 'timestamp' };
+    const instant = `CAST(${column} AS ${INSTANT})`;
+    return { sql: asText ? `strftime(${utc(instant)}, '%Y-%m-%dT%H:%M:%S.%fZ')` : instant, kind: 'timestamp' };
   }
   if (type === 'JSON') return { sql: format === 'ndjson' ? column : `CAST(${column} AS VARCHAR)`, kind: 'text' };
   const isNested = /\[\d*\]$|^(STRUCT|MAP|UNION)/.test(type);

@@ -1,7 +1,7 @@
 import { isRecord, parseExactJson } from '../base/json.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
 import type { Column } from '../contract/tables.ts';
-import { quoted } from './schema.ts';
+import { quoted, utc } from './schema.ts';
 
 type Item = Record<string, unknown>;
 
@@ -96,9 +96,8 @@ function addExtra(item: Item, extra: unknown, fields: Fields): void {
 
 function selected(alias: string, { name, kind }: Column): string {
   const column = `${alias}.${quoted(name)}`;
-  return kind === 'uuid' || kind === 'timestamp' || kind === 'day' || kind === 'json'
-    ? `CAST(${column} AS VARCHAR)`
-    : column;
+  if (kind === 'timestamp') return `CAST(${utc(column)} AS VARCHAR)`;
+  return kind === 'uuid' || kind === 'day' || kind === 'json' ? `CAST(${column} AS VARCHAR)` : column;
 }
 
 function converterOf(kind: ColumnKind, timeDigits: number): ((text: string) => unknown) | null {

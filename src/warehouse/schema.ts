@@ -15,6 +15,17 @@ export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   json: 'JSON',
 };
 
+/** The SQL type of times in the replica and in Parquet: instants, which readers in any time zone compare correctly. */
+export const INSTANT = 'TIMESTAMPTZ';
+
+/**
+ * Returns the SQL of a TIMESTAMP or TIMESTAMPTZ as a TIMESTAMP in UTC. Unlike a cast or AT TIME ZONE, it takes both
+ * types, does not depend on the session's time zone or on the ICU extension, and costs a tenth.
+ */
+export function utc(time: string): string {
+  return `make_timestamp(epoch_us(${time}))`;
+}
+
 /** Quotes an SQL identifier. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

@@ -1,8 +1,10 @@
+import type { DuckDBValue } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { round } from '../../src/analytics/numbers/definitions.ts';
-import type { Query } from '../../src/warehouse/database.ts';
+import { openDatabase, type Query, type Session } from '../../src/warehouse/database.ts';
+import { toPlain } from '../../src/warehouse/reader.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { type Mirror, openMirror } from '../query/mirror.ts';
 import { expectedAnswers, LABELS } from '../support/marts/answers.ts';
@@ -86,6 +88,26 @@ async function expectMarts(held: Held, expected: Readonly<Record<string, readonl
   }
 }
 
+// Attaches the replica under another name, in sessions of other time zones, and compares every mart with its rows in UTC.
+async function expectAnywhere(path: string, held: Held): Promise<void> {
+  const other = await openDatabase(':memory:');
+  onTestFinished(() => other.close());
+  const run = <T>(work: (session: Session) => Promise<T>): Promise<T> => other.exclusive(work);
+  await run((session) => session.run(`ATTACH '${path}' AS renamed (READ_ONLY)`));
+  for (const zone of ['America/New_York', 'Pacific/Kiritimati']) {
+    await run((session) => session.run(`SET TimeZone = '${zone}'`));
+    for (const { name } of marts()) {
+      const found = await run((session) => session.all(`FROM renamed.${MART_SCHEMA}.${name}`));
+      const rows = found.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([column, value]) => [column, toPlain(value as DuckDBValue)])),
+      );
+      const expected = await held.all(`${MART_SCHEMA}.${name}`);
+      expect(differences(comparable(rows), comparable(expected)), `${name} in ${zone}`).toEqual([]);
+      expect(rows.length, name).toBeGreaterThan(0);
+    }
+  }
+}
+
 /** Writes websites for the first brand and all its competitors, and removes those of the second brand. */
 async function giveWebsites({ warehouse }: Mirror, { brands, competitors }: Held): Promise<Map<string, Hosts>> {
   const [first, second] = brands as [Row, Row];
@@ -134,7 +156,7 @@ async function plantChanges({ warehouse }: Mirror, held: Held): Promise<void> {
   }
 }
 
-test('every mart holds what counting the rows of the warehouse gives', async () => {
+test('every mart holds what counting the rows of the warehouse gives, attached under any name and in any time zone', async () => {
   const mirror = await openChanged();
   const today = new Date(mirror.sandbox.world.now()).toISOString().slice(0, 10);
   const synced = await publish(mirror);
@@ -154,6 +176,7 @@ test('every mart holds what counting the rows of the warehouse gives', async () 
       .sort(),
   );
   await expectMarts(held, expected);
+  await expectAnywhere(mirror.copy, held);
   const owners = new Set(citations['dim_domain']?.map(({ owner }) => owner));
   expect([...owners].sort()).toEqual(['competitor', 'owned', 'third party', 'unknown']);
   expect(new Set(citations['own_pages']?.map(({ state }) => state)).size).toBeGreaterThan(1);

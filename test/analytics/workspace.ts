@@ -5,7 +5,7 @@ import { calibrateConventions } from '../../src/analytics/calibration/calibrate.
 import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { copyWarehouse } from '../../src/warehouse/file/rebuild.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -44,7 +44,7 @@ export function learnAgain(workspace: TestWorkspace): Promise<Learned> {
 /** Calibrates on a copy of a workspace's warehouse after changing it with SQL. */
 export async function learnChanged(workspace: TestWorkspace, ...changes: readonly string[]): Promise<Learned> {
   const path = join(await temporaryFolder(), 'changed.duckdb');
-  await publishAnalytics(workspace.warehouse().database, path);
+  await copyWarehouse(workspace.warehouse().database, path);
   const { database } = await openWarehouse(path, workspace.catalogue, {});
   try {
     for (const sql of changes) await database.exclusive((session) => session.run(sql));

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, readlink, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
-import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { hashes } from '../snapshot/readers.ts';
@@ -76,6 +76,12 @@ describe('plain files', () => {
     const file = await asyncBufferFromFile(join(parquet.folder, 'responses.parquet'));
     const read = await parquetReadObjects({ file });
     expect(read.map((row) => row['id'])).toEqual(parsed.map((row) => row['id']));
+    const { schema } = await parquetMetadataAsync(file);
+    const moments = schema.flatMap(({ name, logical_type: type }) =>
+      type?.type === 'TIMESTAMP' ? [{ name, type }] : [],
+    );
+    expect(moments.map(({ name }) => name)).toEqual(['created_at', '_synced_at', '_deleted_at']);
+    for (const { type } of moments) expect(type).toMatchObject({ isAdjustedToUTC: true, unit: 'MICROS' });
 
     const csv = await workspace.run('export', '--tables', 'responses', '--format', 'csv', '--output', '-');
     expect(csv.code, csv.stderr).toBe(0);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/base/errors.ts';
 import { ownerLimits } from '../../src/operations/query.ts';
@@ -78,6 +79,18 @@ describe('sql reads only', () => {
     expect(large.stderr).toContain('500 MB');
     expectRefusal(await workspace.run('sql', 'select 1', '--timeout', '0'), 'usage', false);
     expectRefusal(await workspace.run('sql', 'select 1', '--max-memory', '299'), 'usage', false);
+  });
+
+  test('Parquet output has times as instants', async () => {
+    const path = join(workspace.folder, 'times.parquet');
+    const query =
+      "SELECT created_at, created_at AT TIME ZONE 'UTC' AS naive, TIMESTAMP_S '2026-01-01' AS seconds FROM prompts";
+    expect(await workspace.run('sql', query, '--output', path)).toMatchObject({ code: 0 });
+    const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    const instant = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' };
+    expect(schema.slice(1).map(({ name, logical_type: type }) => [name, type])).toEqual(
+      ['created_at', 'naive', 'seconds'].map((name) => [name, instant]),
+    );
   });
 
   test.each(['csv', 'parquet'])('%s output does not replace a folder', async (format) => {

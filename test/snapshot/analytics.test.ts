@@ -15,10 +15,11 @@ async function ask(path: string, sql: string): Promise<QueryResult['rows']> {
 }
 
 const ALL_TABLES = `SELECT schema_name, table_name, column_count FROM duckdb_tables() ORDER BY ALL`;
+const ALL_TYPES = `SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL`;
 const COMMENTS = `SELECT schema_name, table_name, '' AS name, comment FROM duckdb_tables()
   UNION ALL SELECT schema_name, table_name, column_name, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL`;
 
-test('the replica equals the warehouse table by table and has comments on tables and columns', async () => {
+test('the replica equals the warehouse table by table, with times as instants, and has comments on tables and columns', async () => {
   const workspace = await openCli({ prompts: 2, days: 3 });
   expect(await workspace.run('sync')).toMatchObject({ code: 0 });
   const warehouse = join(workspace.data, 'warehouse.duckdb');
@@ -34,6 +35,12 @@ test('the replica equals the warehouse table by table and has comments on tables
   const contents = await ask(warehouse, prints.join(' UNION ALL '));
   expect(await ask(copy, prints.join(' UNION ALL '))).toEqual(contents);
   expect(contents.filter(([, rows]) => Number(rows) > 0).length).toBeGreaterThan(20);
+
+  const types = (await ask(warehouse, ALL_TYPES)).map(([schema, table, column, type]) => {
+    return [schema, table, column, type === 'TIMESTAMP' ? 'TIMESTAMP WITH TIME ZONE' : type];
+  });
+  expect(types.filter(([, , , type]) => type === 'TIMESTAMP WITH TIME ZONE').length).toBeGreaterThan(100);
+  expect(await ask(copy, ALL_TYPES)).toEqual(types);
 
   const comments = await ask(copy, COMMENTS);
   expect(comments).toEqual(await ask(warehouse, COMMENTS));

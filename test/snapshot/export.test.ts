@@ -126,15 +126,18 @@ describe('a snapshot', () => {
       BIGINT: ['INT64'],
       DOUBLE: ['DOUBLE'],
       BOOLEAN: ['BOOLEAN'],
-      TIMESTAMP: ['INT64', 'TIMESTAMP_MICROS'],
+      TIMESTAMPTZ: ['INT64', 'TIMESTAMP_MICROS', 'instant'],
       DATE: ['INT32', 'DATE'],
     };
     for (const table of everyTable()) {
       for (const file of tables.find(({ name }) => name === table.name)?.files ?? []) {
         const { schema, row_groups: groups } = await metadataOf(join(path, file.path));
-        const columns = schema.slice(1).map(({ name, type, converted_type: converted, num_children: nested }) => {
-          expect(nested ?? 0, `${table.name}.${name} is flat`).toBe(0);
-          return [name, type, ...(converted === undefined || converted === 'INT_64' ? [] : [converted])];
+        const columns = schema.slice(1).map((column) => {
+          const { name, type, converted_type: converted, logical_type: logical } = column;
+          expect(column.num_children ?? 0, `${table.name}.${name} is flat`).toBe(0);
+          const isInstant = logical?.type === 'TIMESTAMP' && logical.isAdjustedToUTC;
+          const of = converted === undefined || converted === 'INT_64' ? [] : [converted];
+          return [name, type, ...of, ...(isInstant ? ['instant'] : [])];
         });
         expect(columns).toEqual(parquetColumns(table).map(({ name, type }) => [name, ...(physical[type] as string[])]));
         for (const { columns: chunks } of groups) {

@@ -5,6 +5,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import parquetjs from 'parquetjs-lite';
 import type { WarehouseTable } from '../../src/contract/catalogue.ts';
 import { parquetColumns } from '../../src/snapshot/parquet.ts';
+import { INSTANT } from '../../src/warehouse/schema.ts';
 import type { OddWorkspace } from './odd-workspace.ts';
 
 /** A row as comparable texts, by column. */
@@ -57,7 +58,7 @@ export async function warehouseRows(
   const types = typesOf(table);
   const list = Object.entries(types).map(([name, type]) => {
     const divisor = digits === 3 ? ' // 1000' : '';
-    if (type === 'TIMESTAMP') return `CAST(epoch_us("${name}")${divisor} AS VARCHAR) AS "${name}"`;
+    if (type === INSTANT) return `CAST(epoch_us("${name}")${divisor} AS VARCHAR) AS "${name}"`;
     return type === 'DOUBLE' ? `"${name}"` : `CAST("${name}" AS VARCHAR) AS "${name}"`;
   });
   const rows = await query(`SELECT ${list.join(', ')} FROM "${table.name}"`);

@@ -17,7 +17,7 @@ WITH first AS (
 ), days AS (
   SELECT
     brand_id,
-    CAST(created_at AS DATE) AS day,
+    CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day,
     engine,
     count(*) AS responses,
     count(*) FILTER (brand_mentioned) AS mentions,

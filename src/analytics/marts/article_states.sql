@@ -3,9 +3,9 @@
 -- column brand_id UUID: The brand.
 -- column article_id UUID: The article.
 -- column status VARCHAR: The state.
--- column since TIMESTAMP: When a sync first saw the item in the state (UTC).
--- column until TIMESTAMP: When a sync found the item in another state or no longer listed (UTC); null while the state lasts.
--- column as_of TIMESTAMP: When the list was last synced (UTC); open states are counted until then.
+-- column since TIMESTAMPTZ: When a sync first saw the item in the state (UTC).
+-- column until TIMESTAMPTZ: When a sync found the item in another state or no longer listed (UTC); null while the state lasts.
+-- column as_of TIMESTAMPTZ: When the list was last synced (UTC); open states are counted until then.
 -- column hours DOUBLE: Time spent in the state so far, in hours.
 -- column is_first BOOLEAN: Whether it is the first state seen; it may have begun earlier.
 -- column next_status VARCHAR: The next state; null if there is none.

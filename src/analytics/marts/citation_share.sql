@@ -20,11 +20,11 @@ WITH domains AS MATERIALIZED (
   LEFT JOIN domains d ON d.brand_id = b.brand_id AND d.owner IN ('third party', 'unknown')
   GROUP BY b.brand_id
 ), totals AS (
-  SELECT brand_id, CAST(created_at AS DATE) AS day, engine, count(*) AS citations
+  SELECT brand_id, CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day, engine, count(*) AS citations
   FROM main.response_citations WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IS NOT NULL GROUP BY ALL
 ), named AS (
   -- Few domains have a known owner, so few citations need counting by domain.
-  SELECT brand_id, CAST(created_at AS DATE) AS day, engine, domain, count(*) AS citations
+  SELECT brand_id, CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day, engine, domain, count(*) AS citations
   FROM main.response_citations
   WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IN (SELECT domain FROM owners)
   GROUP BY ALL

@@ -4,7 +4,7 @@
 -- column website_url VARCHAR: The brand's website.
 -- column host VARCHAR: Host of the website in lower case, without www; domains at or below it are owned. Null if
 --   unknown.
--- column created_at TIMESTAMP: When the brand was created (UTC).
+-- column created_at TIMESTAMPTZ: When the brand was created (UTC).
 SELECT
   id AS brand_id,
   name,

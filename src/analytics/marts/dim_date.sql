@@ -10,11 +10,11 @@
 -- column weekday BIGINT: ISO day of the week, Monday 1 to Sunday 7.
 -- column is_weekend BOOLEAN: Whether it is a Saturday or a Sunday.
 WITH moments AS (
-  SELECT created_at AS moment FROM main.responses
+  SELECT make_timestamp(epoch_us(created_at)) AS moment FROM main.responses
   UNION ALL SELECT date FROM main.traffic_daily
   UNION ALL SELECT date FROM main.metrics_daily
-  UNION ALL SELECT detected_at FROM main.alerts
-  UNION ALL SELECT created_at FROM main.forum_opportunities
+  UNION ALL SELECT make_timestamp(epoch_us(detected_at)) FROM main.alerts
+  UNION ALL SELECT make_timestamp(epoch_us(created_at)) FROM main.forum_opportunities
 ), bounds AS (
   -- Absurd dates would otherwise create a calendar of millions of days.
   SELECT min(moment) AS first_day, max(moment) AS last_day FROM moments

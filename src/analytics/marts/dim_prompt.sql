@@ -8,7 +8,7 @@
 -- column funnel_stage VARCHAR: Funnel stage of the prompt.
 -- column topic_id UUID: Its current or last topic.
 -- column topic_name VARCHAR: Name of that topic.
--- column created_at TIMESTAMP: When the prompt was added (UTC); null if upstream never listed it.
+-- column created_at TIMESTAMPTZ: When the prompt was added (UTC); null if upstream never listed it.
 WITH listed AS (
   SELECT brand_id, id AS prompt_id FROM main.prompts
   WHERE _deleted_at IS NULL AND brand_id IN (SELECT brand_id FROM mart.dim_brand)

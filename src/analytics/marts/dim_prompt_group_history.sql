@@ -5,11 +5,11 @@
 -- column group_by VARCHAR: topic, tag, funnelStage or branded, as in the API's groupBy.
 -- column group_id VARCHAR: Topic id, tag id, funnel stage, or branded / non-branded.
 -- column name VARCHAR: Name of the group at the time.
--- column valid_from TIMESTAMP: When a sync first saw this version of the prompt (UTC).
--- column valid_to TIMESTAMP: When a sync found the prompt changed or deleted (UTC); null for the current version.
--- column applies_from TIMESTAMP: Start of the responses that this version applies to, inclusive (UTC); null if
+-- column valid_from TIMESTAMPTZ: When a sync first saw this version of the prompt (UTC).
+-- column valid_to TIMESTAMPTZ: When a sync found the prompt changed or deleted (UTC); null for the current version.
+-- column applies_from TIMESTAMPTZ: Start of the responses that this version applies to, inclusive (UTC); null if
 --   unbounded.
--- column applies_to TIMESTAMP: End of the responses that this version applies to, exclusive (UTC); null if unbounded.
+-- column applies_to TIMESTAMPTZ: End of the responses that this version applies to, exclusive (UTC); null if unbounded.
 WITH tagged AS (
   SELECT *, unnest(from_json(tags, '[{"tag_id": "VARCHAR", "name": "VARCHAR"}]')) AS tag FROM mart.dim_prompt_history
 ), grouped AS (

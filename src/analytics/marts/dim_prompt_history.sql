@@ -4,11 +4,11 @@
 --   sync.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
--- column valid_from TIMESTAMP: When a sync first saw this version of the prompt (UTC).
--- column valid_to TIMESTAMP: When a sync found the prompt changed or deleted (UTC); null for the current version.
--- column applies_from TIMESTAMP: Start of the responses that this version applies to, inclusive (UTC); null if
+-- column valid_from TIMESTAMPTZ: When a sync first saw this version of the prompt (UTC).
+-- column valid_to TIMESTAMPTZ: When a sync found the prompt changed or deleted (UTC); null for the current version.
+-- column applies_from TIMESTAMPTZ: Start of the responses that this version applies to, inclusive (UTC); null if
 --   unbounded.
--- column applies_to TIMESTAMP: End of the responses that this version applies to, exclusive (UTC); null if unbounded.
+-- column applies_to TIMESTAMPTZ: End of the responses that this version applies to, exclusive (UTC); null if unbounded.
 -- column text VARCHAR: The text sent to the engines.
 -- column active BOOLEAN: False while the prompt was paused.
 -- column branded BOOLEAN: Whether the prompt named the brand.

@@ -2,7 +2,7 @@
 -- column action_id UUID: The action.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that the plan is for.
--- column generated_at TIMESTAMP: When the plan was generated (UTC).
+-- column generated_at TIMESTAMPTZ: When the plan was generated (UTC).
 -- column ordinal BIGINT: Position in the plan, from 0.
 -- column kind VARCHAR: Kind of action.
 -- column title VARCHAR: Title.

@@ -8,7 +8,7 @@
 -- column lost BIGINT: Responses that competitors won.
 -- column winners JSON: Names of the competitors that won responses, as a list.
 -- column summary VARCHAR: Summary of the plan; null until it is generated.
--- column generated_at TIMESTAMP: When the plan was generated (UTC); null until then.
+-- column generated_at TIMESTAMPTZ: When the plan was generated (UTC); null until then.
 -- column actions BIGINT: Proposed actions.
 -- column open_actions BIGINT: Proposed actions that are not done.
 SELECT p.brand_id, p.prompt_id, p.prompt, p.answers, p.mentioned, p.lost, p.winners, p.summary, p.generated_at,

@@ -4,7 +4,7 @@
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.
 -- column engine VARCHAR: Engine slug.
--- column created_at TIMESTAMP: When the engine responded (UTC).
+-- column created_at TIMESTAMPTZ: When the engine responded (UTC).
 -- column day DATE: Day of the response (UTC).
 -- column entity_type VARCHAR: brand or competitor.
 -- column competitor_id UUID: The competitor; null for the brand.
@@ -14,7 +14,8 @@ SELECT response_id, brand_id, prompt_id, engine, created_at, day, 'brand' AS ent
   CAST(NULL AS UUID) AS competitor_id, brand_position AS position, brand_sentiment AS sentiment
 FROM mart.fct_response WHERE brand_mentioned
 UNION ALL
-SELECT m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at, CAST(m.created_at AS DATE), 'competitor',
+SELECT m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at, CAST(make_timestamp(epoch_us(m.created_at)) AS DATE),
+  'competitor',
   m.competitor_id, m.position, m.sentiment
 FROM main.response_competitors m
 SEMI JOIN mart.dim_competitor c ON c.brand_id = m.brand_id AND c.competitor_id = m.competitor_id
@@ -23,7 +24,7 @@ WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL
 UNION ALL
 -- Deduplicate only if upstream has ever listed a competitor twice, because that costs many times as much as counting.
 (SELECT DISTINCT ON (m.brand_id, m.response_id, m.competitor_id) m.response_id, m.brand_id, m.prompt_id, m.engine, m.created_at,
-  CAST(m.created_at AS DATE), 'competitor', m.competitor_id, m.position, m.sentiment
+  CAST(make_timestamp(epoch_us(m.created_at)) AS DATE), 'competitor', m.competitor_id, m.position, m.sentiment
 FROM main.response_competitors m
 SEMI JOIN mart.dim_competitor c ON c.brand_id = m.brand_id AND c.competitor_id = m.competitor_id
 WHERE m._deleted_at IS NULL AND m.created_at IS NOT NULL

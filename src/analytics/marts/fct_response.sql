@@ -4,7 +4,7 @@
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.
 -- column engine VARCHAR: Engine slug.
--- column created_at TIMESTAMP: When the engine responded (UTC).
+-- column created_at TIMESTAMPTZ: When the engine responded (UTC).
 -- column day DATE: Day of the response (UTC).
 -- column brand_mentioned BOOLEAN: Whether the response mentions the brand.
 -- column brand_position BIGINT: The brand's position among those mentioned; null if it is not mentioned.
@@ -15,7 +15,7 @@ SELECT
   prompt_id,
   engine,
   created_at,
-  CAST(created_at AS DATE) AS day,
+  CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day,
   coalesce(brand_mentioned, false) AS brand_mentioned,
   CASE WHEN brand_mentioned THEN brand_position END AS brand_position,
   CASE WHEN brand_mentioned THEN brand_sentiment END AS brand_sentiment

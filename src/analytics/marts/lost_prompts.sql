@@ -17,8 +17,8 @@
 -- column engine VARCHAR: Engine slug; null over all engines.
 -- column responses BIGINT: All responses.
 -- column mentions BIGINT: Responses that mention the brand, all before the streak.
--- column last_mentioned_at TIMESTAMP: The last response that mentions the brand (UTC).
--- column last_answered_at TIMESTAMP: The last response (UTC).
+-- column last_mentioned_at TIMESTAMPTZ: The last response that mentions the brand (UTC).
+-- column last_answered_at TIMESTAMPTZ: The last response (UTC).
 -- column earlier_responses BIGINT: Responses up to the last mention.
 -- column earlier_visibility DOUBLE: mentions / earlier_responses, from 0 to 1.
 -- column earlier_lower DOUBLE: Lower bound of the earlier visibility.
@@ -92,7 +92,8 @@ SELECT
   greatest(0, (rate + w / 2 - sqrt(w * (rate * (1 - rate) + w / 4))) / (1 + w)) AS earlier_lower,
   least(1, (rate + w / 2 + sqrt(w * (rate * (1 - rate) + w / 4))) / (1 + w)) AS earlier_upper,
   streak_responses,
-  CAST(last_answered_at AS DATE) - CAST(last_mentioned_at AS DATE) AS streak_days,
+  CAST(make_timestamp(epoch_us(last_answered_at)) AS DATE)
+    - CAST(make_timestamp(epoch_us(last_mentioned_at)) AS DATE) AS streak_days,
   z2 / (streak_responses + z2) AS streak_upper,
   p_value,
   adjusted_p,

@@ -7,7 +7,7 @@ export const MART_SCHEMA = 'mart';
 /** A column of a mart. */
 export interface MartColumn {
   readonly name: string;
-  /** SQL type, as DuckDB names it. */
+  /** SQL type, as DuckDB names it; TIMESTAMPTZ is short for TIMESTAMP WITH TIME ZONE. */
   readonly type: string;
   readonly about: string;
 }

@@ -8,13 +8,13 @@
 -- column competitor_id UUID: The competitor; null for the brand.
 -- column mentions BIGINT: Responses that mention the entity.
 WITH rivals AS (
-  SELECT brand_id, CAST(created_at AS DATE) AS day, engine, competitor_id, count(*) AS mentions
+  SELECT brand_id, CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day, engine, competitor_id, count(*) AS mentions
   FROM main.response_competitors
   WHERE _deleted_at IS NULL AND created_at IS NOT NULL
     AND NOT EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')
   GROUP BY ALL
   UNION ALL
-  SELECT brand_id, CAST(created_at AS DATE), engine, competitor_id, count(DISTINCT response_id)
+  SELECT brand_id, CAST(make_timestamp(epoch_us(created_at)) AS DATE), engine, competitor_id, count(DISTINCT response_id)
   FROM main.response_competitors
   WHERE _deleted_at IS NULL AND created_at IS NOT NULL
     AND EXISTS (FROM sync.shapes WHERE resource = 'responses' AND name = 'repeats in competitors')

@@ -8,7 +8,7 @@
 -- column state VARCHAR: new, kept or dropped.
 -- column before_citations BIGINT: Citations in the period before.
 -- column recent_citations BIGINT: Citations in the recent period.
--- column last_cited_at TIMESTAMP: Its last citation in the two periods (UTC).
+-- column last_cited_at TIMESTAMPTZ: Its last citation in the two periods (UTC).
 WITH owned AS MATERIALIZED (
   SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
 ), pages AS (

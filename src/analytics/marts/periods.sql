@@ -11,11 +11,12 @@ WITH days AS (
   SELECT DISTINCT brand_id, day FROM mart.answers_daily
 ), read AS (
   SELECT brand_id, max(last_day) AS last_day FROM (
-    SELECT brand_id, least(coalesce(range_to, CAST(closed_at AS DATE)), CAST(closed_at AS DATE) - 1) AS last_day
-    FROM sync.coverage WHERE resource = 'responses'
+    SELECT brand_id, least(coalesce(range_to, closed_day), closed_day - 1) AS last_day
+    FROM (SELECT *, CAST(make_timestamp(epoch_us(closed_at)) AS DATE) AS closed_day FROM sync.coverage)
+    WHERE resource = 'responses'
     UNION ALL
     SELECT brand_id, day FROM sync.audits
-    WHERE resource = 'responses' AND agreed AND CAST(checked_at AS DATE) > day
+    WHERE resource = 'responses' AND agreed AND CAST(make_timestamp(epoch_us(checked_at)) AS DATE) > day
   ) GROUP BY brand_id
 ), complete AS (
   -- If the time of the last sync is unknown, the last day may be incomplete.

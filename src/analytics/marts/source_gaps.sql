@@ -20,7 +20,7 @@ WITH recent AS (
 ), rivals AS (
   SELECT brand_id, response_id FROM (
     SELECT brand_id, competitor_id, response_id FROM main.response_competitors
-    WHERE _deleted_at IS NULL AND created_at >= (SELECT day FROM earliest)
+    WHERE _deleted_at IS NULL AND make_timestamp(epoch_us(created_at)) >= (SELECT day FROM earliest)
   ) SEMI JOIN mart.dim_competitor USING (brand_id, competitor_id)
 ), answers AS (
   SELECT * FROM recent WHERE brand_mentioned
@@ -35,7 +35,7 @@ WITH recent AS (
   FROM answers a
   JOIN (
     SELECT DISTINCT brand_id, response_id, domain FROM main.response_citations
-    WHERE _deleted_at IS NULL AND domain IS NOT NULL AND created_at >= (SELECT day FROM earliest)
+    WHERE _deleted_at IS NULL AND domain IS NOT NULL AND make_timestamp(epoch_us(created_at)) >= (SELECT day FROM earliest)
   ) c ON c.brand_id = a.brand_id AND c.response_id = a.response_id
 ), counted AS (
   SELECT

@@ -12,7 +12,7 @@ import {
   rangeCondition,
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
-import { quoted } from '../../warehouse/schema.ts';
+import { quoted, utc } from '../../warehouse/schema.ts';
 import type { MentionCounts } from './definitions.ts';
 
 /** Selects the responses to count: one brand, a range of days, and the filters of a request. */
@@ -40,8 +40,8 @@ export interface GroupTally {
 
 const keys: Readonly<Record<Grouping, readonly string[]>> = {
   nothing: [],
-  'day-and-engine': [`strftime(t.created_at, '%Y-%m-%d')`, 't.engine'],
-  day: [`strftime(t.created_at, '%Y-%m-%d')`],
+  'day-and-engine': [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`, 't.engine'],
+  day: [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`],
   prompt: ['CAST(t.prompt_id AS VARCHAR)'],
 };
 

@@ -12,24 +12,26 @@ export interface Question {
 export const questions: readonly Question[] = [
   {
     title: 'How visible is each brand, by week and engine (last four weeks)?',
-    sql: `SELECT b.name AS brand, strftime(date_trunc('week', r.created_at), '%Y-%m-%d') AS week, r.engine,
+    sql: `SELECT b.name AS brand, strftime(date_trunc('week', r.created_at AT TIME ZONE 'UTC'), '%Y-%m-%d') AS week, r.engine,
   count(*) AS answers, count(*) FILTER (r.brand_mentioned) AS mentioned,
   round(100.0 * count(*) FILTER (r.brand_mentioned) / count(*), 1) AS visibility
 FROM responses r JOIN brands b ON b.id = r.brand_id
 WHERE r._deleted_at IS NULL
-  AND r.created_at >= (SELECT date_trunc('week', max(created_at)) - INTERVAL 21 DAY FROM responses)
+  AND r.created_at >= (SELECT date_trunc('week', max(created_at) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - INTERVAL 21 DAY
+    FROM responses)
 GROUP BY ALL ORDER BY brand, week, engine`,
   },
   {
     title: 'Who has which share of voice (last 30 days)?',
-    sql: `WITH since AS (SELECT CAST(max(created_at) AS DATE) - 29 AS day FROM responses),
+    sql: `WITH since AS (SELECT date_trunc('day', max(created_at) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - INTERVAL 29 DAY AS start
+  FROM responses),
 mentions AS (
   SELECT r.brand_id, b.name AS entity, true AS own FROM responses r JOIN brands b ON b.id = r.brand_id, since
-  WHERE r._deleted_at IS NULL AND r.brand_mentioned AND r.created_at >= since.day
+  WHERE r._deleted_at IS NULL AND r.brand_mentioned AND r.created_at >= since.start
   UNION ALL
   SELECT c.brand_id, t.name, false FROM response_competitors c
   JOIN competitors t ON t.brand_id = c.brand_id AND t.id = c.competitor_id AND t._deleted_at IS NULL, since
-  WHERE c._deleted_at IS NULL AND c.created_at >= since.day)
+  WHERE c._deleted_at IS NULL AND c.created_at >= since.start)
 SELECT b.name AS brand, entity, own, count(*) AS mentions,
   round(100.0 * count(*) / sum(count(*)) OVER (PARTITION BY b.id), 1) AS share_of_voice
 FROM mentions m JOIN brands b ON b.id = m.brand_id

@@ -40,5 +40,5 @@ export async function sumRows(
 
 // Converts times to microseconds, because some files mark them as UTC and others do not.
 function comparable({ name, type }: Column): string {
-  return type === 'TIMESTAMP' ? `epoch_us(${quoted(name)})` : quoted(name);
+  return type.startsWith('TIMESTAMP') ? `epoch_us(${quoted(name)})` : quoted(name);
 }

@@ -59,6 +59,8 @@ const TYPES: Readonly<Record<string, { readonly iceberg: string; readonly engine
   BIGINT: { iceberg: 'long', engine: 'Int64' },
   DOUBLE: { iceberg: 'double', engine: 'Float64' },
   BOOLEAN: { iceberg: 'boolean', engine: 'Bool' },
+  TIMESTAMPTZ: { iceberg: 'timestamptz', engine: "DateTime64(6, 'UTC')" },
+  // Snapshots of earlier versions.
   TIMESTAMP: { iceberg: 'timestamptz', engine: "DateTime64(6, 'UTC')" },
   DATE: { iceberg: 'date', engine: 'Date32' },
 };

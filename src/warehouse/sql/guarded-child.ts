@@ -11,7 +11,7 @@ import { isRecord } from '../../base/json.ts';
 import { toReadError } from '../errors.ts';
 import { openReadOnly } from '../file/read-only.ts';
 import { toPlain } from '../reader.ts';
-import { literal, quoted } from '../schema.ts';
+import { INSTANT, literal, quoted } from '../schema.ts';
 import { type AllowedStatement, type Audience, allowStatements, type Parse } from './allow-statements.ts';
 import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
 
@@ -205,14 +205,15 @@ async function writeParquet({ connection, parser, audience, limits, output }: Op
   return rows;
 }
 
-// Casts columns to types that every Parquet reader supports: no UUIDs, nested types, time zones or 128-bit integers.
+// Casts columns to types that every Parquet reader supports: no UUIDs, nested types or 128-bit integers.
 function flat(column: string, type: string): string {
   if (/[[(]|^JSON$|^MAP|^UNION/.test(type) && !/^(DECIMAL|ENUM)\(/.test(type))
     return `CAST(to_json(${column}) AS VARCHAR)`;
   if (/^(UUID|INTERVAL|TIME|BIT|ENUM)/.test(type) && !type.startsWith('TIMESTAMP')) return `CAST(${column} AS VARCHAR)`;
   if (/^(HUGEINT|UHUGEINT|UBIGINT)$/.test(type)) return `CAST(${column} AS BIGINT)`;
   if (type.startsWith('DECIMAL')) return `CAST(${column} AS DOUBLE)`;
-  if (type === 'TIMESTAMP WITH TIME ZONE') return `CAST(${column} AT TIME ZONE 'UTC' AS TIMESTAMP)`;
+  // As in JSON, a time without a zone is in UTC.
+  if (/^TIMESTAMP(_S|_MS)?$/.test(type)) return `CAST(${column} AS ${INSTANT})`;
   return column;
 }
 

@@ -142,7 +142,7 @@ async function readPlans(query: Query, of: string): Promise<Listed<ActionPlan>> 
 
 async function readArticles(query: Query, of: string): Promise<Listed<Article>> {
   const rows = await query(
-    `SELECT count(*) OVER (), title, status, word_count, CAST(CAST(created_at AS DATE) AS VARCHAR),
+    `SELECT count(*) OVER (), title, status, word_count, CAST(day AS VARCHAR),
        CAST(CAST(completed_at AS DATE) AS VARCHAR)
      FROM mart.fct_article WHERE ${of} ORDER BY created_at DESC NULLS LAST, article_id LIMIT ${ROWS_MAX}`,
   );
