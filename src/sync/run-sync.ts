@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { inSpan, inThisSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace/trace.ts';
 import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import { EARLIEST_DAY, firstReadDay, plausibleSince } from '../plausibility/item-times.ts';
@@ -34,16 +33,17 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { backfillTotals } from './backfill-totals.ts';
 import type { PageDestinations } from './commit-page.ts';
 import type { DriftCounts } from './drift-watch.ts';
-import { lookAhead, type OutlookParts } from './plan/outlook.ts';
+import { lookAhead } from './plan/outlook.ts';
 import { coveredBy, isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { createNextPlanner } from './plan/plan-next.ts';
-import { leadsOn, planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
+import { planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
 import { createSliceReader, type SliceReader } from './read-slice.ts';
 import { createRequestLog } from './request-log.ts';
 import { createResponseDates } from './response-dates.ts';
 import { createSliceRunner } from './run-slice.ts';
 import type { DayRange, Slice } from './slice.ts';
+import { createSliceQueue } from './slice-queue.ts';
 import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
 import { createFormWriter, learnNames } from './upstream-forms.ts';
 
@@ -200,10 +200,15 @@ async function readAll(
   const listed = await readPlausibleBrands(parts, run, stats, context);
   const brands = chooseBrands(listed, options.brands);
   warnOfMissing(catalogue, listed, options.brands, stats);
-  const forecast = createForecast({ catalogue, database, signal: parts.signal }, brands, context, stats);
-  const milestones = createMilestones(parts);
+  // A plan and a sync predict the same. The prediction improves with the first responses on which other requests depend, and
+  // again with older ones: they show how long the history is.
+  const predict = async (): Promise<void> => {
+    if (context.probe) return;
+    stats.forecast((await lookAhead({ catalogue, database, signal: parts.signal }, brands, context)).requests);
+  };
+  queue.onLevel([PRIORITY.history, PRIORITY.older], predict);
+  queue.onLevel([PRIORITY.list, PRIORITY.window], () => parts.onMilestone?.());
   const add = (chains: readonly Slice[]): void => {
-    milestones.planned(chains);
     const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
     checkPlan(wanted);
     stats.planned(wanted);
@@ -213,15 +218,14 @@ async function readAll(
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(stats);
         add(await follower.after(chain, wasRead));
-        milestones.closed(chain);
-        await forecast.closed(chain);
       });
     }
   };
   follower.brands(brands);
-  await forecast.begin();
+  await predict();
+  const following = await follower.after(opening, true);
   add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
-  add(await follower.after(opening, true));
+  add(following);
   for (const brand of brands) add(planBrand(catalogue, brand, context));
   await queue.drain();
   stats.forecast(0);
@@ -257,50 +261,6 @@ async function readAll(
   await backfillTotals({ catalogue, database, context, requestsMax, read: readAnew }, brands);
 }
 
-// Reports when no slice is left of the lists, and then of the windows. Slices that depend on a slice are planned before it
-// counts as closed.
-function createMilestones({ onMilestone }: SyncParts) {
-  const open = new Set<Slice>();
-  const levels = [PRIORITY.list, PRIORITY.window];
-  return {
-    planned: (chains: readonly Slice[]): void => {
-      for (const chain of chains) open.add(chain);
-    },
-    closed: (chain: Slice): void => {
-      open.delete(chain);
-      const [level] = levels;
-      if (level === undefined || [...open].some(({ priority }) => priority >= level)) return;
-      levels.shift();
-      onMilestone?.();
-    },
-  };
-}
-
-// Predicts the requests of the run before its first slices, and again as soon as the first slices on which others depend
-// were read. The prediction of a plan and of a sync is the same.
-function createForecast(
-  parts: OutlookParts,
-  brands: readonly Member[],
-  context: PlanContext,
-  stats: SyncStats,
-): { begin(): Promise<void>; closed(chain: Slice): Promise<void> } {
-  const leading = new Set(
-    brands
-      .flatMap((brand) => planBrand(parts.catalogue, brand, context))
-      .filter(({ resource }) => leadsOn(parts.catalogue, parts.catalogue.get(resource)))
-      .map(({ id }) => id),
-  );
-  const predict = async (): Promise<void> => {
-    if (!context.probe) stats.forecast((await lookAhead(parts, brands, context)).requests);
-  };
-  return {
-    begin: predict,
-    closed: async ({ id }) => {
-      if (leading.delete(id) && leading.size === 0) await predict();
-    },
-  };
-}
-
 // Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
 async function openRun(
   parts: SyncParts,
@@ -330,25 +290,6 @@ async function openRun(
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
   return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names } };
-}
-
-// Runs the tasks of slices in parallel, by priority. An error of a task is passed to `stop`.
-function createSliceQueue({ connections, signal }: SyncParts, stats: SyncStats, stop: (fatal: unknown) => void) {
-  const queue = new PQueue({ concurrency: connections });
-  signal.addEventListener('abort', () => queue.clear(), { once: true });
-  return {
-    add: (chain: Slice, task: () => Promise<void>): void => {
-      const run = async (): Promise<void> => {
-        if (!signal.aborted && stats.allowance === null) await task();
-      };
-      // Keeps the trace span of the caller.
-      queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
-    },
-    drain: async (): Promise<void> => {
-      await queue.onIdle();
-      signal.throwIfAborted();
-    },
-  };
 }
 
 /** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
