@@ -22,13 +22,15 @@ import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files
 import { isRecord } from '../base/json.ts';
 import { isAlive } from '../base/process-alive.ts';
 import { encodeRows } from '../query/formats/row-formats.ts';
-import { openNewestReplicaWith } from '../session/newest-replica.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import { openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
+import { type Context, catalogue, renewReplica } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { type BatchWriter, type FileFormat, type PlainFile, writePlainFile } from '../snapshot/plain-files.ts';
 import { type Selection, select } from '../snapshot/selection.ts';
 import type { Query } from '../warehouse/database.ts';
-import { openCopySource } from '../warehouse/file/copy-out.ts';
+import { type CopySource, openCopySource } from '../warehouse/file/copy-out.ts';
+import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
+import { quoted } from '../warehouse/schema.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { estimateCopy } from './disk-estimates.ts';
 
@@ -124,16 +126,15 @@ async function exportStream(
 }
 
 async function writeFiles(
-  { config, signal }: Context,
+  context: Context,
   request: FileExport,
   folder: string,
   onProgress: (progress: { table: string; done: number; of: number }) => void,
 ): Promise<{ files: PlainFile[]; stale: boolean }> {
-  const layout = layoutOf(config.folder);
-  const { opened: source, stale } = await openNewestReplicaWith(config, layout, (path) => openCopySource(path, folder));
+  const { signal } = context;
+  const { opened: source, stale } = await openSource(context, folder);
   try {
-    const query: Query = async (sql) => (await source.query(sql)).map((row) => [...row]);
-    const brands = chooseBrandIds(await readBrandNames(query, { deleted: true }), request.brands);
+    const brands = chooseBrandIds(await readBrandNames(queryOf(source), { deleted: true }), request.brands);
     const selected = await select(source, catalogue, { ...request, brands });
     const files: PlainFile[] = [];
     for (const table of selected) {
@@ -146,6 +147,36 @@ async function writeFiles(
     source.close();
     await rm(join(folder, 'spill'), { recursive: true, force: true });
   }
+}
+
+// A sync that was killed before it published a replica may have stored only some pages of a day. Publishing leaves that day out.
+async function openSource(context: Context, folder: string): Promise<{ opened: CopySource; stale: boolean }> {
+  const { config } = context;
+  const layout = layoutOf(config.folder);
+  const open = (path: string): Promise<CopySource> => openCopySource(path, folder);
+  const newest = await openNewestReplicaWith(config, layout, open);
+  try {
+    if (!(await hasUnfinishedDays(queryOf(newest.opened)))) return newest;
+  } catch (thrown) {
+    newest.opened.close();
+    throw thrown;
+  }
+  newest.opened.close();
+  await renewReplica(context);
+  return { opened: await openReplicaWith(config, layout, open), stale: false };
+}
+
+// A replica lists unfinished windows too, but does not contain their rows.
+async function hasUnfinishedDays(query: Query): Promise<boolean> {
+  const { hidden } = await readUnfinishedWindows(query, catalogue);
+  if (hidden.length === 0) return false;
+  const rows = hidden.map(({ table, where }) => `EXISTS (FROM main.${quoted(table)} WHERE ${where})`);
+  const [row] = await query(`SELECT ${rows.join(' OR ')}`);
+  return row?.[0] === true;
+}
+
+function queryOf(source: CopySource): Query {
+  return async (sql) => (await source.query(sql)).map((row) => [...row]);
 }
 
 // Each batch is encoded as a separate stream. Dropping their end markers and all schemas but the first joins them into one.

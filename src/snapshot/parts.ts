@@ -1,5 +1,6 @@
 import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Session } from '../warehouse/database.ts';
+import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 import { hashedSql, type Sums, sumsSql, toSums } from './fingerprint.ts';
 
@@ -15,12 +16,23 @@ export interface Part {
 /**
  * Divides a table into parts, in one scan: one per month of its time and one for rows without a time, or one for the
  * complete table if it has no time. An empty table has one part, of `month` (YYYY-MM), so that readers see its columns.
+ * No part contains hidden rows.
  */
-export async function partsOf(session: Session, table: WarehouseTable, month: string): Promise<Part[]> {
-  const hashed = hashedSql(table, quoted(table.name));
+export async function partsOf(
+  session: Session,
+  table: WarehouseTable,
+  month: string,
+  hidden: readonly HiddenRows[] = [],
+): Promise<Part[]> {
+  const shown = hidden.filter((rows) => rows.table === table.name).map(({ where }) => `(${where}) IS NOT TRUE`);
+  const whereOf = (...conditions: readonly string[]): string => {
+    const all = [...conditions, ...shown];
+    return all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
+  };
+  const hashed = hashedSql(table, quoted(table.name), whereOf());
   if (table.time === undefined) {
     const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashed})`);
-    return [{ folder: table.name, where: '', sums: toSums(row ?? {}) }];
+    return [{ folder: table.name, where: whereOf(), sums: toSums(row ?? {}) }];
   }
   const time = quoted(table.time);
   const found = await session.all(
@@ -31,14 +43,14 @@ export async function partsOf(session: Session, table: WarehouseTable, month: st
   const folderOf = (name: string): string => `${table.name}/month=${name}`;
   if (found.length === 0) {
     const sums = { rows: 0, min: null, max: null, sum: '0', xor: '0' };
-    return [{ folder: folderOf(month), where: '', sums }];
+    return [{ folder: folderOf(month), where: whereOf(), sums }];
   }
   return found.map((row) => {
     const sums = toSums(row);
-    if (row['month'] === null) return { folder: folderOf('unknown'), where: `WHERE ${time} IS NULL`, sums };
+    if (row['month'] === null) return { folder: folderOf('unknown'), where: whereOf(`${time} IS NULL`), sums };
     // A range, because DuckDB can then skip the rows of other months.
     const start = `CAST(${literal(String(row['start']))} AS TIMESTAMP)`;
-    const where = `WHERE ${time} >= ${start} AND ${time} < ${start} + INTERVAL 1 MONTH`;
+    const where = whereOf(`${time} >= ${start}`, `${time} < ${start} + INTERVAL 1 MONTH`);
     return { folder: folderOf(String(row['month'])), where, sums };
   });
 }

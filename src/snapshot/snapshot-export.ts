@@ -7,6 +7,7 @@ import { ensureWritableFolder, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { Database, Session } from '../warehouse/database.ts';
 import { databaseBytes } from '../warehouse/file/copy-database.ts';
+import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import { readVerifiedThrough } from '../warehouse/ledger/verifications.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
@@ -51,7 +52,7 @@ export interface ExportOptions {
 /**
  * Writes every table to Parquet and publishes the snapshot: files first, then the manifest, then the folder by rename,
  * then `latest` by swapping the symlink. Deletes expired snapshots afterwards. Files whose rows have not changed are
- * hard links to the previous snapshot. If the export fails, the last snapshot stays in place and the next export
+ * hard links to the previous snapshot. Days of which a killed sync stored only some pages are left out. If the export fails, the last snapshot stays in place and the next export
  * removes the leftovers.
  * @throws `disk_full`, `folder_unwritable`, or the signal's reason
  */
@@ -113,7 +114,8 @@ async function writeAside(
   await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
   const read = database.transaction(async (session) => {
     const month = createdAt.slice(0, 7);
-    const parts = { folder: aside, previous, compression, month, scratch, signal };
+    const { hidden } = await readUnfinishedWindows(session.query, catalogue);
+    const parts = { folder: aside, previous, compression, month, hidden, scratch, signal };
     const tables = await createTableExport(session, parts);
     const all = [...catalogue.tables, ...catalogue.histories];
     try {

@@ -1,5 +1,6 @@
 import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Session } from '../warehouse/database.ts';
+import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
@@ -21,6 +22,8 @@ export interface TableExportParts {
   readonly compression: string;
   /** Month of an empty table, YYYY-MM. */
   readonly month: string;
+  /** Rows that the snapshot must not contain. */
+  readonly hidden: readonly HiddenRows[];
   /** Reads written files back. */
   readonly scratch: Scratch;
   readonly signal: AbortSignal;
@@ -40,7 +43,7 @@ export interface TableExport {
  * while the next one is written, which takes about the time that a sorting COPY leaves free on two cores.
  */
 export async function createTableExport(session: Session, parts: TableExportParts): Promise<TableExport> {
-  const { folder, previous, compression, month, scratch, signal } = parts;
+  const { folder, previous, compression, month, hidden, scratch, signal } = parts;
   // Another version of DuckDB may write the same rows differently.
   const [row] = await session.all('SELECT version() AS version');
   const writer = String(row?.['version']);
@@ -65,7 +68,7 @@ export async function createTableExport(session: Session, parts: TableExportPart
   return {
     add: async (table) => {
       const files: (() => SnapshotFile)[] = [];
-      for (const part of await partsOf(session, table, month)) {
+      for (const part of await partsOf(session, table, month, hidden)) {
         signal.throwIfAborted();
         const fingerprint = fingerprintOf(formOf(table, compression, writer), part.sums);
         const reused = (await previous?.reuse(part.folder, fingerprint, folder)) ?? null;

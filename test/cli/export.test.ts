@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, readlink, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
+import { startLiar } from '../hostile/liar.ts';
 import { hashes } from '../snapshot/readers.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { type CliWorkspace, openCliFor } from './helpers.ts';
+import { type CliWorkspace, openCli, openCliFor, startCli, until } from './helpers.ts';
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
 
@@ -254,4 +256,71 @@ test('a snapshot uses the requested compression and reports the changed files', 
   expect(again.written).toEqual({ files: 0, bytes: 0 });
   const { stderr } = await workspace.run('export', '--compression', 'zstd');
   expect(stderr).not.toContain('with the previous snapshot');
+});
+
+describe('an export after a killed sync', () => {
+  test.each(['no replica', 'an earlier replica'])(
+    'contains no day of which only some pages are stored, with %s',
+    async (replica) => {
+      const { sandbox, folder, data, env, run, rows } = await openCli({ days: 4, responsesPerDay: 300 });
+      const day = (daysAgo: number): string => dayOf(sandbox.world.now() - daysAgo * DAY_MS);
+      const range = ['--from', day(3), '--to', day(2)];
+      expect(await run('sync', '--only', 'responses', ...range)).toMatchObject({ code: 0 });
+      const count = 'SELECT CAST(created_at AS DATE) AS day, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';
+      const whole = await rows(count);
+      expect(whole.map((row) => row['day'])).toEqual([day(3), day(2)]);
+
+      // Upstream refuses every page but the first, so the sync waits in the middle of its windows until it is killed.
+      const liar = await startLiar(sandbox.baseUrl);
+      let isWaiting = false;
+      liar.tell((exchange) => {
+        const { path, query } = exchange;
+        if (!path.endsWith('/responses') || query.get('cursor') === null) return;
+        isWaiting ||= (query.get('from') ?? '') <= day(1) && day(1) <= (query.get('to') ?? '');
+        exchange.headers['retry-after'] = '50';
+        exchange.status = 503;
+      });
+      const victim = startCli(['sync', '--only', 'responses'], {
+        cwd: folder,
+        env: { ...env, SIGHTLINE_BASE_URL: liar.baseUrl },
+      });
+      await until('the first page of a new day is stored', () => isWaiting);
+      victim.process.kill('SIGKILL');
+      expect(await victim.finished).toMatchObject({ signal: 'SIGKILL' });
+      if (replica === 'no replica') {
+        await rm(join(data, 'analytics.duckdb'));
+        expect((await rows(count)).length).toBeGreaterThan(whole.length);
+      }
+
+      const output = join(folder, 'files');
+      const tables = 'responses,response_citations,mart.fct_response';
+      expect(await run('export', '--format', 'ndjson', '--tables', tables, '--output', output)).toMatchObject({
+        code: 0,
+      });
+      for (const name of tables.split(',')) {
+        const days = new Map<string, number>();
+        for (const line of (await readFile(join(output, `${name}.ndjson`), 'utf8')).trim().split('\n')) {
+          const row = JSON.parse(line);
+          const key = String(row['created_at']).slice(0, 10);
+          days.set(key, (days.get(key) ?? 0) + 1);
+        }
+        expect([...days.keys()].sort(), name).toEqual([day(3), day(2)]);
+        if (name === 'responses') expect([...days].sort()).toEqual(whole.map(({ day, n }) => [day, n]));
+      }
+
+      expect(await run('export')).toMatchObject({ code: 0 });
+      const manifest = JSON.parse(await readFile(join(data, 'snapshots', 'latest', 'manifest.json'), 'utf8'));
+      for (const { name, files } of manifest.tables) {
+        if (!['responses', 'response_citations', 'response_competitors'].includes(name)) continue;
+        for (const { path, rows: listed, max } of files) {
+          expect(max.slice(0, 10), name).toBe(day(2));
+          const file = await asyncBufferFromFile(join(data, 'snapshots', 'latest', path));
+          expect(await parquetReadObjects({ file, columns: ['created_at'] })).toHaveLength(listed);
+        }
+      }
+      const total = manifest.tables.find(({ name }: { name: string }) => name === 'responses').files;
+      const n = total.reduce((sum: number, { rows: listed }: { rows: number }) => sum + listed, 0);
+      expect(n).toBe(whole.reduce((sum, row) => sum + Number(row['n']), 0));
+    },
+  );
 });
