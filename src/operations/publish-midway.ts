@@ -19,16 +19,15 @@ export interface MidwayPublisher {
 /** Dependencies of a midway publisher. */
 export interface MidwayParts {
   readonly clock: Clock;
-  /** Whether a replica made now would have only complete days. */
-  isConsistent(): Promise<boolean>;
-  publish(): Promise<void>;
+  /** Publishes the replica, unless it would mix two reads of a day. Returns whether it did. */
+  publish(): Promise<boolean>;
 }
 
 /**
  * Publishes the replica when a part of a sync is complete, 20 seconds after its start and then every 3 minutes. Waits
  * while days are read again that readers already have. Errors are ignored: the replica at the end of the sync reports them.
  */
-export function createMidwayPublisher({ clock, isConsistent, publish }: MidwayParts): MidwayPublisher {
+export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPublisher {
   const stop = new AbortController();
   let isDue = false;
   let hasNews = false;
@@ -37,11 +36,10 @@ export function createMidwayPublisher({ clock, isConsistent, publish }: MidwayPa
   const attempt = (): void => {
     if (busy !== null || !isDue || !hasNews || stop.signal.aborted) return;
     busy = (async () => {
-      if (!(await isConsistent())) return;
       [isDue, hasNews] = [false, false];
       const startedAt = clock.monotonic();
-      await publish();
-      tookMs = clock.monotonic() - startedAt;
+      if (await publish()) tookMs = clock.monotonic() - startedAt;
+      else [isDue, hasNews] = [true, true];
     })()
       .catch(() => undefined)
       .finally(() => {

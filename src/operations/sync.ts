@@ -6,7 +6,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
 import { providerOf } from '../contract/catalogue.ts';
-import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { type Context, catalogue, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
 import { progressOf } from '../sync/progress.ts';
@@ -18,7 +18,6 @@ import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { RunKind } from '../warehouse/ledger/runs.ts';
-import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
@@ -171,12 +170,9 @@ async function syncThrough(
   );
   const midway = createMidwayPublisher({
     clock,
-    isConsistent: () =>
-      database.exclusive(async ({ query }) => !(await readUnfinishedWindows(query, catalogue)).isMixed),
     publish: async () => {
       await calibrateConventions(database, { now: clock.now(), onlyIfNone: true });
-      await publish(warehouse, layout, copy);
-      copy.isCurrent = false;
+      return publishMidway(warehouse, layout, copy);
     },
   });
   const take = (latest: SyncStats): void => {

@@ -65,6 +65,15 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
   copy.isCurrent = true;
 }
 
+/** Publishes the replica like `publish` while a sync runs, unless the sync is reading days again. Returns whether it did. */
+export function publishMidway(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<boolean> {
+  copy.lost.throwIfAborted();
+  return publishAnalytics(warehouse.database, layout.analytics, async (query) => {
+    const { hidden, isMixed } = await readUnfinishedWindows(query, catalogue);
+    return isMixed ? null : hidden;
+  });
+}
+
 /**
  * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Enters a session first, unless the context has
  * one; the context passed to the work has it.

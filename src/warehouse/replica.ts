@@ -92,10 +92,10 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
 /**
  * Publishes the replica: copies the warehouse to a temporary file and renames it into place, so that readers always
  * find a complete file. The replica uses DuckDB's default storage version, which older readers understand. `find` returns
- * rows that the replica must not contain.
+ * rows that the replica must not contain; if it returns null, nothing is published. Returns whether a replica was published.
  * @throws `warehouse_invalid` if the new replica does not open, `disk_full`; the previous one then stays in place
  */
-export function publishAnalytics(database: Database, path: string, find?: FindHidden): Promise<void> {
+export function publishAnalytics(database: Database, path: string, find?: FindHidden): Promise<boolean> {
   const need = {
     folder: dirname(path),
     bytes: databaseBytes(database.path),
@@ -105,20 +105,23 @@ export function publishAnalytics(database: Database, path: string, find?: FindHi
   return withDiskNeed(need, () => publishCopy(database, path, find));
 }
 
-type FindHidden = (query: Query) => Promise<readonly HiddenRows[]>;
+type FindHidden = (query: Query) => Promise<readonly HiddenRows[] | null>;
 
-async function publishCopy(database: Database, path: string, find: FindHidden | undefined): Promise<void> {
+async function publishCopy(database: Database, path: string, find: FindHidden | undefined): Promise<boolean> {
   const aside = `${path}.new`;
   await removeDatabase(aside);
   await clearSpills(path, Date.now());
   try {
-    await database.exclusive(async (session) => {
-      const without = (await find?.(session.query)) ?? [];
-      await copyDatabase(session, aside, { forReaders: true, without });
+    const isCopied = await database.exclusive(async (session) => {
+      const without = find === undefined ? [] : await find(session.query);
+      if (without !== null) await copyDatabase(session, aside, { forReaders: true, without });
+      return without !== null;
     });
+    if (!isCopied) return false;
     await checkOpens(aside);
     await syncToDisk(aside);
     await publishByRename(aside, path);
+    return true;
   } finally {
     await removeDatabase(aside);
   }

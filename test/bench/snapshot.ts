@@ -139,7 +139,7 @@ async function analyticsSeconds(generated: Generated): Promise<{ own: number; ba
         await session.run('DETACH bare');
       }),
     );
-    const own = await timed(() => publishAnalytics(database, generated.copy));
+    const own = await timed(async () => void (await publishAnalytics(database, generated.copy)));
     await rm(target, { force: true });
     return { own, bare };
   });

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
 import { createBudget } from '../../src/budget/budget.ts';
 import { addDays } from '../../src/contract/time.ts';
 import { createMidwayPublisher } from '../../src/operations/publish-midway.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { catalogue, publishMidway } from '../../src/session/workspace.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
 import { runSync } from '../../src/sync/run-sync.ts';
+import type { SyncStats } from '../../src/sync/sync-stats.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { readTotals, totalsResources } from '../../src/warehouse/ledger/reported-totals.ts';
 import { readUnfinishedWindows } from '../../src/warehouse/ledger/unfinished-windows.ts';
@@ -28,7 +31,7 @@ async function daysOf(path: string): Promise<Days> {
   return new Map(rows.map(([day, n]) => [String(day), Number(n)]));
 }
 
-function publishTo(path: string, { database }: Warehouse): Promise<void> {
+function publishTo(path: string, { database }: Warehouse): Promise<boolean> {
   return publishAnalytics(database, path, async (query) => (await readUnfinishedWindows(query, catalogue)).hidden);
 }
 
@@ -45,19 +48,19 @@ describe('the first sync of 2 brands and 60 days with visits, at 120 requests pe
     const folder = await temporaryFolder();
     const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
     onTestFinished(() => warehouse.close());
-    const path = join(folder, 'analytics.duckdb');
+    const path = layoutOf(folder).analytics;
+    const copy = { isCurrent: false, lost: new AbortController().signal };
     const budget = createBudget({ clock });
     const { signal } = new AbortController();
     const client = createClient({ ...sandbox, keyHeader: 'authorization', budget, clock, connections: 8 });
     const published: { readonly atMs: number; readonly days: Days }[] = [];
     const midway = createMidwayPublisher({
       clock,
-      isConsistent: () =>
-        warehouse.database.exclusive(async ({ query }) => !(await readUnfinishedWindows(query, catalogue)).isMixed),
       publish: () =>
         clock.whileBusy(async () => {
-          await publishTo(path, warehouse);
-          published.push({ atMs: clock.monotonic(), days: await daysOf(path) });
+          const isPublished = await publishMidway(warehouse, layoutOf(folder), copy);
+          if (isPublished) published.push({ atMs: clock.monotonic(), days: await daysOf(path) });
+          return isPublished;
         }),
     });
     const summary = await runSync(
@@ -124,6 +127,28 @@ describe('a replica of an unfinished sync', () => {
   });
 });
 
+test('days that an unfinished sync was reading again delay its own replicas, but not those of another sync', async () => {
+  const { sync, warehouse, clock } = await openWorkspace({ brands: 1, days: 3, responsesPerDay: 300 });
+  const layout = layoutOf(await temporaryFolder());
+  const copy = { isCurrent: false, lost: new AbortController().signal };
+  const publish = (): Promise<boolean> => publishMidway(warehouse(), layout, copy);
+  expect((await sync({ only: ['responses'] })).status).toBe('complete');
+  const stop = new AbortController();
+  const onProgress = ({ resources }: SyncStats): void => {
+    if ((resources.get('responses')?.done ?? 0) > 1) stop.abort(new Error('Ctrl-C'));
+  };
+  await sync({ only: ['responses'], full: true, connections: 1, signal: stop.signal, onProgress });
+  const query = (sql: string) => warehouse().database.exclusive((session) => session.query(sql));
+  expect(await query('SELECT DISTINCT chain FROM sync.checkpoints')).toHaveLength(1);
+  const [[options] = []] = await query('SELECT options FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1');
+
+  const begin = (of: string) => warehouse().beginRun({ runId: randomUUID(), options: of, now: clock.now() });
+  expect(await begin('other options')).toMatchObject({ continues: false });
+  expect(await publish()).toBe(true);
+  expect(await begin(String(options))).toMatchObject({ continues: true });
+  expect(await publish()).toBe(false);
+});
+
 describe('replicas of a running sync', () => {
   function midwayAt() {
     const clock = virtualClock();
@@ -131,8 +156,10 @@ describe('replicas of a running sync', () => {
     const state = { isConsistent: true };
     const midway = createMidwayPublisher({
       clock,
-      isConsistent: async () => state.isConsistent,
-      publish: async () => void published.push(clock.monotonic()),
+      publish: async () => {
+        if (state.isConsistent) published.push(clock.monotonic());
+        return state.isConsistent;
+      },
     });
     return { clock, published, state, midway };
   }
@@ -176,7 +203,6 @@ describe('replicas of a running sync', () => {
     let attempts = 0;
     const midway = createMidwayPublisher({
       clock,
-      isConsistent: async () => true,
       publish: async () => {
         attempts += 1;
         throw new Error('the disk is full');

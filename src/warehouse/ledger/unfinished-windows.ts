@@ -8,7 +8,7 @@ import { literal, quoted } from '../schema.ts';
 export interface UnfinishedWindows {
   /** Rows of days that no complete read has covered: a reader would take them for whole days. */
   readonly hidden: readonly HiddenRows[];
-  /** Whether a window is being read again, so that its days are a mixture of two reads. */
+  /** Whether the running sync reads a window again, so that its days are a mixture of two reads. */
   readonly isMixed: boolean;
 }
 
@@ -18,15 +18,19 @@ export async function readUnfinishedWindows(query: Query, catalogue: Catalogue):
   let isMixed = false;
   for (const resource of catalogue.resources.filter(({ change }) => change.kind === 'window')) {
     const open = await query(
-      `SELECT DISTINCT CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d')
-       FROM sync.checkpoints WHERE resource = ${literal(resource.name)} AND range_from IS NOT NULL ORDER BY ALL`,
+      `SELECT CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'),
+         bool_or(pass_id IN (SELECT pass_id FROM sync.runs WHERE status = 'running'))
+       FROM sync.checkpoints WHERE resource = ${literal(resource.name)} AND range_from IS NOT NULL
+       GROUP BY ALL ORDER BY ALL`,
     );
     if (open.length === 0) continue;
     const covered = await readCoveredDays(query, resource.name);
-    for (const [brandId, from, to] of open.map((row) => row.map(String) as [string, string, string])) {
+    for (const [brandId, from, to, isRunning] of open as [string, string, string, boolean][]) {
       const known = covered.get(brandId) ?? new Set<string>();
-      const days = [...eachDay(from, to)].filter((day) => !known.has(day));
-      if (days.length < [...eachDay(from, to)].length) isMixed = true;
+      const all = [...eachDay(from, to)];
+      const days = all.filter((day) => !known.has(day));
+      // Nobody reads the window of another pass now, so waiting would not end its mixture.
+      if (isRunning && days.length < all.length) isMixed = true;
       if (days.length === 0) continue;
       for (const table of resource.derived) {
         if (table.extent.kind !== 'time') continue;
