@@ -247,7 +247,7 @@ async function heal(patient: DamagedCopy, met: Ended, what: string): Promise<voi
   const synced = await patient.run('sync');
   if (synced.code !== 0 && now === met) return heal(patient, synced, what);
   expect(synced.code, `${what}, synced at last: ${synced.text}`).toBe(0);
-  expectSameTables(await readTables(patient.folder), template.tables);
+  await expectSameTables(await readTables(patient.folder), template.tables, template.baseUrl);
   const examined = await patient.run('doctor', '--offline');
   if (examined.code !== 0) await follow(patient, instructionsOf(examined.text)[0] as string);
   const last = await patient.run('doctor', '--offline');

@@ -45,7 +45,7 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     const { code, text } = await patient.run('sync');
     expect(code, text).toBe(0);
     expect(await inWarehouse([])).toBe(before);
-    expectSameTables(await readTables(patient.folder), template.tables);
+    await expectSameTables(await readTables(patient.folder), template.tables, template.baseUrl);
   } finally {
     await patient.remove();
     await template.close();

@@ -31,6 +31,8 @@ export interface DamagedCopy {
 export interface Template {
   /** Its tables, which every repaired copy must equal. */
   readonly tables: Tables;
+  /** Base URL of its upstream. */
+  readonly baseUrl: string;
   copy(): Promise<DamagedCopy>;
   close(): Promise<void>;
 }
@@ -65,6 +67,7 @@ export async function makeTemplate(prepare: (patient: DamagedCopy) => Promise<vo
   await prepare(original);
   return {
     tables: await readTables(original.folder),
+    baseUrl: sandbox.baseUrl,
     copy: async () => {
       const folder = await makeFolder();
       copyFolder(original.folder, folder);

@@ -61,7 +61,7 @@ test('a healthy sync repairs the effects of random lies in random order', {
       for (let run = 2; healthy.code !== 0 && run <= HEALTHY_MAX; run++)
         healthy = await syncAt(workspace, liar.baseUrl);
       expect(healthy.code, healthy.stderr).toBe(0);
-      expectSameTables(await readTables(workspace), expected);
+      await expectSameTables(await readTables(workspace), expected, lying.baseUrl);
     } finally {
       await lying.close();
       await rm(workspace, { recursive: true, force: true });

@@ -47,5 +47,5 @@ test('an item with an implausible time that upstream never corrects makes one ru
   expect(second.stdout).toMatch(/"quarantined":[1-9]/);
   const third = await syncAt(folder, liar.baseUrl, ['--json']);
   expect(third, third.stderr).toMatchObject({ code: 0 });
-  expectSameTables(await readTables(folder), await readTables(truthful));
+  await expectSameTables(await readTables(folder), await readTables(truthful), sandbox.baseUrl);
 });
