@@ -1,7 +1,8 @@
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
 import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
-import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
+import type { SyncSummary } from '../sync/run-sync.ts';
+import type { SyncOptions } from '../sync/sync-options.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
 import { openBudget, resolveBrands, SYNC_RESOURCES, syncOpened } from './sync.ts';

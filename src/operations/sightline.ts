@@ -7,7 +7,8 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { loadConfig, readEnvironment, type WorkspaceConfig } from '../base/config/config.ts';
 import type { Context } from '../session/workspace.ts';
-import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
+import type { SyncSummary } from '../sync/run-sync.ts';
+import type { SyncOptions } from '../sync/sync-options.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
 import type { Backup } from './backup/backup.ts';

@@ -1,7 +1,8 @@
 import PQueue from 'p-queue';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Context } from '../session/workspace.ts';
-import type { SyncOptions, SyncSummary } from '../sync/run-sync.ts';
+import type { SyncSummary } from '../sync/run-sync.ts';
+import type { SyncOptions } from '../sync/sync-options.ts';
 import { withRemedy } from './damage-remedy.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
 import { syncWorkspace } from './sync.ts';

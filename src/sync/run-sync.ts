@@ -3,12 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { type Catalogue, providerOf } from '../contract/catalogue.ts';
-import { dayOf } from '../contract/time.ts';
-import { EARLIEST_DAY, firstReadDay, plausibleSince } from '../plausibility/item-times.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
-import { SETTLE_DAYS } from '../plausibility/range-totals.ts';
-import { type ClockPolicy, createRunClock, FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
-import { type Allowance, AllowanceReached } from '../upstream/allowance.ts';
+import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
+import { AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
 import { readQuarantined } from '../warehouse/ledger/ledger.ts';
@@ -20,54 +17,26 @@ import {
   type RunTotals,
   readLastRequests,
 } from '../warehouse/ledger/runs.ts';
-import {
-  type ClosedSlice,
-  type Member,
-  type OpenSlice,
-  readBegunSlices,
-  readClosedSlices,
-  readMembers,
-  readOpenSlices,
-} from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { backfillTotals } from './backfill-totals.ts';
 import type { PageDestinations } from './commit-page.ts';
 import type { DriftCounts } from './drift-watch.ts';
 import { lookAhead } from './plan/outlook.ts';
-import { coveredBy, isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
+import { isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { createNextPlanner } from './plan/plan-next.ts';
-import { planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
+import { planBrand, planWorkspace } from './plan/plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
 import { createSliceReader, type SliceReader } from './read-slice.ts';
 import { createRequestLog } from './request-log.ts';
 import { createResponseDates } from './response-dates.ts';
+import { chooseBrands, readPlausibleBrands, warnOfMissing } from './run-brands.ts';
+import { createContext, readContext } from './run-context.ts';
 import { createSliceRunner } from './run-slice.ts';
-import type { DayRange, Slice } from './slice.ts';
+import type { Slice } from './slice.ts';
 import { createSliceQueue } from './slice-queue.ts';
+import type { SyncOptions } from './sync-options.ts';
 import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
 import { createFormWriter, learnNames } from './upstream-forms.ts';
-
-/** Options of a run. */
-export interface SyncOptions {
-  /** Resources to read, including those they depend on; null for all. */
-  readonly only: readonly string[] | null;
-  /** Days to read, both included; null for the complete history. */
-  readonly range: DayRange | null;
-  /** Ids of the brands to read; null for all. */
-  readonly brands: readonly string[] | null;
-  /** Reads everything again, even if it is up to date. */
-  readonly full?: boolean;
-  /** Accepts a plan that is far larger than the last one. */
-  readonly acceptPlan?: boolean;
-  /** Removes all expired raw pages at the end, not only those of one day. */
-  readonly acceptExpiry?: boolean;
-  /** Deletes all rows that upstream no longer lists, without a limit. */
-  readonly acceptDeletions?: boolean;
-  /** Reads only what estimates depend on: no totals of days. */
-  readonly probe?: boolean;
-  /** Limit of the run; the next run continues. */
-  readonly allowance?: Allowance;
-}
 
 const BY_COMMAND: RunOrigin = { kind: 'sync', trigger: 'command' };
 
@@ -292,57 +261,6 @@ async function openRun(
   return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names } };
 }
 
-/** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
-export async function readContext(
-  parts: Pick<SyncParts, 'catalogue' | 'warehouse' | 'connections'>,
-  options: SyncOptions,
-  passId: string | null,
-  now: number,
-): Promise<PlanContext> {
-  const { database } = parts.warehouse;
-  const closed = await readClosedSlices(database, { passId, lasting: lastingResources(parts.catalogue) });
-  // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
-  const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
-  const chains = closed.filter(
-    ({ from, to, closedAt }) =>
-      closedAt <= now + FUTURE_MS_MAX && (from === null || from >= first) && (to === null || to <= today),
-  );
-  const open = passId === null ? [] : await readOpenSlices(database, passId);
-  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunSlices(database) });
-}
-
-interface Known {
-  readonly now: number;
-  readonly passId: string | null;
-  readonly chains: readonly ClosedSlice[];
-  readonly open: readonly OpenSlice[];
-  readonly begun: ReadonlySet<string>;
-}
-
-function createContext(
-  { catalogue, connections }: Pick<SyncParts, 'catalogue' | 'connections'>,
-  { range, full, only, acceptDeletions, probe }: SyncOptions,
-  { now, passId, chains, open, begun }: Known,
-): PlanContext {
-  return {
-    range,
-    full: full === true,
-    acceptDeletions: acceptDeletions === true,
-    probe: probe === true,
-    settleDays: SETTLE_DAYS,
-    wanted: withDependencies(catalogue, only),
-    connections,
-    now,
-    today: dayOf(now),
-    names: new Map(),
-    covered: coveredBy(chains),
-    closed: chains.filter((chain) => chain.passId === passId),
-    read: new Set(chains.flatMap((chain) => (chain.passId === passId ? [] : (chain.brandId ?? [])))),
-    open,
-    begun,
-  };
-}
-
 // Removes rows that were stored by an earlier version, or by a run with a wrong clock.
 async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncStats): Promise<void> {
   const rows = await warehouse.removeImplausible(now);
@@ -351,58 +269,10 @@ async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncS
   stats.warned({ chain: 'warehouse', code: 'implausible_value', message });
 }
 
-// Reads the brands of the warehouse. A brand with an implausible creation date is kept, and its date is ignored.
-async function readPlausibleBrands(
-  parts: SyncParts,
-  run: RunRef,
-  stats: SyncStats,
-  { now, today }: PlanContext,
-): Promise<Member[]> {
-  const provider = providerOf(parts.catalogue, 'brand');
-  const listed = await readBrands(parts);
-  const plausible = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, today) }));
-  const wrong = listed.filter(({ since }, index) => since !== plausible[index]?.since);
-  const path = `data[].${provider.provides?.since ?? ''}`;
-  const allowed = `within ${EARLIEST_DAY} to the day after today`;
-  for (const { id, since } of wrong) {
-    const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if the date were missing`;
-    stats.warned({ chain: provider.name, code: 'implausible_value', message });
-  }
-  const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
-  await parts.drift?.store(run.runId, provider.name, values, now);
-  return plausible;
-}
-
 // Requests of the last run with the same options. Null for a full read, an explicit range or an accepted plan, which have no limit.
 async function lastRequests({ warehouse }: SyncParts, options: SyncOptions): Promise<number | null> {
   if (options.acceptPlan === true || options.full === true || options.range !== null) return null;
   return warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
-}
-
-// A brand that was selected by its stored row may have been deleted upstream since.
-function warnOfMissing(
-  catalogue: Catalogue,
-  listed: readonly Member[],
-  wanted: readonly string[] | null,
-  stats: SyncStats,
-): void {
-  const chain = providerOf(catalogue, 'brand').name;
-  for (const id of wanted ?? []) {
-    if (listed.some((brand) => brand.id === id.toLowerCase())) continue;
-    stats.warned({ chain, code: 'not_found', message: `upstream does not list the brand ${id}` });
-  }
-}
-
-// Windows and paged scans are planned from all earlier reads. For other resources only recent reads matter.
-function lastingResources({ resources }: Catalogue): string[] {
-  return resources.filter(({ change }) => change.kind === 'window' || change.kind === 'walk').map(({ name }) => name);
-}
-
-/** Reads the brands that upstream currently lists. */
-export function readBrands({ catalogue, warehouse }: Pick<SyncParts, 'catalogue' | 'warehouse'>): Promise<Member[]> {
-  const provider = providerOf(catalogue, 'brand');
-  const { id, since } = provider.provides as NonNullable<typeof provider.provides>;
-  return readMembers(warehouse.database, provider, null, { id, since });
 }
 
 // Skips slices that the continued run has just read; slices that depend on them are still planned.
@@ -411,10 +281,4 @@ function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
   if (chain.includesNext && chain.from !== chain.to) return false;
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
-}
-
-/** Returns the brands with these ids; all if `wanted` is null. */
-export function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
-  if (wanted === null) return brands;
-  return brands.filter((brand) => wanted.some((id) => id.toLowerCase() === brand.id));
 }

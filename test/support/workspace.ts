@@ -5,7 +5,8 @@ import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } f
 import type { Clock } from '../../src/base/clock.ts';
 import { createBudget } from '../../src/budget/budget.ts';
 import { type Catalogue, createCatalogue } from '../../src/contract/catalogue.ts';
-import { runSync, type SyncOptions, type SyncParts, type SyncSummary } from '../../src/sync/run-sync.ts';
+import { runSync, type SyncParts, type SyncSummary } from '../../src/sync/run-sync.ts';
+import type { SyncOptions } from '../../src/sync/sync-options.ts';
 import { withAllowance } from '../../src/upstream/allowance.ts';
 import { CLIENT_LIMITS, type ClientLimits, createClient } from '../../src/upstream/client.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readContext } from '../../src/sync/run-sync.ts';
+import { readContext } from '../../src/sync/run-context.ts';
 import { openWorkspace } from '../support/workspace.ts';
 
 const BRAND = '00000000-0000-4000-8000-000000000001';

@@ -1,7 +1,8 @@
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { JobRun } from '../../scheduler/job-log.ts';
 import type { Context } from '../../session/workspace.ts';
-import type { SyncOptions, SyncSummary } from '../../sync/run-sync.ts';
+import type { SyncSummary } from '../../sync/run-sync.ts';
+import type { SyncOptions } from '../../sync/sync-options.ts';
 import type { News } from './notify.ts';
 
 /** Notifies the configured webhooks of the result of a sync. `job` is the job whose step it was, or null. Does not throw. */

@@ -1,8 +1,11 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { plausibleSince } from '../../plausibility/item-times.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { chooseBrands, readBrands, readContext, type SyncOptions, type SyncParts } from '../run-sync.ts';
+import { chooseBrands, readBrands } from '../run-brands.ts';
+import { readContext } from '../run-context.ts';
+import type { SyncParts } from '../run-sync.ts';
 import type { Slice } from '../slice.ts';
+import type { SyncOptions } from '../sync-options.ts';
 import { lookAhead, type Outlook } from './outlook.ts';
 import type { PlanContext } from './plan-context.ts';
 import { leadsOn } from './plan-slices.ts';

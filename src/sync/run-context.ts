@@ -1,0 +1,80 @@
+import type { Catalogue } from '../contract/catalogue.ts';
+import { dayOf } from '../contract/time.ts';
+import { firstReadDay } from '../plausibility/item-times.ts';
+import { SETTLE_DAYS } from '../plausibility/range-totals.ts';
+import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
+import {
+  type ClosedSlice,
+  type OpenSlice,
+  readBegunSlices,
+  readClosedSlices,
+  readOpenSlices,
+} from '../warehouse/ledger/slice-state.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { coveredBy, type PlanContext } from './plan/plan-context.ts';
+import { withDependencies } from './plan/plan-slices.ts';
+import type { SyncOptions } from './sync-options.ts';
+
+/** The resources, and the number of slices read in parallel. */
+interface ContextParts {
+  readonly catalogue: Catalogue;
+  readonly connections: number;
+}
+
+/** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
+export async function readContext(
+  parts: ContextParts & { readonly warehouse: Warehouse },
+  options: SyncOptions,
+  passId: string | null,
+  now: number,
+): Promise<PlanContext> {
+  const { database } = parts.warehouse;
+  const closed = await readClosedSlices(database, { passId, lasting: lastingResources(parts.catalogue) });
+  // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
+  const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
+  const chains = closed.filter(
+    ({ from, to, closedAt }) =>
+      closedAt <= now + FUTURE_MS_MAX && (from === null || from >= first) && (to === null || to <= today),
+  );
+  const open = passId === null ? [] : await readOpenSlices(database, passId);
+  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunSlices(database) });
+}
+
+/** The time, and the slices of earlier runs. */
+interface Known {
+  readonly now: number;
+  readonly passId: string | null;
+  readonly chains: readonly ClosedSlice[];
+  readonly open: readonly OpenSlice[];
+  readonly begun: ReadonlySet<string>;
+}
+
+/** Creates the context of a plan from the state of earlier runs. */
+export function createContext(
+  { catalogue, connections }: ContextParts,
+  { range, full, only, acceptDeletions, probe }: SyncOptions,
+  { now, passId, chains, open, begun }: Known,
+): PlanContext {
+  return {
+    range,
+    full: full === true,
+    acceptDeletions: acceptDeletions === true,
+    probe: probe === true,
+    settleDays: SETTLE_DAYS,
+    wanted: withDependencies(catalogue, only),
+    connections,
+    now,
+    today: dayOf(now),
+    names: new Map(),
+    covered: coveredBy(chains),
+    closed: chains.filter((chain) => chain.passId === passId),
+    read: new Set(chains.flatMap((chain) => (chain.passId === passId ? [] : (chain.brandId ?? [])))),
+    open,
+    begun,
+  };
+}
+
+// Windows and paged scans are planned from all earlier reads. For other resources only recent reads matter.
+function lastingResources({ resources }: Catalogue): string[] {
+  return resources.filter(({ change }) => change.kind === 'window' || change.kind === 'walk').map(({ name }) => name);
+}
