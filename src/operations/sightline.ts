@@ -54,7 +54,7 @@ export interface ContextSettings {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Time and randomness; default: those of the machine. */
   readonly clock?: Clock;
-  /** Stops the operation when it is aborted. Committed pages are kept, and the next sync continues. */
+  /** Stops the operation when it is aborted. Committed pages are kept, and the next sync resumes. */
   readonly signal?: AbortSignal;
   /** Name of the program, shown to other processes while it owns the warehouse; default: `program`. */
   readonly command?: string;

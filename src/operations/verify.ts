@@ -21,7 +21,7 @@ import {
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
-/** Ranges of days that one repair fetches again, at most. The next repair continues. */
+/** Ranges of days that one repair fetches again, at most. The next repair resumes. */
 const REPAIR_RANGES_MAX = 200;
 /** The first round repairs single days; the second repairs ranges that still differ. */
 const REPAIR_ROUNDS_MAX = 2;

@@ -54,7 +54,7 @@ export interface CheckedOut {
    * @throws `lease_lost`, `home_failed`
    */
   keepFiles(): Promise<void>;
-  /** Releases the lease. If there was no check-in, the next holder continues at the last page in the journal. */
+  /** Releases the lease. If there was no check-in, the next holder resumes after the last page in the journal. */
   release(): Promise<void>;
 }
 

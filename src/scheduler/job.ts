@@ -2,7 +2,7 @@ import { SightlineError } from '../base/errors.ts';
 import { type Cron, parseCron } from './cron-pattern.ts';
 import { isTimeZone } from './zone.ts';
 
-/** Limits of a sync step. The next run continues where this one stopped. */
+/** Limits of a sync step. The next run resumes where this one stopped. */
 export interface StepAllowance {
   readonly maxRequests?: number;
   readonly maxMinutes?: number;

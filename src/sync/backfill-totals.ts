@@ -21,7 +21,7 @@ export interface BackfillParts {
   read(chains: readonly Slice[]): Promise<boolean>;
 }
 
-/** Requests unknown totals of days before the last 30, newest first, up to the limit. The next run continues. */
+/** Requests unknown totals of days before the last 30, newest first, up to the limit. The next run resumes. */
 export async function backfillTotals(parts: BackfillParts, brands: readonly Member[]): Promise<void> {
   const { catalogue, database, context, requestsMax, read } = parts;
   const asked = new Set<string>();

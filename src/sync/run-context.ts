@@ -21,7 +21,7 @@ interface ContextParts {
   readonly connections: number;
 }
 
-/** Reads the state of earlier runs at the time `now`. `passId` is the pass to continue, if any. */
+/** Reads the state of earlier runs at the time `now`. `passId` is the pass to resume, if any. */
 export async function readContext(
   parts: ContextParts & { readonly warehouse: Warehouse },
   options: SyncOptions,

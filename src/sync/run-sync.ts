@@ -142,7 +142,7 @@ async function endRun({ warehouse, archive, drift, clock }: SyncParts, run: RunR
   await archive?.append({ kind: 'end', runId, passId, totals: { ...totals }, date });
 }
 
-// A run continues the last one with the same options; limits and confirmations do not count.
+// A run resumes the last one with the same options; limits and confirmations do not count.
 function identityOf({ only, range, brands, full }: SyncOptions): string {
   return JSON.stringify({ only, range, brands, ...(full === true ? { full } : {}) });
 }
@@ -275,7 +275,7 @@ async function lastRequests({ warehouse }: SyncParts, options: SyncOptions): Pro
   return warehouse.database.exclusive(({ query }) => readLastRequests(query, identityOf(options)));
 }
 
-// Skips slices that the continued run has just read; slices that depend on them are still planned.
+// Skips slices that the resumed run has just read; slices that depend on them are still planned.
 function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
   // Totals are subtracted from each other only if they were read at about the same time.
   if (chain.includesNext && chain.from !== chain.to) return false;

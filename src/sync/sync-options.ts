@@ -19,6 +19,6 @@ export interface SyncOptions {
   readonly acceptDeletions?: boolean;
   /** Reads only what estimates depend on: no totals of days. */
   readonly probe?: boolean;
-  /** Limit of the run; the next run continues. */
+  /** Limit of the run; the next run resumes. */
   readonly allowance?: Allowance;
 }

@@ -99,15 +99,15 @@ export function publishAnalytics(database: Database, path: string, find?: FindHi
   const need = {
     folder: dirname(path),
     bytes: databaseBytes(database.path),
-    by: 'the next published copy',
+    by: 'the next replica',
     unchanged: 'the warehouse is complete',
   };
-  return withDiskNeed(need, () => publishCopy(database, path, find));
+  return withDiskNeed(need, () => writeReplica(database, path, find));
 }
 
 type FindHidden = (query: Query) => Promise<readonly HiddenRows[] | null>;
 
-async function publishCopy(database: Database, path: string, find: FindHidden | undefined): Promise<boolean> {
+async function writeReplica(database: Database, path: string, find: FindHidden | undefined): Promise<boolean> {
   const aside = `${path}.new`;
   await removeDatabase(aside);
   await clearSpills(path, Date.now());

@@ -102,7 +102,7 @@ async function planAll(warehouse: Warehouse): Promise<void> {
 // The work of a sync before its first request.
 async function begin(warehouse: Warehouse): Promise<void> {
   const run = await warehouse.beginRun({ runId: crypto.randomUUID(), options: 'bench', now: Date.now() });
-  if (!run.continues) throw new Error('the run does not continue the interrupted one');
+  if (!run.continues) throw new Error('the run does not resume the interrupted one');
   const context = await readContext({ ...parts, warehouse }, options, run.passId, Date.now());
   if (context.open.length !== PAGES_UNDER_WAY)
     throw new Error(`${context.open.length} slices are in progress; expected ${PAGES_UNDER_WAY}`);

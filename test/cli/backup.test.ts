@@ -46,7 +46,7 @@ describe('backup', () => {
     expect(again, again.stderr).toMatchObject({ code: 0, stdout: `${path}\n` });
   });
 
-  test('copies the published copy while another process owns the warehouse, and prints a note', async () => {
+  test('copies the replica while another process owns the warehouse, and prints a note', async () => {
     const { run, data } = workspace;
     const database = await openDatabase(join(data, 'warehouse.duckdb'));
     await database.exclusive((session) => session.run('CREATE TABLE newer AS SELECT 1 AS one'));
@@ -54,7 +54,7 @@ describe('backup', () => {
       const { code, stdout, stderr } = await run('backup', 'beside.duckdb', '--json');
       expect(code, stderr).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ stale: true });
-      expect(stderr).toContain('published copy');
+      expect(stderr).toContain('of the replica');
     } finally {
       await database.exclusive((session) => session.run('DROP TABLE newer'));
       await database.close();

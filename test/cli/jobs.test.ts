@@ -181,7 +181,7 @@ describe('a workspace that is served', () => {
     // Readers do not open the live file while it is owned, even if it is newer than the copy.
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(workspace.data, 'warehouse.duckdb'), later, later);
-    expect((await workspace.run('runs')).stderr).toContain('from the last published copy');
+    expect((await workspace.run('runs')).stderr).toContain('from the replica');
     const { code, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('gsk_');

@@ -78,7 +78,7 @@ describe('a stopped sync', () => {
       expect(stderr).not.toMatch(/\n\s+at /);
       const kept = summary.tables.responses.inserted;
       expect(kept).toBeGreaterThanOrEqual(100);
-      // Readers see no day of which only some pages are stored. The next sync continues after the stored pages.
+      // Readers see no day of which only some pages are stored. The next sync resumes after the stored pages.
       expect(await workspace.rows(COUNT)).toEqual([{ n: 0 }]);
       expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
       expect(existsSync(join(workspace.data, 'owner.json'))).toBe(false);

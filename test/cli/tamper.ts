@@ -23,7 +23,7 @@ export function oneOf(table: string, daysAgo: number, where = 'true'): string {
   return `rowid = (SELECT min(rowid) FROM ${table} WHERE CAST(created_at AS DATE) = CAST(now() AS DATE) - ${daysAgo} AND ${where})`;
 }
 
-/** Queries the published copy in this process and returns the rows. */
+/** Queries the replica in this process and returns the rows. */
 export async function readCopy({ data }: Pick<CliWorkspace, 'data'>, sql: string): Promise<readonly unknown[][]> {
   const reader = await openReader(join(data, 'analytics.duckdb'));
   try {

@@ -98,7 +98,7 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
       const error = await failureOf(syncWorkspace(context, EVERYTHING, fill));
       expect(isFull).toBe(true);
       expect(error.code).toBe('disk_full');
-      expect(error.message).toMatch(fullDisk(folder, /(a sync|the next published copy)/));
+      expect(error.message).toMatch(fullDisk(folder, /(a sync|the next replica)/));
       expect(String((error.cause as Error).message)).not.toBe(error.message);
       disk.leave(ROOMY_BYTES);
       const summary = await syncWorkspace(context, EVERYTHING, nothing);
@@ -162,7 +162,7 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
     expect((await cli([...args, '--verbose'])).stderr).toContain('No space left on device');
   });
 
-  test('a checkpoint and a published copy fail with disk_full and keep committed rows', async (context) => {
+  test('a checkpoint and a replica fail with disk_full and keep committed rows', async (context) => {
     const disk = await smallDisk(60 * MEGABYTE);
     if (disk === null) return context.skip();
     const path = join(disk.folder, 'warehouse.duckdb');
@@ -173,7 +173,7 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
     disk.leave(4_096);
     const published = await failureOf(publishAnalytics(database, join(disk.folder, 'analytics.duckdb')));
     expect(published.code).toBe('disk_full');
-    expect(published.message).toMatch(fullDisk(disk.folder, /the next published copy/));
+    expect(published.message).toMatch(fullDisk(disk.folder, /the next replica/));
     const insert = 'INSERT INTO t SELECT hash(range)::VARCHAR FROM range(400000)';
     expect((await failureOf(database.exclusive(({ run }) => run(insert)))).code).toBe('disk_full');
     await database.close();

@@ -51,7 +51,7 @@ describe('an interrupted run', () => {
     expect(await workspace.query('SELECT count(*) AS open FROM sync.checkpoints')).toEqual([{ open: 0n }]);
   });
 
-  test('is continued even after other runs', async () => {
+  test('is resumed even after other runs', async () => {
     const workspace = await openWorkspace(many);
     const stop = new AbortController();
     await workspace.sync({
@@ -81,7 +81,7 @@ describe('an interrupted run', () => {
   test.for([
     [-5, 'upstream'],
     [1.4, 'checked'],
-  ] as const)("is continued when this machine's clock is %d days from upstream's (%s)", async ([days, clockPolicy]) => {
+  ] as const)("is resumed when this machine's clock is %d days from upstream's (%s)", async ([days, clockPolicy]) => {
     const workspace = await openWorkspace(many);
     const clock = hurriedClock(() => NOW_MS + days * 86_400_000);
     const stop = new AbortController();

@@ -196,7 +196,7 @@ describe('the plan of a windowed resource', () => {
     );
   });
 
-  test('of a continued run skips completed slices and resumes unfinished ones', () => {
+  test('of a resumed run skips completed slices and resumes unfinished ones', () => {
     fc.assert(
       fc.property(
         counts(600),

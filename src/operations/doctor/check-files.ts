@@ -48,7 +48,7 @@ export async function checkDisk({ context, layout }: CheckContext): Promise<Find
   const snapshot = manifest?.tables.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
   const database = Math.max(sizeOf(layout.warehouse), sizeOf(layout.analytics));
   const needed = Math.max(SYNC_BYTES_MIN, snapshot + 2 * database);
-  const message = `${megabytes(free)} free; the next copy, snapshot and backup may take ${megabytes(needed)}`;
+  const message = `${megabytes(free)} free; the next replica, snapshot and backup may take ${megabytes(needed)}`;
   if (free >= 2 * needed) return [{ status: 'ok', message }];
   const advice = 'Free disk space, or keep fewer snapshots (`keep` in sightline.config.json) and raw pages.';
   return [{ status: free < needed ? 'failure' : 'warning', message, advice }];

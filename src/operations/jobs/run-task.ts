@@ -34,7 +34,7 @@ export interface TaskParts {
   readonly clock: Clock;
   /**
    * Whether this process owns the workspace, as `serve` does. Then the task waits in its queue instead of being put back, and begins
-   * with its first step after an interruption, because no other worker can continue it.
+   * with its first step after an interruption, because no other worker can resume it.
    */
   readonly isOwner: boolean;
   /** Current settings of a workspace; undefined if it is not configured. */

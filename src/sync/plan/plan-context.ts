@@ -4,7 +4,7 @@ import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.
 import type { DayRange, ParameterNames } from '../slice.ts';
 
 /**
- * Maximum age of an unfinished run's slices for the next run to continue them: for days that are over, and for data
+ * Maximum age of an unfinished run's slices for the next run to resume them: for days that are over, and for data
  * that may change at any moment.
  */
 const PAST_DAYS_FRESH_MS = 24 * 3_600_000;
@@ -47,11 +47,11 @@ export interface PlanContext {
   readonly names: ParameterNames;
   /** Slices that are read concurrently. */
   readonly connections: number;
-  /** Completed slices of the unfinished run that this run continues. */
+  /** Completed slices of the unfinished run that this run resumes. */
   readonly closed: readonly ClosedSlice[];
   /** Unfinished slices of that run. */
   readonly open: readonly OpenSlice[];
-  /** Brands of which a run other than the continued one has read at least one slice. */
+  /** Brands of which a run other than the resumed one has read at least one slice. */
   readonly read: ReadonlySet<string>;
   /** Every slice that was ever read completely. */
   readonly covered: Covered;
@@ -89,7 +89,7 @@ export function coveredBy(chains: readonly ClosedSlice[]): Covered {
   };
 }
 
-/** Returns whether data read at `at` (epoch milliseconds) are recent enough that a run that continues the slice skips it. */
+/** Returns whether data read at `at` (epoch milliseconds) are recent enough that a run that resumes the slice skips it. */
 export function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
   const past = chain.to !== null && chain.to < dayOf(at);
   // A time in the future is wrong, so it does not count as fresh.

@@ -30,7 +30,7 @@ export function withDerivedEnd<T extends { readonly status: string; readonly err
 /** A started run. */
 export interface RunRef {
   readonly runId: string;
-  /** A run that continues another has the same pass. It does not read slices again that the pass has completed. */
+  /** A run that resumes another has the same pass. It does not read slices again that the pass has completed. */
   readonly passId: string;
 }
 
@@ -45,16 +45,16 @@ export interface RunTotals {
   readonly error: string | null;
   /**
    * Whether the run failed or upstream contradicted itself. The next run then reads completed slices again and
-   * continues only unfinished ones.
+   * resumes only unfinished ones.
    */
   readonly isDoubtful?: boolean;
 }
 
-/** Pass of slices that no run continues. */
+/** Pass of slices that no run resumes. */
 const NO_PASS = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Starts a run. It continues the pass of the last run with the same options unless that run is complete. Runs of killed
+ * Starts a run. It resumes the pass of the last run with the same options unless that run is complete. Runs of killed
  * processes are closed as interrupted.
  */
 export async function beginRun(

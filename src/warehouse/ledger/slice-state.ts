@@ -95,7 +95,7 @@ const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_
 
 /** Selects the slices that planning needs. Every night adds slices of each brand, and most are irrelevant later. */
 export interface SliceScope {
-  /** The pass to continue, all of whose slices are needed; null if there is none. */
+  /** The pass to resume, all of whose slices are needed; null if there is none. */
   readonly passId: string | null;
   /** Resources of which every slice is needed, whatever its age. */
   readonly lasting: readonly string[];

@@ -20,8 +20,7 @@ export const backup = defineCommand({
     say(
       `${plural(rows, 'row')} of ${plural(tables, 'table')} written and verified, ${size(bytes)}, as of ${shownTime(asOf)}`,
     );
-    if (stale)
-      say('note: another process owns the warehouse and has newer data; this backup is of the last published copy');
+    if (stale) say('note: another process owns the warehouse and has newer data; this backup is of the replica');
     if (!json) printData(path);
     return EXIT.done;
   },

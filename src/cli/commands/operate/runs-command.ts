@@ -112,5 +112,5 @@ function printRun(run: RunCost, resources: readonly ResourceCost[]): void {
 }
 
 function noteStale(stale: boolean): void {
-  if (stale) say('note: another process owns the warehouse; this is from the last published copy');
+  if (stale) say('note: another process owns the warehouse; this is from the replica');
 }

@@ -46,7 +46,7 @@ const exportState = defineCommand({
     const { stale, ...result } = await writeState(await config(), systemClock, file, force);
     const { coverage, checkpoints } = result;
     if (json) printJson('state export', result);
-    else say(`${plural(coverage, 'complete chain')} and ${plural(checkpoints, 'checkpoint')} written to ${file}`);
+    else say(`${plural(coverage, 'complete slice')} and ${plural(checkpoints, 'checkpoint')} written to ${file}`);
     noteStale(stale);
     return EXIT.done;
   },
@@ -64,11 +64,11 @@ const importState = defineCommand({
     const { readStateFile, replaceState } = await import('../../../operations/state.ts');
     const context = await load();
     const file = readStateFile(path);
-    const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'chain')})`;
+    const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'slice')})`;
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
     const { coverage, checkpoints } = await replaceState(context, file, force);
     if (json) printJson('state import', { coverage: coverage.length, checkpoints: checkpoints.length });
-    else say(`${plural(coverage.length, 'chain')} and ${plural(checkpoints.length, 'checkpoint')} imported`);
+    else say(`${plural(coverage.length, 'slice')} and ${plural(checkpoints.length, 'checkpoint')} imported`);
     return EXIT.done;
   },
 });
@@ -93,7 +93,7 @@ const reset = defineCommand({
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
     const chains = await resetState(context, scope);
     if (json) printJson('state reset', { chains });
-    else say(`${plural(chains, 'chain')} reset; no row was deleted, and the next sync fetches them again`);
+    else say(`${plural(chains, 'slice')} reset; no row was deleted, and the next sync fetches them again`);
     return EXIT.done;
   },
 });
@@ -123,5 +123,5 @@ function toTable(state: readonly StateOfResource[]): string {
 }
 
 function noteStale(stale: boolean): void {
-  if (stale) say('note: another process owns the warehouse; this is from the last published copy');
+  if (stale) say('note: another process owns the warehouse; this is from the replica');
 }

@@ -113,7 +113,7 @@ function describeData(
   const width = Math.max(...resources.map(({ resource }) => resource.length));
   const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
   for (const { resource, readAt, gaps, gapBrands, unfinished } of resources) {
-    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'chain')} not finished`;
+    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'slice')} not finished`;
     add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}`);
     for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
       const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);

@@ -39,7 +39,7 @@ export const exportCommand = defineCommand({
       text('<folder>', 'folder for plain files, or - for standard output, with one table'),
     ),
   },
-  // Plain files are written from the published copy, which needs no lock.
+  // Plain files are written from the replica, which needs no lock.
   forwardable: ({ output }) => (output === null ? { needsWarehouse: true } : null),
   examples: [
     ['sightline export', 'publish a snapshot of every table'],
@@ -111,7 +111,7 @@ async function exportPlain(context: Context, request: FileExport, json: boolean)
     sayTotals(tables);
     if (isCut) sayCut(files);
   }
-  if (stale) say('A sync owns the warehouse: the files are from the last published copy.');
+  if (stale) say('A sync owns the warehouse: the files are from the replica.');
   if (path !== null && !json) printData(path);
   return EXIT.done;
 }
